@@ -1,7 +1,7 @@
 """traced call -> C -> executable: `jit(f, backend="c")`
 
-Does with the room `loops` what `program` and `compiler` do with XLA: the jaxpr becomes C, and the C a library, unless
-the disk cache has it.
+This module does with the room `loops` what `program` and `compiler` do with XLA: it writes the jaxpr as C, and compiles
+that to a library, unless the disk cache has it.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 """
@@ -26,13 +26,13 @@ Program = Any  # of `program`, which imports this module
 
 
 class LoopsExecutable(Executable):
-    """A compiled C program, with what it takes to call it."""
+    """A compiled C program; it is called like an `Executable`."""
 
     __slots__ = ()
 
     def host_dispatcher(self) -> Callable[..., Any]:
-        """Return a function that takes host values: Python puts them where they are needed, since jaxlib's dispatcher
-        knows only XLA's programs.
+        """Return a function that takes host values, and copies each to a buffer in Python: jaxlib's dispatcher can call only XLA's
+        programs.
         """
         taken = [None] * len(self.consts) + [self.arg_avals[i] for i in self.kept]
 
@@ -58,8 +58,8 @@ class LoopsExecutable(Executable):
 
 
 def compile_by_loops(program: Program, placement: Placement, options: CompilerOptions = ()) -> Executable:
-    """Write a traced program as C, and compile it for the processor, to which uncommitted arguments are taken. Raise
-    NotImplementedError for arguments that are committed to another platform, or to several devices.
+    """Write a traced program as C, and compile it for the processor. A call copies uncommitted arguments to the processor's memory.
+    Raise NotImplementedError for arguments that are committed to another platform, or to several devices.
     """
     refuse_options(program.name, options)
     if placement.platform != "cpu" and not placement.committed:

@@ -3,7 +3,7 @@
 XLA compiles the text of a module for its devices once, to an `Executable`, which takes buffers and returns buffers. If
 a disk cache is configured, it is searched first.
 
-An `Executable` also holds large constants that lowering hoisted out of the text (they are passed first), which
+An `Executable` also knows the large constants that lowering took out of the text (they are passed first), which
 arguments are used, and the avals and placement of the results.
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
@@ -47,10 +47,10 @@ def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], 
 def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
     """Turn StableHLO text into machine code: load it from the disk cache, or else call `runtime.compile_text`.
 
-    While the cache is `enabled`, call `load` first (None: not there), and `store` what had to be compiled. The cache's
-    key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
-    `module.text(debug_info=True)`, where each line has its Python line. When the cache is not enabled, do not make the
-    text without lines.
+    If the cache is `enabled`, call `load` first, which returns None if the program is not there; then compile, and call
+    `store`. The cache's key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
+    `module.text(debug_info=True)`, in which each line names its line of Python. If the cache is not enabled, do not write
+    the text without them.
     """
     known_by = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(known_by, owners, options) if known_by else None
@@ -212,8 +212,8 @@ class EffectfulExecutable(Executable):
 def output_shardings(
     loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
 ) -> list[runtime.Sharding]:
-    """Return the shardings of the results: on the program's device; over a mesh the requested ones, or those of XLA's
-    partitioner.
+    """Return the shardings of the results: the program's device; in a program over a mesh, the requested shardings, or the ones that
+    XLA's partitioner has chosen.
     """
     if not runtime.is_over_mesh(sharding):
         return [sharding] * count
@@ -229,8 +229,8 @@ def not_to_be_run(name: str) -> RuntimeError:
 def explain_failure(
     error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False
 ) -> Exception:
-    """Return a better error for a failed run: a donated argument or constant, or XLA's message. In a `warm` call of a
-    jitted function JAX up to 0.10 does not check arguments: an error about one is then XLA's, a ValueError.
+    """Return a better error for a failed run: about a donated argument or constant, or with XLA's message. In a `warm` call of a
+    jitted function JAX up to 0.10 does not check arguments: then an error about an argument is XLA's ValueError.
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x

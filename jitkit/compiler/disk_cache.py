@@ -40,18 +40,18 @@ def enabled() -> bool:
 
 
 def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
-    """Return the executable for this text (without source lines, which change nothing) from the folder, or None."""
+    """Return the executable for this text from the folder, or None. The text has no source lines, on which the code does not depend."""
     return _load(_path(*_parts(text, owners, options)), lambda data: runtime.deserialize(data, owners, options))
 
 
 def load_library(known_by: Sequence[str]) -> bytes | None:
-    """Return the machine code that a C compiler made, by everything that it depends on, or None."""
+    """Return the machine code that a C compiler made, or None; `known_by` is everything that it depends on."""
     found: bytes | None = _load(_path(*known_by), lambda data: data)
     return found
 
 
 def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
-    """Return what `made_of` makes of a file's data, or None."""
+    """Read a file, and return `made_of(data)`; None if the file is missing or damaged."""
     start = time.perf_counter()
     try:
         with open(path, "rb") as file:
@@ -137,7 +137,7 @@ def _unpack(content: bytes) -> bytes:
 
 
 def _make_room(folder: str, limit: int) -> None:
-    """Delete the least recently used files until the others fit into the limit; and leftovers of dead writers."""
+    """Delete the least recently used files until the others fit into the limit, and files that a dead process left unfinished."""
     files, total = [], 0
     for name in os.listdir(folder):
         path = os.path.join(folder, name)

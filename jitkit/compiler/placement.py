@@ -1,7 +1,7 @@
 """keys of a call's leaves -> where the program runs
 
-A call runs on the default device, unless an argument is committed to a place, or `jit` was told one. Arguments
-committed to different places are an error, which names two of them.
+A call runs on the default device, unless an argument is committed to a place, or `jit` was given one. Arguments that
+are committed to different places are an error, which names two of the arguments.
 
 JAX: jax/_src/interpreters/pxla.py:_get_and_check_device_assignment
 """
@@ -48,10 +48,10 @@ def placement_of(
     inside: Sequence[runtime.Sharding] = (),
 ) -> Placement:
     """Decide where a call runs: where its committed arguments are, or where its results must be; else on the default
-    device. Raise ValueError when these disagree.
+    device. Raise ValueError if these disagree.
 
-    `keys` are the keys of the leaves; `names` their names for the error; `results` the shardings asked for, one per
-    leaf, or empty; `inside` those of calls in the program.
+    `keys` are the keys of the leaves, and `names` their names for the error; `results` has the sharding that is asked for
+    each leaf of the results, or is empty; `inside` has the shardings that calls inside of the program ask for.
     """
     chosen: runtime.Placed | None = None
     first = 0
@@ -93,8 +93,8 @@ def placement_of(
 
 
 def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
-    """Return the key of a leaf with the sharding that `in_shardings` has for it. Raise ValueError when it is committed
-    to another one, except that it is moved from one device to one device, as in JAX.
+    """Return the key of a leaf with the sharding that `in_shardings` asks for. Raise ValueError if the leaf is committed to another
+    sharding; but if both are single devices, the leaf is moved, as in JAX.
     """
     if asked is None:
         return key

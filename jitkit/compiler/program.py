@@ -47,7 +47,7 @@ def lower_program(
 ) -> tuple[Module, list[int]]:
     """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
 
-    Unless `keep_unused`, dead code and unused arguments are left out. `placement` is where the arguments will be, if
+    Without `keep_unused`, dead code and unused arguments are left out. `placement` says where the arguments will be, if
     they are committed.
     """
     start = time.perf_counter()
@@ -84,8 +84,8 @@ def _refuse_order(jaxpr: Jaxpr) -> None:
 
 
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first free result of the same shape and dtype; failing that, offer it
-    to XLA for one of the same size.
+    """Give each donated argument's memory to the first free result of the same shape and dtype. If there is none, XLA may use the
+    memory for a result of the same size.
     """
     if not any(donated):
         return None
@@ -122,8 +122,8 @@ def _sharding_attribute(sharding: runtime.Sharding, aval: Any) -> str:
 
 
 def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
-    """Return the attributes that say how each argument is spread over the devices. XLA decides whether a donated one
-    fits a result.
+    """Return the attributes that say how each argument is spread over the devices. XLA decides whether a result can use the memory
+    of a donated argument.
     """
     attributes = [_sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)]
     given_away = donation or [""] * len(attributes)

@@ -1,7 +1,8 @@
 """in_shardings and out_shardings of `jit` -> a sharding for each leaf
 
 A user gives shardings of arguments and results as a tree, which may end above the leaves: one sharding for a whole
-dictionary of arrays, `None` where it is open. This module expands it to the leaves, and checks it against the arrays.
+dictionary of arrays, or `None`, which leaves the choice to XLA. This module expands the tree to the leaves, and checks
+it against the arrays.
 The shardings are JAX's; XLA's partitioner decides what each device computes and sends.
 
 JAX: jax/_src/pjit.py:pjit_check_aval_sharding
@@ -44,7 +45,7 @@ class ShardingTree:
         return repr(self.tree())
 
     def tree(self) -> Any:
-        """Return the tree as it was given."""
+        """Return the tree that the user gave."""
         return tree_unflatten(self.treedef, self.leaves)
 
     def over(self, tree: Any) -> list[runtime.Sharding | None]:
@@ -57,10 +58,10 @@ def _is_none(x: Any) -> bool:
 
 
 def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
-    """Make a ShardingTree of the argument `what` of `jit`; None when nothing is given.
+    """Make a ShardingTree of the argument `what` of `jit`; return None if that is not given.
 
-    Raise TypeError for a leaf that is not a sharding; raise RuntimeError for a `PartitionSpec`, which needs a mesh to
-    be one.
+    Raise TypeError for a leaf that is not a sharding; raise RuntimeError for a `PartitionSpec` without a mesh, which would
+    make a sharding of it.
     """
     if isinstance(shardings, list):
         shardings = tuple(shardings)
@@ -94,7 +95,8 @@ def _no_sharding(x: Any, what: str) -> TypeError:
 
 
 def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
-    """Return the sharding over a mesh that a `PartitionSpec` means, or None, which spreads no axis; a sharding as it is.
+    """Return the sharding over a mesh for a `PartitionSpec`, or for None, which does not spread any axis. A sharding is returned
+    unchanged.
 
     Raise RuntimeError where the mesh has no axes; raise TypeError for anything else.
     """
@@ -115,9 +117,9 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
 def of_arguments(
     shardings: ShardingTree | None, args: Sequence[Any], kwargs: Any, avals: Sequence[Any], names: Sequence[str]
 ) -> tuple[runtime.Sharding | None, ...]:
-    """Return the sharding that each leaf of the arguments must have; empty when none was given.
+    """Return the sharding that each leaf of the arguments must have; an empty tuple if `in_shardings` was not given.
 
-    Raise ValueError for keyword arguments, for a tree of another form, and for an array that cannot be divided so.
+    Raise ValueError for keyword arguments, for a tree of another form, and for an array that cannot be divided in this way.
     """
     if shardings is None:
         return ()
@@ -142,7 +144,7 @@ def of_arguments(
 def of_results(
     shardings: ShardingTree | None, out_tree: PyTreeDef, avals: Sequence[Any]
 ) -> tuple[runtime.Sharding | None, ...]:
-    """Return the sharding that each leaf of the result must have; empty when none was given. ValueError as above."""
+    """Return the sharding that each leaf of the result must have; empty if none was given. Raise ValueError as `of_arguments` does."""
     if shardings is None:
         return ()
     try:

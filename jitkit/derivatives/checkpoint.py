@@ -3,9 +3,9 @@
 `checkpoint`, also called `remat`, does not save the function's intermediate values for the reverse pass, but recomputes
 them from its arguments. It trades time for memory.
 
-A call is one equation, `remat2`, which holds the function as a jaxpr. Linearised, its results are computed as usual,
-and the linear program is another such equation: it takes the arguments beside the tangents, and recomputes the values
-that it multiplies these by. A policy says which operations' results are saved nevertheless.
+A call is one equation, `remat2`, which has the function as a jaxpr. To linearise it, its results are computed as usual,
+and the linear program is another `remat2`: it takes the arguments and the tangents, and recomputes the values by which
+tangents are multiplied. A policy may name operations whose results are saved nevertheless.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint
 """
@@ -87,7 +87,7 @@ def _(
 def _preventing(
     prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0
 ) -> Any:
-    """Return `prevent_cse` for other inputs: the `kept` old ones, with `before` new ones in front and `after` behind."""
+    """Return `prevent_cse` for the inputs that are `kept`, with `before` new inputs in front of them and `after` behind them."""
     if isinstance(prevent_cse, bool):
         return prevent_cse
     old = prevent_cse if kept is None else tuple(compress(prevent_cse, kept))
@@ -133,8 +133,8 @@ def _jvp(
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> list[Any]:
-    """Partial evaluation: compute the results now; recompute later what tangents need, from the operands and from what
-    the policy saves.
+    """Partial evaluation rule: compute the results now; recompute later what operations on tangents need, from the operands and
+    from what the policy saves.
     """
     check_effects(jaxpr)
     known = tuple(not trace.is_tangent(x) for x in operands)
@@ -152,8 +152,8 @@ def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Pol
 
 @remembered
 def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """Split a jaxpr in two; also return which outputs are known. The first takes the known inputs, and returns the
-    known outputs and what is saved; the second takes what is saved and all inputs, and returns the other outputs.
+    """Split a jaxpr in two; also return which outputs are known. The first takes the known inputs, and returns the known outputs
+    and the saved values; the second takes the saved values and all inputs, and returns the other outputs.
     """
     count = len(known)
     split = split_by_policy(
@@ -174,8 +174,8 @@ def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
 
 
 def _with_exact_residuals(jaxpr: Jaxpr, residuals: Sequence[Any]) -> Jaxpr:
-    """Round the residuals that the jaxpr itself goes on with to the precision of their types. XLA may compute with more
-    bits, but the recomputation begins with what was saved.
+    """Round residuals that the jaxpr itself reads, too, to the precision of their types. Otherwise XLA might compute here with
+    more bits than it saves, and the recomputation, which begins with the saved values, would give other results.
     """
     read = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
     exact = {v: Var(v.aval) for v in residuals if v in read and dtypes.issubdtype(v.aval.dtype, np.inexact)}
@@ -242,7 +242,7 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
 
 @remembered
 def _transpose_anew(jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Transpose a jaxpr that is linear in part, as `transpose_jaxpr`: recompute the rest, and transpose what is linear."""
+    """Like `transpose_jaxpr`, for a jaxpr with parts that are not linear: these are recomputed, and the linear part is transposed."""
     count = len(linear) - sum(linear)
     of_known = [aval for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
     nonzero: list[bool] = []
@@ -281,17 +281,17 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: Any = None,
 ) -> Callable[..., Any]:
-    """Return the function with gradients that save its arguments, and recompute the rest in the reverse pass.
+    """Return the same function, whose gradient saves only the arguments, and recomputes everything else in the reverse pass.
 
     Args:
       fun: a function of trees of arrays.
-      prevent_cse: keep XLA from merging the recomputation with the original (CSE). False makes better code where the
-        call is in the body of a scan. A tuple has a bool, or a tree of them, for each argument: False for those not to
-        be hidden, such as weights.
-      policy: what is saved besides, one of `checkpoint_policies`; by default nothing.
-      static_argnums: arguments that are Python values. Equal ones share a trace.
-      static_argnames: accepted, and not read, as in JAX: it reads them under an option that jitkit does not have.
-      concrete: refused, as in JAX, by a NotImplementedError.
+      prevent_cse: whether to keep XLA from merging the recomputation with the original (CSE). False makes better code if
+        the call is in the body of a scan. A tuple has a bool, or a tree of bools, for each argument: with False, XLA may
+        merge what is computed from that argument alone, such as weights.
+      policy: which results are saved, too: one of `checkpoint_policies`; by default none.
+      static_argnums: the positions of arguments that are Python values. Calls with equal values share a trace.
+      static_argnames: accepted, and not used, as in JAX, which uses it with an option that jitkit does not have.
+      concrete: True is refused, as in JAX, with a NotImplementedError.
     """
     if concrete is not None:
         raise NotImplementedError(
@@ -340,8 +340,8 @@ def checkpoint(
 
 
 def _positions(given: Any, count: int) -> tuple[int, ...]:
-    """Return the static arguments of a call with `count` of them. TypeError and ValueError for anything but a tuple of
-    such ints.
+    """Return the positions of the static arguments in a call with `count` arguments. Raise TypeError for anything but a tuple of
+    ints, and ValueError for a position that the call does not have.
     """
     fits = [
         -count <= i if since(0, 12) else i >= -count for i in given

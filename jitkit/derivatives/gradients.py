@@ -43,7 +43,7 @@ def grad(
     Args:
       fun: returns a float scalar.
       argnums: the argument to differentiate by, or a sequence of them. They are trees of floats.
-      has_aux: `fun` returns a pair: the number, and other data, which is returned as it is.
+      has_aux: `fun` returns a pair: the number, and other data, which is returned unchanged.
       holomorphic: `fun` is a holomorphic function of complex numbers.
       allow_int: accept integers; their gradient is an array of dtype float0, which has no bytes.
 
@@ -135,8 +135,8 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
 def fix_others(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Fix all other arguments: return a function of `argnums` only, and their values. Raise TypeError where the call
-    has too few.
+    """Fix all other arguments: return a function of `argnums` only, and the values of these. Raise TypeError if the call has too
+    few arguments.
     """
     highest = max(numbers) if isinstance(numbers, tuple) else numbers
     if highest >= len(args):
@@ -150,8 +150,8 @@ def fix_others(
 def split_arguments(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Fix all other arguments: return a function of `numbers` only, and their values. Raise ValueError for a position
-    that the call does not have.
+    """Fix all other arguments: return a function of `numbers` only, and the values of these. Raise ValueError for a position that
+    the call does not have.
     """
     positions = api_util.counted_from_zero(numbers if isinstance(numbers, tuple) else (numbers,), len(args))
     others, chosen = list(args), []

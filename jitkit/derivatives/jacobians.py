@@ -1,8 +1,8 @@
 """function -> its matrices of derivatives
 
-A Jacobian has a derivative of each element of the result by each element of the arguments. `jacfwd` computes its
-columns from tangents, `jacrev` its rows from cotangents, all at once, as a batch (`vmap`). `hessian`, the second
-derivatives, is `jacfwd` of `jacrev`.
+A Jacobian has the derivative of each element of the result by each element of the arguments. `jacfwd` computes its
+columns from tangents, `jacrev` its rows from cotangents; all of them are computed at once, as a batch (`vmap`).
+`hessian`, the second derivatives, is `jacfwd` of `jacrev`.
 
 JAX: jax/_src/api.py:jacrev
 """
@@ -124,8 +124,8 @@ jacobian = jacrev
 def hessian(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that takes the arguments of `fun` and returns all second derivatives: a tree like the result,
-    of trees like the argument, of trees like the argument. Arguments are those of `jacfwd`.
+    """Return a function that takes the arguments of `fun` and returns all second derivatives: a tree like the result, of trees
+    like the argument, of trees like the argument. `hessian` takes the same arguments as `jacfwd`.
     """
     rows = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return jacfwd(rows, argnums, has_aux=has_aux, holomorphic=holomorphic)
@@ -139,9 +139,7 @@ def basis_of(tree: Any) -> Any:
 
 
 def _of_leaf(block: Any, leaf: Any) -> Any:
-    """Convert a part of the basis to the type of its leaf. JAX before 0.12 writes a conversion even if it has that
-    type.
-    """
+    """Convert a part of the basis to the type of its leaf. JAX before 0.11 writes a conversion even if the part has that type."""
     block = _of_type(block, leaf)
     trace, aval = core.current_trace(), core.get_aval(leaf)
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):
@@ -153,15 +151,15 @@ def _of_leaf(block: Any, leaf: Any) -> Any:
 
 
 def _identity(count: int, dtype: Any) -> Any:
-    """Return `jnp.eye`, as its operations."""
+    """Return the identity matrix, by the operations that `jnp.eye` records."""
     kind = dtypes.default_int_dtype()
     rows, columns = (lax.broadcasted_iota(kind, (count, count), axis) for axis in (0, 1))
     return lax.convert_element_type(lax.eq(lax.add(rows, kind.type(0)), columns), dtype)
 
 
 def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
-    """Split an axis of x among the leaves of a tree, whose axes take its place; in the type of `example`, or else of
-    the leaves.
+    """Split an axis of x into parts, one for each leaf of a tree; return a tree of the parts. The axes of the leaf take the place
+    of the axis. A part has the type of `example`, or, without one, of its leaf.
     """
     leaves, treedef = tree_flatten(tree)
     axis %= x.ndim

@@ -1,6 +1,7 @@
-"""function + point -> its linear map there, forward and reverse: `jvp`, `linearize`, `vjp`, `linear_transpose`
+"""function + point -> its derivative there, a linear map: `jvp`, `linearize`, `vjp`, `linear_transpose`
 
-`jvp` applies the map once, to a tangent; `linearize` returns it as a function of tangents, `vjp` as one of cotangents.
+`jvp` applies the map to one tangent. `linearize` returns the map, a function of tangents; `vjp` returns the transposed
+map, a function of cotangents.
 `interpreters/ad`, `ad_linearize` and `ad_transpose` do the work on flat lists; this module flattens trees, and refuses
 tangents and cotangents that do not fit the function.
 
@@ -40,12 +41,12 @@ def jvp(
 
     Args:
       primals: the arguments, a tuple or list of trees.
-      tangents: a tree like `primals`, of the same shapes and dtypes; for integers of dtype float0.
+      tangents: a tree like `primals`, of the same shapes and dtypes; the tangent of integers has the dtype float0.
       has_aux: `fun` returns a pair: what is differentiated, and other data, which comes third.
 
     Raises:
       TypeError: for trees or dtypes that do not match.
-      ValueError: for shapes that do not.
+      ValueError: for shapes that do not match.
     """
     api_util.check_callable(fun)
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
@@ -91,8 +92,8 @@ def _check_tangent(aval: Any, tangent: Any) -> None:
 
 
 class _Flat:
-    """Turns a function of trees into one of flat lists. The tree of its result is known after a call; with `has_aux` so
-    are the leaves `aux` of its other data.
+    """Turns a function of trees into a function of flat lists. After a call, `out_tree` is the tree of its result; with `has_aux`,
+    `aux` has the leaves of its other data.
     """
 
     def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool) -> None:
@@ -144,8 +145,8 @@ def _linearize(
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `fun(*primals)`, and a function from tangents of `primals` to the tangent of the result.
 
-    That function does not recompute what does not depend on tangents, but keeps it in memory. With `has_aux`, `fun`
-    returns a pair, and its second part comes third.
+    The function of tangents keeps the values that it needs in memory, and does not compute them again. With `has_aux`,
+    `fun` returns a pair, and the pair's second part comes third.
     """
     flat, leaves, outs, program = _linearize(fun, primals, has_aux)
     avals = [core.get_aval(x) for x in leaves]
@@ -191,7 +192,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
 
 
 def _check_primal(x: Any) -> None:
-    """Raise InvalidInputException for a leaf that is no array: JAX has this class for `vjp` only."""
+    """Raise InvalidInputException for a leaf that is not an array: JAX raises this class in `vjp` only."""
     try:
         core.typeof(x)
     except TypeError:
@@ -297,7 +298,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
         except (AttributeError, TypeError) as error:
             if UndefinedPrimal.__name__ not in str(error):
                 raise  # the user's own error, from a function with its own transpose
-            # A transpose rule got two linear operands, and is linear in one.
+            # A transpose rule that is linear in one operand got two linear ones.
             raise TypeError(
                 f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
             ) from error

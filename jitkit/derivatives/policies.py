@@ -32,7 +32,7 @@ def nothing_saveable(*operation: Any, **params: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class DotsSaveable:
-    """Saves matrix products and convolutions; or only products without batch axes: in a network, those with parameters."""
+    """Saves matrix products and convolutions; or only products without batch axes, which in a network are products with weights."""
 
     only_if_no_batch_dims: bool
 
@@ -45,7 +45,7 @@ class DotsSaveable:
 
 @dataclasses.dataclass(frozen=True)
 class SaveOnlyTheseNames:
-    """Saves what `checkpoint_name` gave one of these names."""
+    """Saves values that `checkpoint_name` gave one of these names."""
 
     saveable_names: frozenset[str]
 
@@ -56,7 +56,7 @@ class SaveOnlyTheseNames:
 
 @dataclasses.dataclass(frozen=True)
 class SaveAnyNamesButThese:
-    """Saves what `checkpoint_name` gave any other name."""
+    """Saves values that `checkpoint_name` gave any other name."""
 
     names: frozenset[str]
 
@@ -66,24 +66,24 @@ class SaveAnyNamesButThese:
 
 
 def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
-    """Save what `checkpoint_name` gave one of these names."""
+    """Return a policy that saves the values that `checkpoint_name` gave one of these names."""
     return SaveOnlyTheseNames(frozenset(names_which_can_be_saved))
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Save what `checkpoint_name` gave any other name."""
+    """Return a policy that saves the values that `checkpoint_name` gave any other name."""
     return SaveAnyNamesButThese(frozenset(names_not_to_save))
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Save every result, like JAX: a named value copies an unnamed one, which is saved, so excluding names has no
-    effect.
+    """Return a policy that saves every result: as in JAX, a named value is a copy of an unnamed one, which is saved, so excluding
+    names has no effect.
     """
     return lambda *operation, **params: True
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Save what either of two policies saves. Under a derivative, ValueError for a policy that does not return a bool."""
+    """Return a policy that saves what one of two policies saves. Under a derivative, ValueError if a policy does not return a bool."""
 
     def policy(*operation: Any, **params: Any) -> bool:
         one, two = policy_1(*operation, **params), policy_2(*operation, **params)

@@ -1,12 +1,13 @@
 """jaxpr + unknown inputs + policy -> what is computed now, and what is computed later or recomputed
 
-A program with some unknown inputs becomes two. The first computes what it can, and also returns what is saved: the
-*residuals*. The second takes these, and does the rest: what depends on an unknown input, and what the policy does not
-save, which is recomputed.
+A program with some unknown inputs becomes two. The first computes what does not depend on these, and also returns the
+values that are saved: the *residuals*. The second takes the residuals. It recomputes what the policy did not save, and
+computes what depends on an unknown input.
 
 For each variable we track two facts: whether it is *unknown* in the first program, and whether it is *there* in the
-second, as an input or recomputed. What the second needs and lacks is a residual. An operation with a jaxpr inside, such
-as a jitted call or a loop, is split in the same way, so the policy applies inside of it, too.
+second, as an input or recomputed. A variable that the second program reads, and that is not there, becomes a residual.
+An operation with a jaxpr inside, such as a jitted call or a loop, is split in the same way, so the policy applies
+inside of it, too.
 
 JAX: jax/_src/interpreters/partial_eval.py:partial_eval_jaxpr_custom
 """
@@ -45,8 +46,8 @@ class Split(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The two halves of an equation, either of which may be missing; for each of its results whether it is unknown, and
-    whether it is there; and what the second half needs from the first.
+    """The two halves of an equation, one of which may be missing; for each result, whether it is unknown and whether it is there;
+    and the variables that the second half needs from the first.
     """
 
     first: JaxprEqn | None
@@ -134,7 +135,7 @@ def split_by_policy(
 
 
 def check_effects(jaxpr: Jaxpr) -> None:
-    """Raise NotImplementedError for effects that can neither happen again nor be left out where values are recomputed."""
+    """Raise NotImplementedError for effects of a recomputed program that may not happen twice, and must not be left out."""
     refused = [effect for effect in (io_effect, ordered_io_effect, no_dce_effect) if effect in jaxpr.effects]
     if refused:
         raise NotImplementedError(
@@ -144,13 +145,13 @@ def check_effects(jaxpr: Jaxpr) -> None:
 
 
 def not_there(eqn: JaxprEqn, there: Sequence[bool]) -> list[Var]:
-    """Return the operands of the second equation that are not there yet."""
+    """Return the variables that an equation of the second program reads, and that are not there yet."""
     return [x for x, t in zip(eqn.invars, there, strict=True) if isinstance(x, Var) and not t]
 
 
 def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split an equation that prints: it happens in both programs, except where the policy saves it and an operand is not
-    there. Other effects happen once.
+    """Split an equation with effects. A print happens in both programs, unless the policy saves it and an operand is not there in
+    the second. With an unknown operand, it happens in the second only.
     """
     if any(unknown):
         return Parts(None, eqn, [], [], not_there(eqn, there))
@@ -162,7 +163,9 @@ def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_call(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a call in two. The first does not return a residual that is one of its operands or results."""
+    """Split a call in two. If a residual is an operand or a result of the first call, this call does not also return it as a
+    residual.
+    """
     jaxpr, donated = eqn.params["jaxpr"], eqn.params["donated_invars"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     known, _ = partition_list(unknown, eqn.invars)
@@ -210,7 +213,7 @@ split_rules[jit_p] = _of_call
 
 
 def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a `cond` into two with the same index. A branch leaves empty what only another one saves."""
+    """Split a `cond` into two with the same index. A branch returns placeholders for the residuals that only other branches have."""
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     needed = not_there(eqn, there)
     if unknown[0]:
@@ -246,8 +249,8 @@ split_rules[lax.cond_p] = _of_cond
 
 
 def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a while loop: a loop of its own computes what is known of the carry. It has no known trip count, so nothing
-    inside is saved; the second loop runs it again.
+    """Split a while loop: the first loop computes the known parts of the carry. The number of trips is not known, so nothing inside
+    can be saved: the second loop computes everything again.
     """
     cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     of_cond, of_body, carry = split_list(unknown, [eqn.params["cond_nconsts"], eqn.params["body_nconsts"]])
@@ -274,8 +277,8 @@ def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a scan into two. What is saved of each step is stacked; what is the same in each step is computed before
-    the first loop.
+    """Split a scan into two. The residuals of each step are stacked; a residual that is the same in each step is computed once,
+    before the first loop.
     """
     jaxpr, num_carry = eqn.params["jaxpr"], eqn.params["num_carry"]
     of_consts, carry, of_xs = split_list(unknown, [eqn.params["num_consts"], num_carry])

@@ -2,22 +2,22 @@
 
 Derivatives take three steps, each a transformation of its own.
 
-*Forward* (`jvp`). The function runs once, on pairs of a primal and its tangent, which says how much the value changes
-when the arguments change by their tangents. Each operation has a JVP rule (`ad_rules`), which `JVPTrace` calls.
-Operations without tangents, on constants or tracers of another trace, are left to the outer trace.
+*Forward* (`jvp`). The function runs once, on pairs of a primal and its tangent: the tangent says how much the primal
+changes when the arguments change by their tangents. Each operation has a JVP rule (`ad_rules`), which `JVPTrace` calls.
+If no operand has a tangent (constants, tracers of another trace), the operation is left to the outer trace.
 
-*Linearise* (`ad_linearize`). Primals are computed now, and operations on tangents recorded: their coefficients, the
-residuals, are known, so the result is a jaxpr that is linear in the tangents of the arguments.
+*Linearise* (`ad_linearize`). Primals are computed now, and operations on tangents are recorded. The values that
+tangents are multiplied by, the residuals, are known, so the result is a jaxpr that is linear in the arguments' tangents.
 
-*Transpose* (`ad_transpose`). A linear program is run backwards: the cotangents of its results give those of its
-arguments. A value that was used twice gets two cotangents, which are added.
+*Transpose* (`ad_transpose`). A linear program is run backwards, from the cotangents of its results to the cotangents
+of its arguments. A value that was used twice gets two cotangents, which are added.
 
 `grad` does all three. So `sin` needs no reverse-mode rule: it has a JVP rule, and `mul` has a transpose rule.
 Operations with jaxprs in them (`jit`, `cond`, `scan`) have rules that make a jaxpr of primals and tangents, or two
 jaxprs, and transpose the second.
 
 The invariant of all traces here: a value belongs to the trace if its tracer says so, and is a constant otherwise; rules
-run under the outer trace. So derivatives nest: the inner one's rules are operations for the outer one.
+run under the outer trace. So derivatives nest: what a rule of the inner derivative does, the outer one differentiates.
 
 Real JAX adds references that are differentiated in place, types of a user's own with tangent types, and shardings.
 
@@ -53,8 +53,8 @@ late_rooms.hand_on(
 class DualTracer(Tracer):
     """A primal with its tangent.
 
-    Where the primal is concrete, `if x > 0`, `int(x)`, `range(n)` and `x.item()` use it: their results have no tangent.
-    `float(x)` and `complex(x)` are refused, as they would silently drop one.
+    If the primal is concrete, `if x > 0`, `int(x)`, `range(n)` and `x.item()` use it: their results have no tangent.
+    `float(x)` and `complex(x)` are refused, since they would silently drop the tangent.
     """
 
     __slots__ = ("primal", "tangent")
@@ -65,14 +65,14 @@ class DualTracer(Tracer):
         self.tangent = tangent
 
     def to_concrete_value(self) -> Any:
-        """Return the innermost primal, or None where it is traced."""
+        """Return the innermost primal, or None if it is traced."""
         x: Any = self
         while isinstance(x, DualTracer):
             x = x.primal
         return None if isinstance(x, Tracer) else x
 
     def of_arrays(self) -> DualTracer:
-        """Return the same with Arrays in place of Python's or numpy's numbers; within another trace, unchanged."""
+        """Return the pair with Arrays in place of Python's or numpy's numbers; within another trace, return the pair itself."""
         if self._trace.parent is not None or type(self.primal) is array.Array:
             return self
         return type(self)(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
@@ -100,7 +100,7 @@ class JVPTracer(DualTracer):
 
 
 class DualTrace(Trace):
-    """What `JVPTrace` and `LinearizeTrace` share: values are pairs, and a constant's tangent is zero."""
+    """The base of `JVPTrace` and `LinearizeTrace`: values are pairs of primal and tangent, and a constant's tangent is zero."""
 
     __slots__ = ()
 
@@ -131,9 +131,9 @@ class DualTrace(Trace):
         """Differentiate one operation of the function. Operands are tracers of this trace, pairs of a primal and a
         tangent, or values that do not change.
 
-        Where all tangents are `Zero`, bind the primitive on the primals under the outer trace, `self.parent`. Else
-        `self.differentiate` gives the results and their tangents, lists of them for a primitive of `multiple_results`;
-        pair each result with its own (`with_tangent`).
+        If all tangents are `Zero`, bind the primitive on the primals under the outer trace, `self.parent`. Otherwise
+        `self.differentiate` gives the results and their tangents (lists for a primitive of `multiple_results`);
+        pair each result with its tangent (`with_tangent`).
         """
         primals, tangents = self.pairs(args)
         if all(type(t) is Zero for t in tangents):
@@ -263,8 +263,8 @@ def jvp(
 def jvp_jaxpr(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Return the JVP of a jaxpr: its inputs are the primals, then the tangents of those that are `nonzero`; its outputs
-    the primals, then the tangents that are not Zero. Also return which outputs have one.
+    """Return the JVP of a jaxpr: its inputs are the primals, then the tangents of the `nonzero` inputs; its outputs are
+    the primals, then the tangents that are not Zero. Also return, for each output, whether it has a tangent.
 
     Args:
       jaxpr: closed.
@@ -289,7 +289,7 @@ def jvp_jaxpr(
 
 
 def with_zeros(tangents: Sequence[Any], nonzero: Sequence[bool], avals: Sequence[Any]) -> list[Any]:
-    """Return a tangent for each aval: those given are the `nonzero` ones, the others are Zero."""
+    """Return a tangent for each aval: the next of `tangents` where `nonzero` is True, else a Zero."""
     given = iter(tangents)
     return [next(given) if nz else Zero(tangent_aval(aval)) for nz, aval in zip(nonzero, avals, strict=True)]
 

@@ -1,15 +1,15 @@
 """function + values -> values + a linear jaxpr
 
 To linearise, run the function on its primals as usual and meanwhile record the operations on tangents, as a jaxpr that
-is linear in the tangents of the arguments. Its constants are the residuals: values computed on the way that tangents
-are multiplied by.
+is linear in the tangents of the arguments. Its constants are the residuals: computed values by which tangents are
+multiplied.
 
-A JVP rule (`ad_rules`) computes both at once. It runs under a `PartialTrace`, which separates its operations: those
-without a tangent are done now, under the outer trace; the others are recorded. So `mul(t, cos(x))` computes `cos(x)`
-now, and records one multiplication.
+A JVP rule (`ad_rules`) has operations on primals and on tangents. It runs under a `PartialTrace`, which separates them:
+an operation without a tangent is done now, under the outer trace; any other is recorded. So `mul(t, cos(x))` computes
+`cos(x)` now, and records one multiplication.
 
-A jaxpr is linearised to two: one computes results and residuals, the other tangents (`linearize_jaxpr`). A residual
-that is already an input of the first is not returned by it, but forwarded.
+A jaxpr is linearised to two (`linearize_jaxpr`): the first computes results and residuals, the second tangents. A
+residual that is an input of the first is not also a result of it: the caller passes the input on (it is *forwarded*).
 
 JAX: jax/_src/interpreters/ad.py:LinearizeTrace
 """
@@ -73,8 +73,8 @@ class LinearizeTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a library function stays a call: since JAX 0.12 it does, so that the reverse pass adds up an
-        argument's cotangents inside.
+        """Whether a library function stays a call: since JAX 0.12 it does, and its reverse pass adds up the cotangents of
+        an argument inside of the call.
         """
         return since(0, 12)
 
@@ -106,7 +106,7 @@ class LinearizeTrace(DualTrace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Run a JVP rule and separate what it does. A tangent that depends on no other is Zero."""
+        """Run a JVP rule under a `PartialTrace`. A tangent of a result that depends on no operand's tangent becomes Zero."""
         trace = PartialTrace(self.parent, self.tangents)
         with core.set_current_trace(trace):
             out, tangent = rule(primals, tangents, **params)
@@ -136,7 +136,7 @@ class PartialTrace(Trace):
         return type(x) is DynamicJaxprTracer and x._trace is self.tangents
 
     def unless_known(self, primal: Any, tangent: Any) -> Any:
-        """Return the tangent that the rule gave; Zero for one that depends on no other tangent."""
+        """Return the tangent that the rule gave; a Zero if it depends on no operand's tangent."""
         return tangent if self.is_tangent(tangent) else zero_tangent(primal)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -161,8 +161,8 @@ class PartialTrace(Trace):
         return written
 
     def _known_part(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
-        """Return the results, of an operation with several such as a loop, that depend on no tangent; None for the
-        others.
+        """Compute now those results of an operation, such as a loop, that depend on no tangent. Return a list with these,
+        and None for each other result.
         """
         invars = [Var(core.get_aval(x)) for x in args]
         outvars = [Var(aval) for aval in primitive.abstract_eval(*[v.aval for v in invars], **params)]
@@ -191,8 +191,8 @@ class PartialTrace(Trace):
 
 
 class LinearProgram(NamedTuple):
-    """The linear part of a linearised function: a closed jaxpr from the tangents of its arguments to those tangents of
-    its results that are not Zero, and which these are.
+    """The linear part of a linearised function: a closed jaxpr from the tangents of the arguments to the tangents of the
+    results. It leaves out tangents that are Zero: `nonzero` says for each result whether the jaxpr returns its tangent.
     """
 
     jaxpr: Jaxpr
@@ -205,9 +205,9 @@ def linearize(
     """Call `fun` once on primals, and record what it does to tangents.
 
     It takes two traces inside of the current one: a `DynamicJaxprTrace` for tangents, and a `LinearizeTrace` for the
-    function, whose arguments pair each primal with a new argument of the first (`trace.new_arg(value, type of its
-    tangent)`). `finish` makes the program from the recorded equations. End both traces when the call ends, also by an
-    error.
+    function. The function's arguments are pairs of a primal and a tangent, which is a new argument of the first trace
+    (`trace.new_arg(value, type of its tangent)`). `finish` makes the program from the recorded equations. End both
+    traces when the call ends, also by an error.
 
     Args:
       fun: takes values, and returns a list of them.
@@ -244,10 +244,10 @@ def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugI
 
 
 class LinearizedJaxpr(NamedTuple):
-    """The two halves of a jaxpr: `primal` computes its outputs, then `num_residuals` more. `tangent` takes all
+    """The two halves of a jaxpr. `primal` returns its outputs, then `num_residuals` residuals. `tangent` takes all
     residuals, then the tangents of the nonzero inputs, and returns the tangents of the outputs that are `nonzero`.
-    `forwarded` says for each residual which of the jaxpr's consts and inputs it is; None for those that `primal`
-    computes.
+    `forwarded` says for each residual which of the jaxpr's consts and inputs it is, by number; None if `primal`
+    returns it.
     """
 
     primal: Jaxpr
@@ -257,7 +257,7 @@ class LinearizedJaxpr(NamedTuple):
     tangent: Jaxpr
 
     def residuals(self, sources: Sequence[Any], computed: Sequence[Any]) -> list[Any]:
-        """Return all residuals, from the consts and inputs and from those that were computed."""
+        """Return all residuals: the forwarded ones from `sources` (the consts and inputs), the others from `computed`."""
         rest = iter(computed)
         return [next(rest) if i is None else sources[i] for i in self.forwarded]
 
@@ -303,8 +303,8 @@ def _two_jaxprs(
     info: DebugInfo,
     prune: bool,
 ) -> LinearizedJaxpr:
-    """Make jaxprs from two traces: the first computes `outs` and what the second closed over, except for the values in
-    `sources`, by `id`. `prune` removes its dead code.
+    """Make two jaxprs from two traces. The first returns `outs` and the residuals: the values of the first trace that the
+    second one reads, except for consts and inputs (`sources`: id -> number). `prune` removes dead code in the first.
     """
     written, nonzero = finish(second, tangents, info)
     if not prune:
@@ -317,8 +317,8 @@ def _two_jaxprs(
 
 
 def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
-    """Reorder the jaxpr's constants as JAX does. JAX sorts topologically from the outputs: take an equation when all
-    its readers are taken, of several the one found last; the order is the reverse of this.
+    """Reorder the jaxpr's constants as JAX does. JAX sorts topologically from the outputs: it takes an equation when all
+    its readers are taken, and of several the one found last; the result is the reverse of this order.
     """
     made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
     constants = set(jaxpr.constvars)
@@ -361,11 +361,11 @@ def split_jaxpr(
     jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: tuple[bool, ...] | bool = True
 ) -> LinearizedJaxpr:
     """Split a jaxpr into two, where some inputs are `unknown`. The first goes from the known inputs to the known
-    outputs and the residuals; the second from the residuals and the unknown inputs to the other outputs, marked in
-    `nonzero`.
+    outputs and the residuals; the second from the residuals and the unknown inputs to the unknown outputs. `nonzero`
+    of the result marks the unknown outputs.
 
     `instantiate` says which outputs to treat as unknown, `forward` which consts and inputs may be forwarded as
-    residuals; `forwarded` numbers the consts and the known inputs.
+    residuals. The numbers in `forwarded` count the consts, then the known inputs.
     """
     info = jaxpr.debug_info
     known_trace = DynamicJaxprTrace(core.current_trace(), info)

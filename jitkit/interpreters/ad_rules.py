@@ -36,7 +36,8 @@ from .replaying import static_marks
 
 JvpRule = Callable[..., tuple[Any, Any]]
 TransposeRule = Callable[..., Sequence[Any]]
-# One operand's contribution to a tangent: (its tangent, the result, *operands, **params) -> tangent of the result.
+# A share: what one operand contributes to the tangent of the result. It is called as (tangent of the operand, result,
+# *operands, **params).
 Share = Callable[..., Any]
 
 primitive_jvps: dict[Primitive, JvpRule] = {}
@@ -77,7 +78,7 @@ def zero_tangent(x: Any) -> Zero:
 
 
 class _Zeros(Slots):
-    """Slot for `zeros_like_aval` of `lax`, which is above this module."""
+    """Holds `zeros_like_aval`, which `lax` puts here: this module cannot import from the room `lax`, which is above it."""
 
     like_aval: Callable[[Any], Any]
 
@@ -136,10 +137,10 @@ def add_tangents(x: Any, y: Any) -> Any:
 
 
 def defjvp(primitive: Primitive, *shares: Share | None) -> None:
-    """Define a JVP rule: the tangent of the result is the sum of a share for each operand; None for one that
-    contributes nothing.
+    """Define a JVP rule by a share for each operand, or None for an operand that contributes nothing: the tangent of the
+    result is the sum of the shares.
 
-    A share is only called where the operand's tangent is not a Zero.
+    A share is only called if the operand's tangent is not a Zero.
     """
     primitive_jvps[primitive] = functools.partial(sum_of_shares, primitive, shares)
 
@@ -163,10 +164,10 @@ def sum_of_shares(
     Args:
       shares: one for each operand: `share(tangent, result, *primals, **params)` is the tangent if only this operand
         changes; None for an operand that contributes nothing.
-      primals: the operands, which `primitive.bind` takes, with `params`.
-      tangents: the operands' tangents. Call no share for a `Zero`.
+      primals: the operands; `primitive.bind` takes them, with `params`.
+      tangents: the operands' tangents. Do not call the share of a `Zero`.
 
-    The tangent is the sum of the shares (`add_tangents`). Where there are none, it is `zero_tangent(result)`.
+    The tangent is the sum of the shares (`add_tangents`). If no share is called, it is `zero_tangent(result)`.
     """
     out = primitive.bind(*primals, **params)
     parts = [
@@ -216,7 +217,8 @@ def _transposed(transpose: TransposeRule, ct: Any, *operands: Any, **params: Any
 def defbilinear(primitive: Primitive, transpose_left: Callable[..., Any], transpose_right: Callable[..., Any]) -> None:
     """Define a primitive as linear in each of two operands, given the other.
 
-    `transpose_left(ct, x, y, **params)` returns the cotangent of x, an UndefinedPrimal; `transpose_right` that of y.
+    `transpose_left(ct, x, y, **params)` returns the cotangent of x, which is an UndefinedPrimal; `transpose_right` returns
+    the cotangent of y.
     """
 
     def transpose(ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
@@ -248,12 +250,12 @@ class UndefinedPrimal:
 
 
 def is_undefined(x: Any) -> bool:
-    """Whether an operand of a transpose rule is a linear one."""
+    """Whether an operand of a transpose rule is linear: an UndefinedPrimal."""
     return type(x) is UndefinedPrimal
 
 
 def no_cotangents(operands: Sequence[Any]) -> list[Any]:
-    """Return what a transpose rule answers to a Zero cotangent."""
+    """Return what a transpose rule returns if the cotangent of the result is Zero: a Zero for each linear operand."""
     return [Zero(x.aval) if is_undefined(x) else None for x in operands]
 
 

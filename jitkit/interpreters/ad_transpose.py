@@ -1,9 +1,9 @@
 """linear jaxpr + cotangents of its results -> cotangents of its arguments
 
 To transpose, read a linear program from its end. A cotangent says how much each element of a value contributes to the
-final quantity, such as a loss. Those of the results are given. For each equation, the transpose rule of its primitive
-(`ad_rules.primitive_transposes`) turns the cotangent of its result into cotangents of its operands. They are added up:
-a value that was used twice contributes twice.
+final quantity, such as a loss. The cotangents of the results are given. For each equation, the transpose rule of its
+primitive (`ad_rules.primitive_transposes`) turns the cotangent of its result into cotangents of its operands. The
+cotangents of a value are added up: a value that was used twice contributes twice.
 
 JAX: jax/_src/interpreters/ad.py:backward_pass3
 """
@@ -47,15 +47,16 @@ def backward_pass(
 
     The linear equations are read from the last to the first. The rule of a primitive, `transpose_rule(primitive)`, is
     called with the cotangent of its result (a list for `multiple_results`) and with its operands, an UndefinedPrimal
-    for a linear one; it returns a cotangent for each operand, None where there is none. The cotangent of a value is the
-    sum (`add_tangents`) of what every equation that reads it gives, and for an output the caller; where nothing gives
-    one, a Zero of the type `tangent_aval(var.aval)`.
+    for each linear one. It returns a list with an entry for each operand: its cotangent, or None. The cotangent of a
+    value is the sum (`add_tangents`) of what the equations that read the value return for it, and, for an output, of
+    what the caller gives. If there is nothing to add, it is a Zero of the type `tangent_aval(var.aval)`.
 
     Args:
       jaxpr: a linear program; `consts` are the values of its constvars.
       inputs: an UndefinedPrimal for each linear input, values for the others.
-      cotangents: those of the outputs. Some may be Zero; if all are, and no equation has effects, call no rule.
-      before: cotangents that the first linear inputs have already.
+      cotangents: the cotangents of the outputs. Some may be Zero; if all are, and no equation has effects, do not call
+        any rule.
+      before: cotangents that the first linear inputs have already; what is found here is added to them.
     """
     if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:
         known = iter(before)
@@ -88,8 +89,8 @@ def backward_pass(
 def linear_equations(
     jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any]
 ) -> tuple[dict[Var, Any], list[JaxprEqn]]:
-    """Return the value of each variable, an UndefinedPrimal for those that depend on a linear input; and the equations
-    that read such a variable, in order. All other equations are computed.
+    """Compute the equations that do not depend on a linear input. Return the value of each variable (an UndefinedPrimal
+    for a variable that depends on a linear input), and the equations that read such a variable, in order.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, inputs, strict=True))
@@ -119,8 +120,8 @@ def transpose_jaxpr(
     instantiate: tuple[bool, ...] = (),
     of_linear: tuple[Any, ...] = (),
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Transpose a jaxpr in the inputs that are `linear`: the new one goes from the other inputs, then the cotangents of
-    the outputs, to the nonzero cotangents of the linear inputs. Also return which inputs have one.
+    """Transpose a jaxpr in the inputs that are `linear`. The new jaxpr goes from the other inputs, then the cotangents of
+    the outputs, to the nonzero cotangents of the linear inputs. Also return, for each linear input, whether it has one.
 
     `avals` are the types of its inputs, with None for a cotangent that is Zero. `instantiate` says which results become
     arrays even if they are Zero. `of_linear` are the types of the linear inputs where the jaxpr is called, which may be

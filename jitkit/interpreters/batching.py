@@ -1,13 +1,13 @@
 """operation on elements -> operation on batches
 
 `vmap` batches: a function written for one element is called once, on tracers that look like one element each. A
-`BatchTracer` holds a whole batch: an array with one axis more, `val`, and the position of this axis, `batch_dim`. Its
-aval is that of an element, so the function sees no difference.
+`BatchTracer` holds a whole batch: an array with one more axis, `val`, and the position of this axis, `batch_dim`. Its
+aval is the type of an element, so the function sees no difference.
 
 Each operation lands in `BatchTrace.process_primitive`. It takes the batches out of the tracers and calls the
 primitive's *batching rule*, which does the operation for all elements at once; the result is wrapped again. A rule is
 called as `rule(axis, vals, dims, **params)`. It gets the operands with their batch axes (`dims[i]` is None for an
-operand that is the same for all elements), and returns the result with the place of its axis. It uses ordinary
+operand that is the same for all elements), and returns the result and the position of its batch axis. It uses ordinary
 operations, which the outer trace (`parent`) runs, records or batches once more. So nested `vmap`s need no further
 rules, and there is no loop over elements.
 
@@ -50,8 +50,8 @@ Dims = Sequence[Dim]
 class AxisData(NamedTuple):
     """The axis that a trace maps over: its name, None if it has none, and its size.
 
-    `in_jaxpr` is whether the trace batches a jaxpr's equations, or a Python function. JAX caches nested jaxprs
-    separately for the two, which shows in the names of a printed jaxpr that has one twice.
+    `in_jaxpr` says whether the trace batches a jaxpr's equations (True) or a Python function. JAX caches nested jaxprs
+    separately for the two: a printed jaxpr that contains both shows the nested one under two names.
     """
 
     name: Hashable
@@ -121,8 +121,8 @@ class BatchTrace(Trace):
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments. A returned argument gets a tracer of its own, as in JAX, where
-        the function is a jitted one: what closes over both then has two constants.
+        """Tell the outer trace about these arguments of a library function. If the function returns an argument, it gets a
+        new tracer, as in JAX, where the function is jitted: what closes over argument and result has two constants.
         """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
@@ -163,9 +163,9 @@ def batch(
 ) -> tuple[list[Any], list[Dim]]:
     """Call `fun`, which takes and returns flat lists, once for all elements of a batch.
 
-    `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value as it is. Returns the results as the
-    outer trace knows them, and the position of each one's batch axis. With the `tag` of another trace, its tracers
-    count as this one's.
+    `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value unchanged. Returns the results as the
+    outer trace knows them, and the position of each one's batch axis. With the `tag` of another trace, the tracers of
+    that trace count as tracers of this one.
     """
     trace = BatchTrace(core.current_trace(), axis, tag)
     try:
@@ -184,7 +184,7 @@ def batch(
 
 
 class _Broadcasting(Slots):
-    """Slot for `lax.broadcast_in_dim`, which is above this module."""
+    """Holds `lax.broadcast_in_dim`, which `lax` puts here, since that room is above this one."""
 
     broadcast_in_dim: Callable[[Any, Sequence[int], Sequence[int]], Any]
 
@@ -204,14 +204,14 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
-    """Repeat x along a new axis. (The other axes' numbers are numpy's, as in JAX: jaxprs show it.)"""
+    """Repeat x along a new axis. (The other axes are given as numpy integers, as in JAX: printed jaxprs show it.)"""
     shape = list(np.shape(x))
     shape.insert(axis, size)
     return broadcasting.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """Move the batch axis of x from `dim` to `destination`. Without one (None), x gets one of this size (`broadcast`)."""
+    """Move the batch axis of x from `dim` to `destination`. If x has none (`dim` is None), broadcast x along a new one of this size."""
     return broadcast(x, size, destination) if dim is None else moveaxis(x, dim, destination)
 
 
@@ -233,7 +233,7 @@ higher_order: set[Primitive] = set()
 
 def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Callable[[BatchingRule], BatchingRule]:
     """Decorator: register the function as the batching rule of these primitives. With `even_unmapped`, it is also
-    called where no operand is a batch.
+    called if no operand is a batch.
     """
 
     def register(rule: BatchingRule) -> BatchingRule:
@@ -262,8 +262,8 @@ def defbroadcasting(primitive: Primitive) -> None:
 def broadcast_batcher(
     primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
 ) -> Any:
-    """Batching rule of elementwise operations on operands of one shape, or scalars: scalars and axes of size 1 stretch,
-    and nothing else does.
+    """Batching rule of elementwise operations on operands of one shape, or scalars. (Such an operation broadcasts scalars and
+    axes of size 1, and nothing else.)
 
     If all batches have one shape and one batch axis, and every other operand is a scalar, bind the operation as it is;
     the result has the same batch axis. (An operand that is not a batch may be a Python number: `np.ndim` and `np.shape`
@@ -328,7 +328,7 @@ def reduction_batcher(
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """Renumber axes of an element for a batch whose axis is at `dim`: those from there on move one place back."""
+    """Return the numbers that axes of an element have in a batch whose axis is at `dim`: from `dim` on, one more."""
     return [axis + (axis >= dim) for axis in axes]
 
 
@@ -349,8 +349,8 @@ def batch_jaxpr(
       jaxpr: closed.
       axis: the axis that is mapped over.
       in_dims: the batch axis of each input.
-      out_dims: for each result, where its batch axis has to be; a result without one is broadcast. None means the
-        front, if the result has a batch axis at all. Without `out_dims`, axes stay where the rules leave them.
+      out_dims: for each result, where its batch axis has to be; a result without a batch axis is broadcast. An entry None
+        means the front, if the result has a batch axis at all. Without `out_dims`, axes stay where the rules put them.
 
     Cached: the same arguments give the same jaxpr.
     """
@@ -388,8 +388,8 @@ def _batch_jaxpr(
 def batch_jaxpr_if(
     jaxpr: Jaxpr, axis: AxisData, batched: Sequence[bool], instantiate: Sequence[bool] | bool = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Call `batch_jaxpr` with every batch axis at 0. `batched` marks the inputs that have one, `instantiate` the
-    outputs that must have one; also returns which outputs do.
+    """Call `batch_jaxpr` with every batch axis at 0. `batched` marks the inputs that have a batch axis, `instantiate` the
+    outputs that must have one. Return the new jaxpr, and for each output whether it has one.
     """
     musts = [instantiate] * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
     in_dims = [0 if is_batched else None for is_batched in batched]

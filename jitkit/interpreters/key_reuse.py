@@ -5,12 +5,12 @@ independent, and no error. With the option on, each array of keys knows which of
 
 Every operation, and so every program, has a *signature* for keys: operands that it consumes (sinks, with a mask of
 their elements), results that are new keys (sources), and results that are an operand in another form (forwards). A
-table has those of primitives, by name; that of a jaxpr follows from its equations, in order. A jaxpr is checked when it
-is traced: consuming a variable twice is the error. A loop repeats its body, so it may consume only what it carries, and
-must carry new keys. Between programs, each call is checked before it runs, against what earlier calls noted about the
-arrays passed.
+table has the signatures of primitives, by name; the signature of a jaxpr follows from its equations, in order. A jaxpr
+is checked when it is traced: consuming a variable twice is the error. A loop repeats its body, so it may consume only
+what it carries, and must carry new keys. A call of a program is checked before it runs: the arrays passed must have no
+keys that earlier calls have consumed.
 
-Old-style keys are plain integers, which cannot be followed; they are not checked, nor does JAX.
+Old-style keys are plain integers, which cannot be followed; as in JAX, they are not checked.
 
 JAX: jax/experimental/key_reuse/_core.py:jaxpr_type_signature
 """
@@ -45,7 +45,7 @@ class Signature(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """Which elements of an array of keys were consumed, and where the last of them."""
+    """Which elements of an array of keys were consumed, and where the last one was."""
 
     mask: Mask
     where: SourceInfo
@@ -66,12 +66,12 @@ def _fixed(sinks: Sequence[int] = (), sources: Sequence[int] = (), forwards: Seq
 
 
 def _unknown(eqn: JaxprEqn) -> Signature:
-    """Signature of a primitive without a rule: it consumes all its keys."""
+    """Return the signature of a primitive without a rule: it consumes all its keys."""
     return Signature({i: _ALL for i, x in enumerate(eqn.invars) if is_key(x.aval)}, frozenset(), {})
 
 
 def _slice(eqn: JaxprEqn) -> Signature:
-    """Signature of slicing: the slice's keys are new, and those elements of the operand are consumed."""
+    """Return the signature of slicing: the keys of the slice are new, and the same elements of the operand are consumed."""
     starts, limits = eqn.params["start_indices"], eqn.params["limit_indices"]
     strides = eqn.params["strides"] or (1,) * len(starts)
     mask = np.zeros(eqn.invars[0].aval.shape, bool)
@@ -94,8 +94,8 @@ def _call(eqn: JaxprEqn) -> Signature:
 
 
 def _cond(eqn: JaxprEqn) -> Signature:
-    """Signature of `cond`, where one branch runs: it consumes what any branch consumes, and makes what all of them
-    make.
+    """Return the signature of `cond`, where one branch runs: it consumes what any branch consumes; a result is a new key if it is
+    one in all branches.
     """
     branches = [signature(branch) for branch in eqn.params["branches"]]
     sinks: dict[int, Mask] = {}
@@ -213,7 +213,7 @@ def _signature(jaxpr: Jaxpr) -> Signature:
 
 
 def _use_up(eqn: JaxprEqn, i: int, mask: Mask, uses: dict[Var, _Use], same_as: Mapping[Var, Var]) -> None:
-    """Note that an equation consumes its i-th operand; raise KeyReuseError when that happened before."""
+    """Note that an equation consumes its i-th operand; raise KeyReuseError if that was consumed before."""
     operand: Atom = eqn.invars[i]
     if not isinstance(operand, Var) or not is_key(operand.aval) or not np.any(mask):
         return

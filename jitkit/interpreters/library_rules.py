@@ -20,8 +20,9 @@ class BatchingRules(dict[Primitive, Callable[..., Any]]):
     """A table in which libraries enter batching rules (`table[primitive] = rule`), called as `rule(axis, vals, dims,
     **params)`.
 
-    JAX has three such tables, whose rules get nothing of the axis, its size and name, or all of it. `told` returns
-    these first arguments of a rule; adapted rules go into the table `into`, this one by default.
+    JAX has three such tables. Their rules differ in what they are told about the mapped axis, by their first arguments:
+    nothing, its size and name, or everything. `told(axis)` returns these arguments. Adapted rules go into the table
+    `into`, by default into this one.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ What is worth knowing:
 - StableHLO broadcasts nothing by itself. Primitives listed in `rank_polymorphic` accept scalars beside arrays
   in a jaxpr; their operands are brought to one shape here, before the rule sees them (a literal is written as
   a constant of that shape right away).
-- A nested `jit` becomes a private function, written once a jaxpr and called wherever the jaxpr is.
+- A nested `jit` becomes a private function, which is written once for each jaxpr and called wherever the jaxpr occurs.
 - Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions
 that need it, up to `main`.
 - Each ordered effect of a function is a token that it takes before its arguments and returns before its results;
@@ -91,7 +91,7 @@ class LoweringContext:
     def emit(
         self, op: str, operands: Sequence[str], attributes: str = "", out: Any = None, signature: bool = False
     ) -> str:
-        """Write `%n = op operands attributes : types` and return `%n`. Result type: `out`, else the
+        """Write `%n = op operands attributes : types` and return `%n`. The result has the type `out`, by default the
         equation's.
 
         Operations whose operands all have the result's type write that type once; `signature=True` writes
@@ -248,9 +248,9 @@ class LoweringContext:
     def lower_region(
         self, jaxpr: Jaxpr, args: Sequence[str], scope: str = "", own_lines: bool | None = None
     ) -> list[str]:
-        """Write a jaxpr that came from a user's function, such as the body of a loop. With `own_lines`, its lines keep
-        their source; without, they belong to the rule's equation; None keeps the enclosing setting. `scope` goes into
-        the names of the lines. The context is restored to the equation's afterwards.
+        """Write a jaxpr that came from a user's function, such as the body of a loop. With `own_lines`, each line has the
+        source of its own equation; with False, the source of the rule's equation; None keeps the enclosing setting.
+        `scope` goes into the names of the lines. Afterwards the context is again as the rule's equation needs it.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack
         # with the equation's scopes, unless an enclosing region has added them
@@ -264,8 +264,8 @@ class LoweringContext:
             self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack = before
 
     def array_constant(self, value: Any, aval: Any) -> str:
-        """Return the name of a captured array: written into the text when small, else an argument of the function. A
-        captured token becomes a new one, which the program need not wait for.
+        """Return the name of a captured array: a small one is written into the text, a large one becomes an argument of
+        the function. A captured token becomes a new one, which the program need not wait for.
         """
         if aval is core.abstract_token:
             return self.emit_text("stablehlo.create_token : !stablehlo.token")
@@ -279,8 +279,8 @@ class LoweringContext:
         return self.constant(to_numpy(value))
 
     def read(self, atom: Var | Literal, env: dict[Var, str]) -> str:
-        """Return the name of an atom's value: of a variable, the one it has in `env`; of a literal, that of a constant
-        of the literal's type (`splat`).
+        """Return the name of an atom's value: for a variable, its name in `env`; for a literal, the name of a constant of
+        its type (`splat`).
         """
         if isinstance(atom, Literal):
             return self.splat(atom.val, atom.aval)
@@ -365,7 +365,7 @@ class LoweringContext:
         return [called] if results == 1 else [f"{called}#{i}" for i in range(results)]
 
     def take_tokens(self, ordered: Sequence[Effect], names: Sequence[str]) -> list[str]:
-        """Make the first of these names the current tokens of the ordered effects. Returns the others."""
+        """Make the first of these names the latest tokens of the ordered effects, one for each, and return the other names."""
         if ordered:
             self.tokens.update(zip(ordered, names, strict=False))
         return list(names[len(ordered) :])
@@ -387,7 +387,7 @@ def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> 
 
 
 def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None:
-    """Write what is between the braces of a function, up to its `return`. `names` are those of its arguments."""
+    """Write what is between the braces of a function, up to its `return`. `names` are the names of its arguments."""
     outs = ctx.lower_jaxpr(jaxpr, names)
     tokens = [ctx.tokens[effect] for effect in ctx.function.ordered]
     types = ["!stablehlo.token"] * len(tokens) + [type_of(aval) for aval in jaxpr.out_avals]

@@ -23,11 +23,11 @@ def lower_main(
     result_names: Sequence[str] | None = None,
     result_attributes: Sequence[str] | None = None,
 ) -> Module:
-    """Write a whole program: `jaxpr` as the public function `main`, and what it calls.
+    """Write a whole program: `jaxpr` as the public function `main`, and the functions that it calls.
 
-    `argument_attributes` are MLIR attributes per argument (donation, sharding), `result_attributes` per result
-    (sharding), `result_names` what the results are called in the text. The constants that became arguments of
-    `main` are in the module's `hoisted`, in order, and come first.
+    `argument_attributes` are MLIR attributes for each argument (donation, sharding), `result_attributes` for each result
+    (sharding), and `result_names` the names of the results in the text. The first arguments of `main` are the large
+    constants in the module's `hoisted`, in their order.
     """
     module = Module(re.sub(r"[^\w.-]", "_", f"jit({name})").rstrip("_"), platform)
     module.symbols.add("main")

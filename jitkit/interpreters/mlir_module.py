@@ -19,7 +19,7 @@ from ..core.effects import Effect
 from ..jaxpr import JaxprEqn
 from .mlir_text import quoted, symbol_text, type_of
 
-FIRST_DEVICE = "maximal_mesh_0"  # in a program for several devices, the mesh of what runs on one of them
+FIRST_DEVICE = "maximal_mesh_0"  # in a program for several devices, the mesh of an operation that runs on the first
 
 _WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of an integer tensor
 
@@ -152,14 +152,14 @@ class Function:
         return self.take_hoisted(key, type_text)
 
     def take_hoisted(self, key: int, type_text: str) -> str:
-        """Return the same for a constant that is already in the module's `hoisted` under this key."""
+        """Make a constant that the module's `hoisted` has under this key an argument of this function, and return its name."""
         if key not in self.hoisted:
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]
 
     def call_types(self, arg_avals: Sequence[Any]) -> str:
-        """Return the types of a call, `(tensor<f32>) -> tensor<f32>`, as they were written for the first one; `arg_avals`
-        are those of the arguments without tokens and constants.
+        """Return the types of a call, `(tensor<f32>) -> tensor<f32>`. `arg_avals` are the types of the arguments other than
+        tokens and constants. They are the same in all calls, so the text is written once.
         """
         if self._call_types is None:
             tokens = ["!stablehlo.token"] * len(self.ordered)
@@ -170,7 +170,7 @@ class Function:
         return self._call_types
 
     def text(self, numbers: dict[str, int] | None) -> list[str]:
-        """Return the lines of the function. With `numbers`, lines carry locations, which are numbered there."""
+        """Return the lines of the function. With `numbers`, each line has the number of its location, which is entered there."""
         own = self.arguments
         if numbers is not None and self.argument_names:
             located_names = zip(own, self.argument_names, strict=True)

@@ -75,7 +75,7 @@ class DynamicJaxprTracer(Tracer):
 
 
 class DynamicJaxprTrace(Trace):
-    """The trace that records what a function does, equation by equation."""
+    """Records what a function does, equation by equation, while it is the current trace."""
 
     __slots__ = ("consts", "constvar_of_id", "debug_info", "eqns", "invars")
 
@@ -102,9 +102,9 @@ class DynamicJaxprTrace(Trace):
         `literal_form(x)` is how a scalar is written, and None for everything else. A scalar becomes a Literal of that
         value and of x's aval.
 
-        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose value
-        `consts` keeps. An object that came before already has its variable, which `constvar_of_id` finds by the
-        object's `id`.
+        Everything else, such as an array or a tracer of another trace, becomes a constant: a fresh variable, whose value
+        `consts` keeps. If the same object came before, return its variable: `constvar_of_id` finds it by the object's
+        `id`.
 
         Raise UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """
@@ -135,8 +135,8 @@ class DynamicJaxprTrace(Trace):
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
     def note(self, args: Sequence[Any]) -> None:
-        """Give the constants among a call's arguments their variables, in the order of the arguments, so that the order
-        of constvars does not depend on which one the function converts first.
+        """Make a variable for each constant among the arguments of a library function, in their order: then the order of
+        the constvars does not depend on which argument the function converts first.
         """
         for x in args:
             if type(x) is DynamicJaxprTracer:
@@ -184,9 +184,9 @@ class DynamicJaxprTrace(Trace):
     def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
         """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each result.
 
-        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the primitive has
-        `multiple_results`. Equation and tracers have the line that runs now, `source_info.current()`. The effects of
-        the equation are `primitive.effects(params)`, or none (`no_effects`) when the primitive has no such function.
+        `out` is the aval of the result; if the primitive has `multiple_results`, `out` is a list of avals, and a list of
+        tracers is returned. Equation and tracers have the line that runs now, `source_info.current()`. The effects of
+        the equation are `primitive.effects(params)`, or `no_effects` if the primitive does not have such a function.
         """
         source = source_info.current(3)  # this function, `process_primitive`, and `bind`
         effects = no_effects if primitive.effects is None else primitive.effects(params)
@@ -201,8 +201,8 @@ class DynamicJaxprTrace(Trace):
     def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
         """Return the finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
 
-        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads, in the
-        order in which they came. Its effects are the union of its equations' effects.
+        Its constants, with their values in `consts`, are the trace's constants that an equation or an output reads, in
+        the order in which they came. Its effects are the union of its equations' effects.
         """
         outvars = [self.to_tracer(x).atom for x in outs]
         used: set[Any] = {atom for eqn in self.eqns for atom in eqn.invars if type(atom) is Var}
@@ -220,14 +220,14 @@ class DynamicJaxprTrace(Trace):
 
 
 def check_lives(tracer: Tracer) -> None:
-    """Raise UnexpectedTracerError when the tracer's trace has ended: it leaked out of a function."""
+    """Raise UnexpectedTracerError if the tracer's trace has ended: then the tracer leaked out of a function."""
     if not tracer._trace.alive:
         raise core.escaped_tracer_error(tracer)
 
 
 def literal_form(x: Any) -> Any:
-    """Return how the scalar x is written in an equation; None when x must be a constant: an array, even one without
-    axes if it is on a device. A Python number stays as it is: `0.1` is printed as such, and becomes a float32 when the
+    """Return how the scalar x is written in an equation; None if x must be a constant: an array, even one without axes if
+    it is on a device. A Python number is not converted: `0.1` is printed as `0.1`, and becomes a float32 when the
     equation is lowered or run.
     """
     t = type(x)
@@ -247,9 +247,9 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
     The function runs once, under a new trace inside of the current one, with an `empty_name_stack`. Its results
     must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
 
-    However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one before. What `fun`
-    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended:
-    it finds tracers that are referenced from anywhere, a variable of this function included.
+    Whether `fun` returns or raises, end the new trace (`Trace.end`), and make the trace before it the current one again.
+    An error of `fun` passes through. With the option `check_tracer_leaks`, call `check_no_leaks` on the trace that ended:
+    it finds tracers that are referenced from anywhere, even from a variable of this function.
     """
     trace = DynamicJaxprTrace(core.current_trace(), debug_info)
     try:
@@ -273,7 +273,7 @@ def rename_inputs(debug_info: DebugInfo) -> None:
 
 
 class empty_name_stack:
-    """In the block, ignore the `named_scope`s around: a jaxpr has only its own."""
+    """Within the block, ignore the `named_scope`s around it: a jaxpr has only the scopes inside of its function."""
 
     __slots__ = ("_before",)
 
@@ -294,7 +294,7 @@ def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def with_stand_ins_in(tree: Any) -> Any:
-    """Do the same for the leaves of a tree."""
+    """Replace the leaves of a tree that have no data by stand-ins in the current trace."""
     if not isinstance(core.current_trace(), DynamicJaxprTrace):
         return tree
     leaves, treedef = tree_flatten(tree)
@@ -304,8 +304,8 @@ def with_stand_ins_in(tree: Any) -> Any:
 
 
 def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
-    """Raise TypeError when a traced function returned something that is not an array; `debug_info.result_paths` says
-    where in its tree.
+    """Raise TypeError if a traced function returned something that is not an array; `debug_info.result_paths` gives its place in
+    the tree of results.
     """
     for i, x in enumerate(outs):
         if core.is_array_value(x):
@@ -326,8 +326,8 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
 
 
 def check_no_leaks(trace: Any, traced_for: str = "") -> None:
-    """With `checking_leaks`, raise when a tracer of the finished trace is still referenced from somewhere. Its
-    `debug_info` says what was traced, if not given.
+    """With `checking_leaks`, raise if a tracer of the finished trace is still referenced from somewhere. Without `traced_for`, the
+    trace's `debug_info` says what was traced.
     """
     if not _living_tracers(trace):
         return
@@ -345,10 +345,10 @@ def _living_tracers(trace: Trace) -> list[Tracer]:
 
 
 def describe_origin(tracer: DynamicJaxprTracer) -> str:
-    """Return the sentences that end every concretisation error: which function, and which arguments the value depends
-    on.
+    """Return the sentences that end every concretisation error: which function was traced, and which of its arguments the
+    value depends on.
 
-    A value that depends on no argument is explained by the operations that made it a tracer.
+    If it depends on no argument, they name the operations that made it a tracer.
     """
     trace = tracer._trace
     debug_info = trace.debug_info
@@ -381,8 +381,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[int], list[JaxprEqn]]:
-    """Walk back from `atom`: find the positions of the arguments it depends on, and the equations on the way that read
-    constants.
+    """Walk back from `atom`. Return the positions of the arguments that it depends on, and the equations on the way that read only
+    constants and literals.
     """
     if isinstance(atom, Literal):
         return [], []

@@ -36,7 +36,7 @@ class PartialVal(tuple[Any, Any]):
 
 
 class _PartialTrace(DynamicJaxprTrace):
-    """Records what depends on an unknown argument."""
+    """A trace that records the operations that depend on an unknown argument, and does the others at once."""
 
     __slots__ = ()
 

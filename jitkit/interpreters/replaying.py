@@ -1,16 +1,18 @@
 """rule + types of its operands -> the equations it writes, written again without running it
 
 A model repeats a few layers: for the same operations on the same types, a library function or a JVP rule looks at
-shapes, promotes, and writes the same few equations as the last time. So we do to rules what `jit` does to functions:
-`Replayed(rule)` runs the rule the first two times a key comes, the second time on tracers of its own, to see what it
-writes. From then on it writes these equations with other variables: a microsecond each, where the rule takes ten.
+shapes, promotes, and writes the same few equations as the last time. So we do to rules what `jit` does to functions.
+`Replayed(rule)` runs the rule the first two times a key comes; the second time it runs it on stand-in tracers, and records
+what it writes. From then on it writes these equations with other variables: a microsecond each, where the rule takes ten.
 
 The key has the options, the parameters, and each operand's type: an array's aval, or a Python number's value, which
-goes into the equations. A rule that cannot be keyed so, or does more than write equations of pure primitives (it closes
-over an array, it warns), is simply run. Only recorded operations are replayed, not those computed now.
+goes into the equations. If a rule has arguments that cannot be in a key, or does more than write equations of pure
+primitives (it closes over an array, it warns), it is simply run. Replaying is for tracing: operations that are computed
+now are not replayed.
 
-Under a `PartialTrace` a rule writes to two traces: primals to the outer one, tangents to its own. Where the outer trace
-is another transformation, an equation is bound there, and comes here again with that one's rule.
+Under a `PartialTrace` a rule writes to two traces: operations on primals to the outer trace, operations on tangents to
+the trace of tangents. If the outer trace is a transformation, too, the equation is bound there, and the rule of that
+transformation may be replayed in turn.
 
 JAX: jax/_src/linear_util.py:cache
 """
@@ -33,7 +35,7 @@ from ..jaxpr import DebugInfo, JaxprEqn, Literal, Var, literal_value
 from ..runtime.array import Array
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
-_LIMIT = 8192  # keys; when there are more, all are forgotten
+_LIMIT = 8192  # if there are more keys, all are forgotten
 is_on = True  # off where somebody else's functions replace jitkit's, so that each call reaches them
 _NEVER, _ONCE, _LATER = "never", "once", "later"
 _PACKAGE = __name__.split(".")[0]
@@ -41,7 +43,7 @@ _INFO = DebugInfo("replay", "<rule>")
 
 
 class _Step(NamedTuple):
-    """One equation: an operand is a place (the number of a value), or a literal."""
+    """One equation of a recording. An operand is a place (the number of a value), or a literal."""
 
     is_later: bool  # an equation on tangents, which goes to their trace
     primitive: Primitive
@@ -52,13 +54,13 @@ class _Step(NamedTuple):
 
 
 class _Constant(NamedTuple):
-    """A part of a result that is not an array: a Zero, None, an axis."""
+    """A part of a rule's result that is not an array: a Zero, None, an axis."""
 
     value: Any
 
 
 class _Recording(NamedTuple):
-    """What a rule did: its steps, in order, and its result, a tree of places. The operands have the first places."""
+    """What a rule did: its steps, in order, and its result, a tree of places. The operands have the first numbers."""
 
     steps: tuple[_Step, ...]
     result: Any
@@ -129,7 +131,7 @@ def replayed(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., An
 
 
 class _Known:
-    """The recordings, by key: None where none is possible, `_ONCE` for a key that came once."""
+    """Maps keys to recordings; to None if a rule cannot be replayed, and to `_ONCE` for a key that came once."""
 
     def __init__(self) -> None:
         self.recordings: dict[Any, Any] = {}
@@ -153,7 +155,7 @@ known = _Known()
 
 
 def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: Any, later: Any) -> None:
-    """Append the arrays among some arguments to `operands`, and their parts of the key to `marks`."""
+    """Append the arrays among some arguments to `operands`, and what the key has for each argument to `marks`."""
     for x in args:
         t = type(x)
         if t is DynamicJaxprTracer:
@@ -182,7 +184,7 @@ def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: An
 
 
 def _types_in(x: Any) -> Any:
-    """Return what tells a parameter from one that is equal but printed in another way: 1, True and np.int64(1) are equal."""
+    """Return the types in a parameter: they go into the key, since 1, True and np.int64(1) are equal but print differently."""
     t = type(x)
     return tuple(map(_types_in, x)) if t is tuple else t
 
@@ -201,7 +203,7 @@ def _static_mark(x: Any) -> Any:
 
 
 def _record(rule: Callable[..., Any], args: Sequence[Any], params: dict[str, Any], trace: Any) -> _Recording | None:
-    """Run a rule on other tracers and record what it does; None if that cannot be replayed."""
+    """Run a rule on stand-in tracers; return what it did, or None if that cannot be replayed."""
     if not _is_own(rule):
         return None
     values = DynamicJaxprTrace(None, _INFO)
@@ -251,8 +253,8 @@ def _is_own(rule: Any) -> bool:
 def _recording(
     values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
 ) -> _Recording:
-    """Turn the equations of two traces into steps. Raise NotKeyed or KeyError where they hold a value that is neither
-    an argument nor made from them.
+    """Turn the equations of two traces into steps. Raise NotKeyed or KeyError for a value that is neither an argument nor
+    made from the arguments.
     """
     places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
     given = {id(x): i for i, x in enumerate(stand_ins)}
@@ -279,7 +281,7 @@ def _recording(
 
 
 def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
-    """Return a result with places in it. `given` has the arguments' places, by identity."""
+    """Return a result with places instead of tracers. `given` maps the id of each argument to its place."""
     t = type(x)
     if t is list or t is tuple:
         return t([_shown(each, given, places) for each in x])

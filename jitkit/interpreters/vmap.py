@@ -1,11 +1,11 @@
 """function of elements -> function of batches
 
-`vmap` returns a function that takes arrays with one axis more, and does for all elements along it what the given
-function does to one. Each call of it calls the given function once, on tracers (`batching`): under `jit` once per
-signature, eagerly each time.
+`vmap` returns a function that takes arrays with one more axis, and does for all elements along this axis what the given
+function does to one. Each call of the new function calls the given one once, on tracers (`batching`); under `jit` that
+happens once for each signature.
 
-This module does the bookkeeping: which axis of which leaf, whether their sizes agree, and where the axis goes in the
-results.
+This module does the bookkeeping: which axis of which leaf is mapped, whether the sizes of these axes agree, and where
+the axis goes in the results.
 
 JAX: jax/_src/api.py:vmap
 """
@@ -56,14 +56,14 @@ def vmap(
     Args:
       fun: a function of arrays, or of trees of arrays.
       in_axes: which axis of each positional argument is mapped over: an int, also negative, or None for an argument that
-        every call gets as it is; one for all arguments, or a tuple with an entry for each, which may be a tree that ends
-        above the leaves. Keyword arguments are mapped over axis 0.
-      out_axes: where the axis goes in the results: an int, or None for what is the same for all elements; one for all, or
-        a tree that ends above the leaves.
+        is the same for all elements. Give one for all arguments, or a tuple with an entry for each; an entry may be a tree
+        that ends above the leaves. Keyword arguments are mapped over axis 0.
+      out_axes: where the axis goes in the results: an int, or None for a result that is the same for all elements. Give one
+        for all results, or a tree that ends above the leaves.
       axis_name: for collectives inside of `fun`, such as `lax.psum(x, axis_name)`.
-      axis_size: the number of elements; needed where no argument has them.
-      spmd_axis_name: accepted for programs that say it. In JAX it is the mapped axis' place in sharding constraints inside
-        of `fun`; here XLA decides how that axis is spread.
+      axis_size: the number of elements; needed if no argument is mapped.
+      spmd_axis_name: accepted and not used. In JAX it says over which axis of a mesh sharding constraints inside of `fun`
+        spread the mapped axis; here XLA decides that.
 
     Raises:
       TypeError: an axis is not an int or None.
@@ -144,7 +144,7 @@ def call_on_batches(
 
 
 def _noting_keys_of_result(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to note the key entries of its results, by which `not_the_same_for_all` names a leaf."""
+    """Wrap a function to keep the key paths of its results: `not_the_same_for_all` names a leaf by them."""
 
     @wraps(fun)
     def noting(*args: Any, **kwargs: Any) -> Any:
@@ -184,7 +184,7 @@ def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
 
 
 def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
-    """Return an axis for each leaf of `(args, kwargs)`: keyword arguments are mapped over axis 0."""
+    """Return the mapped axis of each leaf of `(args, kwargs)`. Keyword arguments are mapped over axis 0."""
     args, kwargs = tree.children()
     axes = axis_of_each_leaf("vmap in_axes", in_axes, args)
     return axes + [0] * kwargs.num_leaves
@@ -196,8 +196,8 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 def mapped_size(
     fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
-    """Return the size of all mapped axes; negative ones count from the end of each leaf. Raise ValueError where there
-    is no size, or more than one.
+    """Return the size that all mapped axes have; a negative axis counts from the end of its leaf. Raise ValueError if no axis
+    is mapped, or their sizes differ.
     """
     if not leaves and axis_size is None:
         args, kwargs = tree_unflatten(tree, leaves)
@@ -222,9 +222,7 @@ def mapped_size(
 
 
 def _size_along(x: Any, dim: int) -> int:
-    """Return the size of an axis. Raise ValueError where an array has too few axes; raise TypeError for a value that is
-    not an array.
-    """
+    """Return the size of an axis. Raise ValueError if an array has too few axes; raise TypeError for a value that is not an array."""
     shape = core.typeof(x).shape
     if not -len(shape) <= dim < len(shape):
         raise ValueError(
@@ -238,7 +236,7 @@ def _size_along(x: Any, dim: int) -> int:
 def _inconsistent_sizes(
     names: Sequence[str], dims: Sequence[Dim], sizes: Sequence[int | None], axis_size: int | None
 ) -> ValueError:
-    """Return the error for mapped axes of several sizes: an example of each, the most frequent first."""
+    """Return the error for mapped axes of several sizes. It gives an example of each size, the most frequent first."""
     lines = ["vmap got inconsistent sizes for array axes to be mapped:"]
     if axis_size is not None:
         lines.append(f"  * the `axis_size` argument was {axis_size};")
@@ -294,10 +292,10 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
       axis: the mapped axis: its size, and its name or None.
       outs, dims: the leaves of the result, as the outer trace knows them, and the batch axis of each; None for one that
         is the same for all elements.
-      tree: that of the result.
+      tree: the tree of the result.
       out_axes: a tree of axes that may end above the leaves: `axis_of_each_leaf` gives one for each. An int is a
         position among the axes of the result, from the end if negative; a leaf that is not a batch is broadcast to it
-        (`move_to`). None is for a leaf that is not a batch, and leaves it as it is.
+        (`move_to`). None is for a leaf that is not a batch, which is returned unchanged.
 
     Raises:
       TypeError: a leaf is not an array (`core.is_array_value`).

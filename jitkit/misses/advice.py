@@ -1,11 +1,12 @@
 """two types of one argument -> the edit that lets both calls share a program
 
-Advice must not cost anybody a value. Where one dtype holds every value of the other, converting to it is safe. Where
-neither does, promotion may find a third one that holds both; if it does not (int32 and float16 promote to float16,
-which ends at 65,504), there is no advice. Converting integers to a float is safe up to a limit, which the advice names.
+A user who follows the advice must not lose any value. If one dtype holds every value of the other, converting to it is
+safe. If neither does, promotion may find a third dtype that holds both. If the promoted dtype does not (int32 and
+float16 promote to float16, which ends at 65,504), there is no advice. Converting integers to a float is safe up to a
+limit, which the advice names.
 
-Nor may it change what the function computes. Roots and logarithms differ between complex and real numbers, and `~` and
-`+` between bools and integers: for these there is no advice.
+The advice must not change what the function computes, either. Roots and logarithms differ between complex and real
+numbers, and `~` and `+` between bools and integers: for these there is no advice.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -21,7 +22,7 @@ from ..core.dtypes import DType
 from ..tree_util import PyTreeDef
 from .record import safe_equal
 
-_USEFUL = 256  # a float must hold whole numbers up to here to be advised for them
+_USEFUL = 256  # a float is advised in place of integers if it holds all whole numbers up to here
 _KEYS = (
     "Keys are of two kinds: make all of them with jax.random.key, or all with jax.random.PRNGKey, to share an entry."
 )
@@ -101,14 +102,14 @@ def _kind(dtype: DType) -> str:
 
 
 def of_keys(before: Any, now: Any) -> str:
-    """Return advice where one is a new-style random key, and the other may be an old-style one (uint32)."""
+    """Return advice for two calls, one with a new-style random key, the other perhaps with an old-style one (uint32)."""
     is_new = [dtypes.issubdtype(aval.dtype, dtypes.prng_key) for aval in (before, now)]
     other = now if is_new[0] else before
     return _KEYS if any(is_new) and other.dtype.name == "uint32" else ""
 
 
 def holding_both(one: DType, other: DType) -> DType | None:
-    """Return the dtype that two promote to, if it holds all values of both; else None."""
+    """Return the dtype that two dtypes promote to, if it holds all values of both; else None."""
     try:
         common = dtypes.promote_types(one, other)
     except dtypes.TypePromotionError:
@@ -119,7 +120,7 @@ def holding_both(one: DType, other: DType) -> DType | None:
 
 
 def holds(wide: DType, narrow: DType) -> bool:
-    """Whether every value of dtype `narrow` is one of dtype `wide`, too."""
+    """Whether the dtype `wide` has every value of the dtype `narrow`."""
     if wide == narrow or narrow.kind == "b":
         return True
     if wide.kind == "b":

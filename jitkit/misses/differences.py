@@ -1,8 +1,8 @@
 """two calls -> how they differ, in words
 
 Each sentence has the form "x: float32[3] before, float32[4] now", with the path of the argument in front. Advice
-follows where there is something to mend: a second shape is normal, a fourth may be a mistake. A batch shorter than the
-one before is usually the last of an epoch.
+follows if there may be something to mend: a second shape is normal, a fourth may be a mistake. A batch with fewer rows
+than the one before is usually the last of an epoch.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -25,8 +25,8 @@ from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_
 from .short_text import shortened, shortened_pair, static_text, whole_text
 
 _MANY = 4  # an argument with this many values gets advice on having fewer
-_BATCH = 8  # from this many rows on, fewer may be the last batch of an epoch
-_LOOKED_AT = 32  # records in which values are counted
+_BATCH = 8  # after a batch of this many rows or more, one with fewer may be the last of an epoch
+_LOOKED_AT = 32  # the values in at most this many records are counted
 
 
 class Difference(NamedTuple):
@@ -56,7 +56,7 @@ class Difference(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The call that missed and the latest calls before it: what the words for a change may depend on."""
+    """The call that missed, and the latest calls before it: the words for a change may depend on them."""
 
     now: CallRecord
     known: Sequence[CallRecord]  # by age
@@ -65,7 +65,7 @@ class Calls(NamedTuple):
     fun: Callable[..., Any] | None = None
 
     def default_of(self, name: str) -> Any:
-        """Return a parameter's default; `inspect.Parameter.empty` where it has none or is not known."""
+        """Return a parameter's default; `inspect.Parameter.empty` if it has none, or the function's parameters are not known."""
         signature = None if self.fun is None else signature_of(self.fun)
         parameter = None if signature is None else signature.parameters.get(name)
         return inspect.Parameter.empty if parameter is None else parameter.default
@@ -96,8 +96,8 @@ def differences(
     shown: int,
     fun: Callable[..., Any] | None = None,
 ) -> tuple[list[Difference], int]:
-    """Return up to `shown` differences of `new`, down to this weight, and how many more there are. Different values are
-    counted in `known`, which has all records by age. `fun` knows its parameters' defaults.
+    """Return up to `shown` differences between two calls, down to this weight, and how many more there are. `known` has all records
+    by age: in the latest of them the different values of an argument are counted. `fun` gives the defaults of parameters.
     """
     found: list[Difference] = []
     all_changes = changes(old, new, weight)
@@ -181,7 +181,7 @@ def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
 
 
 def _how(before: Argument | None, now: Argument | None, default: Any) -> tuple[str, str]:
-    """Return both ways of passing an argument, without what they have in common."""
+    """Return how both calls pass an argument, without what is the same in both."""
     differ_in_being_static = before and now and (before.static is None) != (now.static is None)
     return _how_of(before, differ_in_being_static, default), _how_of(now, differ_in_being_static, default)
 

@@ -3,8 +3,8 @@
 `jitkit.explain(f)` reports on one function, `jitkit.explain()` on the latest misses of all functions. With the option
 `explain_cache_misses` each miss is logged when it happens.
 
-The words are made at the miss, since text keeps no array and no function alive. That costs about 100 us, where tracing
-and compiling have cost milliseconds; a hit does not come here.
+The words are made at the miss, since text does not keep arrays or functions alive. That costs about 100 us; tracing and
+compiling have cost milliseconds. A hit does not come here.
 
 JAX: jax/_src/interpreters/partial_eval.py:explain
 """
@@ -28,10 +28,10 @@ from .record import COMPILES, DISPATCHES, SEARCHED, TRACES, CallRecord, closest
 if TYPE_CHECKING:  # imported only when two calls differ
     from .differences import Difference
 
-_KEPT_PER_FUNCTION = 256  # misses
-_KEPT = 512  # misses shown for all functions; differences spelled out
+_KEPT_PER_FUNCTION = 256  # at most this many misses are kept for a function
+_KEPT = 512  # at most this many misses are shown for all functions, and this many differences spelled out
 _SHOWN = 12
-_SIGNATURES = 8192  # fingerprints kept, to recognise evicted signatures
+_SIGNATURES = 8192  # at most this many fingerprints are kept, to recognise evicted signatures
 
 
 class Miss(NamedTuple):
@@ -40,14 +40,14 @@ class Miss(NamedTuple):
     `number` counts the misses of the function; `call_site` is "file:line (function)". `reason` is one of
 
         first call      the function had not been called
-        new function    the same, but the same source has made other functions: a lambda in a loop
-        new signature   `differences` compare it with the closest signature in the cache, that of miss `closest`
+        new function    the function had not been called, but the same source has made others: a lambda in a loop
+        new signature   `differences` compare it with the closest signature in the cache, from the miss `closest`
         traced before   it had been traced, not compiled: by `trace` or `lower`, or inside of another function
         evicted         its entry was the least recently used one of a full table
         cleared         `clear_cache` or `clear_caches` was called
         other closure   the function was traced when it closed over values of an outer trace that has ended
 
-    and `sentence` says it in words. At most 12 differences are kept, `more` is the number of the others.
+    and `sentence` says it in words. At most 12 differences are kept; `more` is the number of the others.
     """
 
     number: int
@@ -102,7 +102,7 @@ class MissLog:
     def __init__(self) -> None:
         self._made_in_loop = False  # whether `jit` was called in a loop
         self._misses: deque[Miss] = deque(maxlen=_KEPT_PER_FUNCTION)
-        # The number of the miss, by fingerprint and whether there was an entry.
+        # (fingerprint, whether there was an entry) -> the number of the miss
         self._seen: OrderedDict[tuple[int, bool], int] = OrderedDict()
         self._count = 0
         self._cleared_at = 0
@@ -141,7 +141,7 @@ class MissLog:
         compiled: bool,
         seconds: float,
     ) -> CallRecord:
-        """Add a miss: the new signature's record, and the cached ones by age. Returns the record with its number."""
+        """Add a miss, and return `record`, the new signature, with its number. `known` has the cached signatures by age."""
         weight = TRACES if traced else COMPILES if compiled else DISPATCHES
         call_site = _call_site()
         with self._lock:
@@ -188,7 +188,7 @@ class MissLog:
             return _Story("new function", f"{origin.name} is new to jit. {again}")
         candidates = known if weight == TRACES else [other for other in known if other.has_entry]
         nearest, counts = closest(candidates, record, weight)
-        if weight < TRACES and (nearest is None or counts[0]):  # no callable entry has this trace
+        if weight < TRACES and (nearest is None or counts[0]):  # no compiled entry has this trace
             traced, different = closest(known, record, TRACES)
             if traced is not None and not any(different):
                 return _Story("traced before", _TRACED_BEFORE.format(traced.number), traced.number)
@@ -264,8 +264,8 @@ _NOTHING_TO_MEND = (
 
 
 class Explanation(RichDisplay):
-    """Misses and their reasons. Prints as text, and shows as a table in notebooks; `misses` are the data,
-    `as_dicts()` plain data.
+    """Misses and their reasons. It prints as text, and is a table in notebooks. `misses` has the data, and `as_dicts()`
+    returns them as dicts.
     """
 
     def __init__(self, title: str, misses: Sequence[Miss], of_one_function: bool) -> None:
@@ -324,8 +324,8 @@ def explain(fun: Callable[..., Any] | None = None) -> Explanation:
         that users have written.
 
     Returns:
-      An `Explanation`: print it, or take its `misses` (see `Miss`), in the order in which they happened. Kept are
-      the latest 256 of each function, and the latest 512 of all.
+      An `Explanation`: print it, or take its `misses` (see `Miss`), in the order in which they happened. The latest
+      256 misses of each function are kept, and the latest 512 of all functions.
 
     Raises:
       TypeError: `fun` was not made by `jit`.

@@ -4,7 +4,7 @@
 itself. So a lambda, a `functools.partial` or `jit(model.step)` in a loop recompiles every time, and nothing in the
 arguments says why. What such functions share is the source that made them: this module counts functions per source.
 
-It keeps counts of the sources used last, and no function alive.
+It keeps the counts of the sources that were used last, and does not keep functions alive.
 
 JAX: jax/_src/interpreters/partial_eval.py:callsites_with_tracing_cache_miss
 """
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from ..base import source_info
 from ..base.traceback_util import is_own_file
 
-_SOURCES = 4096  # number of sources counted
+_SOURCES = 4096  # at most this many sources are counted
 
 
 class Origin(NamedTuple):
@@ -142,8 +142,8 @@ def forget_counts() -> None:
 
 
 def made_again(origin: Origin, count: int, in_loop: bool) -> str:
-    """Say that one source has made several functions, and what to do about it. `in_loop`: whether this one was made in
-    a loop decides what the advice blames.
+    """Say that one source has made several functions, and what to do about it. `in_loop` says whether this one was made in a loop:
+    then the advice is about the loop.
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:

@@ -1,15 +1,15 @@
 """call -> what a later call can be compared with
 
 A `CallRecord` is the signature of a call, by the names of the function's parameters. It is kept as long as something is
-cached for that signature. When a call misses, its record is compared with those kept; the *closest* one, with the
-fewest differences, is probably what the reader expected to hit.
+cached for that signature. When a call misses, its record is compared with the kept ones. The reader probably expected
+to hit the *closest* of them, the one with the fewest differences.
 
 Differences have weights. Another shape, tree or static value needs a trace; another device needs only a compilation; a
-value that moved from host to device needs only another lookup. So a call that was traced is explained by the first kind
-alone; a call that was not traced is compared with a record that has no difference of that kind.
+value that moved from host to device needs only another look-up. So if a call was traced, only differences that need a
+trace explain it; if it was not traced, it is compared with a record that does not differ in this way.
 
-Within the first kind, a leaf's shape, dtype and weak type count one each; a leaf that only one call has counts three.
-Tree nodes that differ count, too.
+Among differences that need a trace, a leaf's shape, dtype and weak type count one each, and a leaf that only one call
+has counts three. Tree nodes that differ count, too.
 
 A miss must not get slower with every known signature. Each record has a *sketch* of 1024 bits; the more alike two
 records are, the more bits agree: the odd sketch of Mitzenmacher, Pagh and Pham, "Efficient estimation for high
@@ -61,8 +61,8 @@ _NOTHING = Argument("", False, None)
 class CallRecord(NamedTuple):
     """The signature of a call for which something is cached.
 
-    `number` is that of the miss; `has_entry` is whether it was compiled, not only traced; `sketch` estimates quickly
-    how alike two records are.
+    `number` is the number of the miss; `has_entry` says whether it was compiled, not only traced; with `sketch`, the
+    likeness of two records is estimated quickly.
     """
 
     number: int
@@ -127,8 +127,8 @@ def record_call(
 
 
 def _sketch_of_argument(argument: Argument) -> int:
-    """Return a sketch of everything in an argument whose change needs a trace. A change that counts one in `distance`
-    flips two bits: the old fact's and the new one's.
+    """Return a sketch of everything in an argument whose change needs a trace. A change that counts one in `distance` flips two
+    bits: the bit of the old fact and the bit of the new one.
     """
     facts: list[Any] = [(argument.name, argument.by_keyword)]
     if argument.static is not None:
@@ -199,9 +199,8 @@ def closest(
 
 
 def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[CallRecord]:
-    """Return the records worth comparing with `record`, the latest first: of the latest 256 the 3 to 24 (fewer for
-    large records) with the nearest sketches. More than one, since a collision of bits may put the nearest behind
-    others.
+    """Return the records worth comparing with `record`, the latest first: of the latest 256, the 3 to 24 with the nearest sketches
+    (fewer for large records). One would not do: if bits collide, the nearest record may have a sketch that is further away.
     """
     recent = records[: -SEARCHED - 1 : -1]
     likest = sorted(recent, key=lambda other: (other.sketch ^ record.sketch).bit_count())

@@ -13,7 +13,7 @@ from typing import Any
 from .origin import origin_of
 from .record import safe_repr
 
-_WIDE = 80  # characters of a value
+_WIDE = 80  # a longer text of a value is shortened
 
 
 def static_text(value: Any) -> str:
