@@ -1,10 +1,10 @@
-"""Defines abstract values (avals): what is known of a value while tracing. For an array: shape, dtype, and whether the
-dtype is weak.
+"""Defines abstract values (avals): what is known of a value while tracing. For an array that is its shape, its dtype,
+and whether the dtype is weak.
 
-A dtype is weak when it came from a Python number, and gives way in promotion: `x + 1` has the dtype of x.
+A dtype is weak if it came from a Python number, and gives way in promotion: `x + 1` has the dtype of x.
 
-Avals are interned: equal ones are the same object. As dictionary keys they hash by address, which keeps the bookkeeping
-of a compiled call at about a microsecond.
+Avals are interned: equal avals are the same object. As dictionary keys they hash by address, so the bookkeeping of a
+compiled call takes only about a microsecond.
 
 JAX: jax/_src/core.py:ShapedArray
 """
@@ -25,8 +25,8 @@ from . import dtypes
 
 
 class _Places(Slots):
-    """Slots for shardings of types, which the runtime knows: that of a traced array with so many axes, and what a type of
-    a shape makes of a sharding.
+    """Holds two functions of the runtime, about shardings in types: `unspecified(ndim)` returns the sharding of a traced array
+    with this many axes; `in_type(sharding, shape)` converts a sharding to one that a type of this shape can have.
     """
 
     unspecified: Callable[[int], Any]
@@ -44,7 +44,7 @@ class AbstractValue:
 
 class ShapedArray(AbstractValue):
     """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in
-    promotion?). A type that a user makes may have a `sharding`, which says nothing to `jit`: arguments lose it.
+    promotion?). A type that a user makes may have a `sharding`, which `jit` ignores: types of arguments do not have it.
     """
 
     __slots__ = ("__weakref__", "_sharding", "dtype", "ndim", "shape", "size", "weak_type")
@@ -85,8 +85,8 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """JAX's sharding of the type: over a mesh without axes, since only `jit` and `device_put` spread arrays here; or
-        the one that it was made with.
+        """JAX's sharding of the type: the one that the type was made with, or else one over a mesh without axes, since only
+        `jit` and `device_put` spread arrays here.
         """
         return places.unspecified(self.ndim) if self._sharding is None else self._sharding
 
@@ -105,7 +105,7 @@ class ShapedArray(AbstractValue):
         """Return the type of a tangent: the same for floats and complex numbers, float0 for all others."""
         return self if dtypes.issubdtype(self.dtype, np.inexact) else ShapedArray(self.shape, dtypes.float0)
 
-    at_least_vspace = to_ct_aval = to_tangent_aval  # JAX's other names: tangents and cotangents have the same type
+    at_least_vspace = to_ct_aval = to_tangent_aval  # other names in JAX: tangents and cotangents have the same type
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
         """Return the same aval, weak or not."""
@@ -116,7 +116,7 @@ class ShapedArray(AbstractValue):
         return self.update(weak_type=False) if self.weak_type else self
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        """Return `float32[3,4]`, or `f32[3,4]` as jaxprs have it; `f32[3@x,4]` for one spread over a mesh axis `x`."""
+        """Return `float32[3,4]`, or `f32[3,4]` as in jaxprs; `f32[3@x,4]` if the first axis is spread over a mesh axis `x`."""
         long_name = "float0" if self.dtype == dtypes.float0 else self.dtype.name  # numpy calls it "void"
         name = dtypes.short_dtype_name(self.dtype) if short_dtypes else long_name
         sizes = list(map(str, self.shape))
@@ -138,8 +138,8 @@ class ShapedArray(AbstractValue):
 
 
 def physical_aval(aval: Any) -> Any:
-    """Return the aval of the storage on the device: for an extended dtype, an array with the elements' axes last; for
-    float0, which has no bytes, one of bool; for a token an empty one; any other aval itself.
+    """Return the aval of the storage on the device: for an extended dtype, an array with the axes of an element last; for
+    float0, which has no bytes, an array of bools; for a token, an empty array; for all others, the aval itself.
     """
     if aval is abstract_token:
         return ShapedArray((0,), np.bool_)
@@ -152,7 +152,7 @@ def physical_aval(aval: Any) -> Any:
 
 
 def is_of_arrays(aval: Any) -> bool:
-    """Whether values of this type are Arrays. Tokens are not, nor float0 tangents of integers, which have only a shape."""
+    """Whether values of this type are Arrays. Tokens are not, and float0 tangents of integers, which have only a shape, are not."""
     return aval is not abstract_token and aval.dtype != dtypes.float0
 
 

@@ -1,8 +1,8 @@
 """values -> dtype and weakness: 32 bits by default
 
-Accelerators are slow with 64 bits, or do not support them, so JAX narrows 64-bit types unless x64 mode is on
-(`canonicalize_dtype`), those of Python scalars, too. A Python scalar is also *weak*: it has a kind but no width, so `x
-* 2.0` keeps a bfloat16 `x` in bfloat16. `promotion` combines the types of several values.
+Accelerators are slow with 64 bits, or do not support them. So unless x64 mode is on, JAX narrows 64-bit types
+(`canonicalize_dtype`), also the types of Python scalars. A Python scalar is *weak*: it has a kind but no width, so
+`x * 2.0` is bfloat16 if `x` is. `promotion` combines the types of several values.
 
 JAX: jax/_src/dtypes.py:canonicalize_dtype
 """
@@ -90,7 +90,7 @@ def default_complex_dtype() -> DType:
 
 
 def jax_dtype(spec: Any = None) -> DType:
-    """Return `numpy.dtype(spec)`, but JAX's defaults for Python's types and None: `jax_dtype(float)` is float32."""
+    """Return `numpy.dtype(spec)`; for Python's types and None, JAX's defaults: `jax_dtype(float)` is float32."""
     if spec is None:
         return default_float_dtype()
     if isinstance(spec, type) and spec in python_scalar_types:
@@ -155,7 +155,7 @@ def is_weakly_typed(x: Any) -> bool:
     return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 
 
-asking_types: set[type] = set()  # of values with a `weak_type` whose dtype is what a user asks for, not what they have
+asking_types: set[type] = set()  # types with a `weak_type` whose dtype is only what a user asks for
 
 
 def dtype(x: Any) -> DType:
@@ -221,14 +221,14 @@ def _limits_of_integers(dtype: DType) -> tuple[int, int]:
 
 
 def check_int_fits(value: int, dtype: DType) -> None:
-    """Raise OverflowError where an integer dtype cannot hold a Python int."""
+    """Raise OverflowError if an integer dtype cannot hold a Python int."""
     least, greatest = _limits_of_integers(dtype)
     if not least <= value <= greatest:
         raise OverflowError(f"Python int {value} too large to convert to {dtype}")
 
 
 def scalar_type_to_dtype(python_type: type, value: Any = None) -> DType:
-    """Return `canonical_scalar_dtype`; raise OverflowError where `value` is an int that does not fit."""
+    """Return `canonical_scalar_dtype(python_type)`; raise OverflowError if `value` is an int that does not fit into it."""
     chosen = canonical_scalar_dtype(python_type)
     if python_type is int and value is not None:
         check_int_fits(value, chosen)
@@ -236,7 +236,7 @@ def scalar_type_to_dtype(python_type: type, value: Any = None) -> DType:
 
 
 def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """Return a NumPy array of a Python or NumPy scalar or array, in JAX's dtype for it unless `dtype` is given.
+    """Return a Python or NumPy scalar or array as a NumPy array, of the given dtype or else of the dtype that JAX gives it.
 
     Raises:
       OverflowError: for a Python int that does not fit.

@@ -2,14 +2,14 @@
 
 A jaxpr is a program of values: an equation whose results nobody reads may be dropped, and XLA runs the others in any
 order that their operands allow. An operation that prints is needed even if nobody reads its results. It declares an
-*effect*. An equation has the effects of its primitive, and a jaxpr those of its equations.
+*effect*. An equation has the effects of its primitive, and a jaxpr has the effects of its equations.
 
 Two guarantees hold:
 - dead code elimination keeps an equation with effects;
-- operations of one *ordered* effect happen in the order of the program, across calls too. XLA respects data
-dependencies only, so each of them takes a token and returns one. Tokens are not part of a jaxpr.
-  Lowering threads one for each ordered effect through functions, branches and loops (`interpreters/mlir`), and
-  between calls the last one waits in `tokens`.
+- operations with the same *ordered* effect happen in the order of the program, also across calls. XLA respects data
+dependencies only, so each of these operations takes a token and returns one. Tokens are not part of a jaxpr.
+  Lowering passes one for each ordered effect through functions, branches and loops (`interpreters/mlir`), and
+  `runtime.tokens` keeps the last one between calls.
 
 JAX: jax/_src/effects.py:Effect
 """
@@ -45,5 +45,5 @@ no_dce_effect = Effect("NoDCE")  # the effect of `dce_sink`, which keeps its arg
 
 
 def ordered_effects(effects: Effects) -> list[Effect]:
-    """Return the effects whose operations keep their order, always in the same sequence: that of their tokens."""
+    """Return the effects whose operations keep their order, always in the same sequence: tokens are passed in this sequence."""
     return sorted((effect for effect in effects if effect.ordered), key=str)

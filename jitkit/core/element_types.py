@@ -3,7 +3,7 @@
 Nothing here depends on x64 mode or on values. `dtypes` re-exports these names, so other modules write
 `dtypes.issubdtype`. To NumPy the types of ml_dtypes (bfloat16, and floats and integers of 8 bits and fewer) are opaque:
 their `dtype.kind` is "V" and their classes inherit from `numpy.generic` directly. So every question about a kind is
-answered from our table, not from NumPy's class hierarchy.
+answered by our table, not by NumPy's class hierarchy.
 
 JAX: jax/_src/dtypes.py:issubdtype
 """
@@ -46,7 +46,7 @@ _PYTHON_TYPE_BY_KIND = {"b": bool, "u": int, "i": int, "f": float, "c": complex}
 
 
 def _scalar_class(name: str) -> Any:
-    """Return the class of that name in ml_dtypes or NumPy; None for 1-bit integers where ml_dtypes is too old."""
+    """Return the class of this name in ml_dtypes or NumPy; None for 1-bit integers if ml_dtypes is too old to have them."""
     return np.bool_ if name == "bool" else getattr(ml_dtypes, name, None) or getattr(np, name, None)
 
 
@@ -133,7 +133,7 @@ def check_valid_dtype(dtype: Any) -> None:
         )
 
 
-# The place of the classes that NumPy does not know in its class hierarchy.
+# Where the classes that NumPy does not know belong in its class hierarchy.
 _ABSTRACT = {"u": np.unsignedinteger, "i": np.signedinteger, "f": np.floating}
 _PLACE_IN_TREE: dict[type, type] = {
     known.type: _ABSTRACT[kind] for known, kind in kinds.items() if known.type.__module__ == "ml_dtypes"
@@ -144,7 +144,7 @@ _HASHABLE = (type, np.dtype, ExtendedDType)
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """Return `numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
+    """Return what `numpy.issubdtype` would if it knew the types of our table, such as bfloat16, and extended dtypes."""
     # Anything else may be unhashable: NumPy converts it to a dtype.
     if not isinstance(a, _HASHABLE):
         a = np.dtype(a)
@@ -184,7 +184,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     Args:
       dtype: a dtype, scalar type or name.
       kind: one of the array API's kinds ("bool", "signed integer", "unsigned integer", "integral",
-        "real floating", "complex floating", "numeric"), or a dtype, or a tuple of such: one must fit.
+        "real floating", "complex floating", "numeric"), or a dtype, or a tuple of these, of which one must fit.
 
     Raises:
       ValueError, TypeError: where `kind` is neither.
@@ -218,7 +218,7 @@ def supports_inf(dtype: Any) -> bool:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Return the bits of one element: 4 for int4, which NumPy stores in a byte. Raise ValueError for all but numbers."""
+    """Return how many bits an element has: 4 for int4, which NumPy stores in a byte. Raise ValueError unless it is a number."""
     if dtype is None:
         raise ValueError("dtype cannot be None.")
     kind = None if isinstance(dtype, ExtendedDType) else kinds.get(np.dtype(dtype))
@@ -244,16 +244,16 @@ def to_numeric_dtype(dtype: Any) -> DType:
 
 
 def to_inexact_dtype(dtype: Any) -> DType:
-    """Return the type to divide or average in: float32 for bools and integers, float64 for those of 64 bits.
+    """Return the type to divide or average in: float32 for bools and integers, float64 for integers of 64 bits.
 
-    Inexact types are returned as they are, and so are integers of fewer than 4 bits.
+    Inexact types are returned unchanged, and so are integers of fewer than 4 bits.
     """
     given: DType = np.dtype(dtype)
     return _TO_INEXACT.get(given, given)
 
 
 def to_floating_dtype(dtype: Any) -> DType:
-    """Return `to_inexact_dtype`, and for a complex type that of its real part."""
+    """Return `to_inexact_dtype(dtype)`; for a complex type, the type of its real part."""
     real: DType = np.dtype(finfo(to_inexact_dtype(dtype)).dtype)
     return real
 

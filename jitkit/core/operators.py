@@ -64,13 +64,13 @@ _NAMED = (
 for _name in (*(f"__{n}__" for b in _BINARY for n in (b, f"r{b}")), *(f"__{n}__" for n in _OTHERS), *_NAMED):
     setattr(Operators, _name, _Open(_name))
 
-# Whether we answer `x <op> other`, by the exact type of `other`; `core` decides for a new type.
+# exact type of `other` -> whether we answer `x <op> other`; `core` decides for a new type
 _takes_part: dict[type, bool] = {}
 _containers = (list, tuple, set, frozenset, dict)
 
 
 class _Question:
-    """Slot for `core.is_array_type`, since this module is below it."""
+    """Holds `core.is_array_type`, which a module above this one puts here."""
 
     is_array_type: Callable[[type], bool]
 
@@ -102,7 +102,7 @@ def install_binary(name: str, symbol: str, function: Callable[[Any, Any], Any]) 
 
 
 def install_comparison(name: str, symbol: str, function: Callable[[Any, Any], Any]) -> None:
-    """Make `self <symbol> other` call `function(self, other)`; Python reflects a comparison by the opposite one."""
+    """Make `self <symbol> other` call `function(self, other)`. For `other < self` Python itself calls `self > other`."""
     _set(f"__{name}__", forward_method(symbol, function), function)
 
 

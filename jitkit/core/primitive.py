@@ -32,12 +32,12 @@ from .tracer import Tracer
 # The function that returns the aval of a concrete value, by exact type. `array` and `runtime` add theirs.
 aval_of_type: dict[type, Callable[[Any], Any]] = {}
 
-# Types with an aval that are not arrays: that of tokens.
+# types whose values have an aval and are not arrays: tokens
 not_arrays: set[type] = set()
 
 
 class _Foreign(Slots):
-    """Slot for types that are in no table: returns an aval function, or None. The runtime knows `jax.Array`."""
+    """Holds the runtime's function for types that are in no table, such as `jax.Array`: it returns an aval function, or None."""
 
     aval_function: Callable[[type], Callable[[Any], Any] | None]
 
@@ -46,8 +46,8 @@ foreign = _Foreign()
 
 
 def get_aval(x: Any) -> Any:
-    """Return the aval of a value: of a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar.
-    TypeError otherwise.
+    """Return the aval of a value: a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar. Raise
+    TypeError for anything else.
     """
     if isinstance(x, Tracer):
         return x.aval
@@ -101,7 +101,7 @@ def is_array_type(t: type) -> bool:
 
 
 def is_array_value(x: Any) -> bool:
-    """Whether a value is accepted as an array: numpy's arrays are, except those of text or objects."""
+    """Whether a value is accepted as an array. Numpy's arrays are, except arrays of text or objects."""
     try:
         get_aval(x)
     except TypeError:
@@ -175,7 +175,7 @@ class Primitive:
     for primitives whose parameters hold jaxprs: the cache would keep them, and the arrays in them, alive.
     """
 
-    # libraries' interpreters read these: whether the primitive calls a function in JAX's older style; ours never do
+    # Interpreters of libraries read these: they say whether a primitive calls a function in JAX's older style. Ours do not.
     call_primitive = map_primitive = False
 
     __slots__ = (
@@ -206,16 +206,16 @@ class Primitive:
         return rule
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the function to call where there is no trace: `impl(*values, **params)` returns the results. Most
-        primitives have none: they are compiled.
+        """Set the function to call if there is no trace: `impl(*values, **params)` returns the results. Most primitives
+        do not have one: they are compiled.
 
-        Libraries set one, and their shape rules may have side effects, so from here on the rules are not cached.
+        Libraries set one, and their shape rules may have side effects, so from now on this primitive's rule is not cached.
         """
         self.impl, self.pure_shape_rule = impl, False
         return impl
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters for `bind` from those of an equation: the same."""
+        """Return the parameters for `bind` from the parameters of an equation: they are the same."""
         return params
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
@@ -244,11 +244,11 @@ class Primitive:
         """Apply the primitive to operands, and return what the current trace makes of it.
 
         The thread's current trace is `config.local.state.trace`. Its method `process_primitive` receives the primitive,
-        the operands as a tuple and the parameters as a dict. When it is None, `eager.apply`, which takes the same, runs
-        the operation now.
+        the operands as a tuple and the parameters as a dict. If the trace is None, `eager.apply`, which takes the same
+        arguments, runs the operation now.
 
-        Raise TypeError where an operand is not an array: after any TypeError call `check_arrays` first, which raises a
-        better one if an operand is to blame.
+        Raise TypeError if an operand is not an array: after any TypeError call `check_arrays`, which raises a better one
+        if an operand is to blame.
         """
         trace = config.local.state.trace
         try:
@@ -289,7 +289,7 @@ def _is_hashable(x: Any) -> bool:
 
 
 class _Eager(Slots):
-    """Slot for `bind` without a trace. `dispatch` fills it."""
+    """Holds the function that runs an operation without a trace; `dispatch` puts it here."""
 
     apply: Callable[[Primitive, tuple[Any, ...], dict[str, Any]], Any]
 

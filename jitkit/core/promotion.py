@@ -2,9 +2,9 @@
 
 `_LATTICE` defines promotion. The type of a result is the least upper bound of its operands: the lowest type that can be
 reached, going up, from every one of them. Weak types are nodes, too, written `int*`, `float*` and `complex*`. Their
-place matters: `int*` is below all integers, `float*` above those and below all floats. So int32 and a Python float meet
-in `float*`, which is the default float, and bfloat16 and a Python float in bfloat16. A result made of weak values only
-is weak itself, in a trace too. The narrowest types have nothing above them: mixing two of them is an error.
+place matters: `int*` is below all integers, `float*` above all integers and below all floats. So int32 and a Python
+float meet in `float*`, which is the default float, and bfloat16 and a Python float meet in bfloat16. If all operands are
+weak, the result is weak, also in a trace. The narrowest types have nothing above them: mixing two of them is an error.
 
 With the option `numpy_dtype_promotion` at "strict" nothing lies above a dtype, and only weak types are converted
 (`strict_bound`).
@@ -42,8 +42,8 @@ Node: TypeAlias = "DType | type"
 
 _DEFAULT_BY_KIND = {"b": bool_, "u": uint, "i": int_, "f": float_, "c": complex_}
 
-# Each type, and what lies directly above it. Weak types are starred. Floats and integers of fewer bits hang
-# from float* and int* with nothing above them; they are not drawn.
+# Each type, and what lies directly above it. Weak types are starred. Floats and integers of fewer bits are above
+# float* and int*, with nothing above them; they are not drawn.
 #
 #               .-> u8 -> u16 -> u32 -> u64 -.            .-> bf16 -.
 #  bool -> int* |     \      \      \        +-> float* --+-> f16 --+-> f32 --> f64 --.
@@ -82,7 +82,7 @@ class TypePromotionError(ValueError):
 
 @functools.cache
 def upper_bounds(x64: bool) -> dict[Node, frozenset[Node]]:
-    """Return for each node of the lattice those reached from it going up, including itself."""
+    """Return for each node of the lattice the nodes that are reached from it going up, including itself."""
     lattice = _LATTICE if x64 else _LATTICE_32
     nodes: dict[str, Node] = {**_WEAK, **{name: np.dtype(cls) for name, cls in scalar_types.items()}}
 
@@ -98,8 +98,9 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
     """Return the lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
     converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
 
-    `upper_bounds(x64)` has for each node of the lattice the set of those reached going up from it, including itself. A
-    node above all of `nodes` is in all of their sets; the lowest is the one from which all others of these are reached.
+    `upper_bounds(x64)` has for each node of the lattice the set of the nodes that are reached going up from it, including
+    itself. A node above all of `nodes` is in all of their sets; the lowest such node is the one from which all other such
+    nodes are reached.
 
     Raises:
       ValueError: a node is not in the lattice.
@@ -117,8 +118,8 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 
 def strict_bound(nodes: tuple[Node, ...]) -> Node:
-    """Do the same for strict promotion, which converts no dtype to another: a weak type becomes a later one in the
-    order `int`, `float`, `complex`, or a dtype of the same or a later kind. Raise TypePromotionError for anything else.
+    """Return the type of the result under strict promotion, which does not convert a dtype to another. It converts a weak type to a
+    later one in the order `int`, `float`, `complex`, or to a dtype of the same or a later kind. Raise TypePromotionError for all else.
     """
     strong = {node for node in nodes if not _is_weak_node(node)}
     candidate = strong.pop() if strong else max(nodes, key=_height)
@@ -137,7 +138,7 @@ def _height(node: Node) -> int:
 
 
 def no_promotion_path(nodes: tuple[Node, ...]) -> str:
-    """Return the message for types without a common upper bound: which they are, and how to convert by hand."""
+    """Return the message for types without a common upper bound. It names the types, and says how to convert by hand."""
     message = f"Input dtypes {tuple(map(str, nodes))} have no available implicit dtype promotion path. "
     dtypes = [np.dtype(node) for node in nodes]
     for narrow_kinds, widths, plural, wide in (
@@ -156,7 +157,7 @@ def no_promotion_path(nodes: tuple[Node, ...]) -> str:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """Return the dtype of an operation on two dtypes. Python's int, float and complex stand for weak ones.
+    """Return the dtype of an operation on two dtypes. Python's int, float and complex stand for weak types.
 
     Raises:
       TypePromotionError: they have no common type.
@@ -182,8 +183,8 @@ def _dtype_and_weakness(x: Any) -> tuple[DType, bool]:
 
 @functools.lru_cache(maxsize=4096)
 def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType, bool, DType | None]:
-    """Return the dtype and weakness of an operation on operands with these dtypes and weaknesses; and the dtype before
-    narrowing, if values made in x64 mode were narrowed.
+    """Return the dtype and weakness of an operation on operands with these dtypes and weaknesses. Also return the dtype before
+    narrowing, if values that were made in x64 mode are narrowed here, and None otherwise.
     """
     wide: Node | None = None
     dtypes = tuple(dict.fromkeys(operand for operand, _ in operands))
@@ -191,7 +192,7 @@ def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType
     if len(dtypes) == 1 and not weak:
         result = dtypes[0]  # extended dtypes, which are not in the lattice, end here
     elif weak and (mode == "standard" or len(operands) == 1):
-        # Weak values have widths, too; the widest wins, as among strong ones.
+        # Weak values have widths, too, and the widest counts, as with strong values.
         wide = least_upper_bound(x64, *dtypes)
         result = narrowed(x64, wide)
     else:
@@ -210,7 +211,7 @@ def _node(operand: DType, weak: bool) -> Node:
 def lattice_result_type(*args: Any) -> tuple[DType, bool]:
     """Return the dtype and the weakness of an operation on values, scalars or dtypes, from the lattice.
 
-    Unlike in `result_type`, a weak result has the width of its operands, not the default one.
+    Unlike in `result_type`, a weak result has the width of its operands, not the default width.
     """
     options = config.local.state.options
     result, weak, wide = _promote(options.enable_x64, options.numpy_dtype_promotion, *map(_dtype_and_weakness, args))
@@ -219,7 +220,7 @@ def lattice_result_type(*args: Any) -> tuple[DType, bool]:
     return result, weak
 
 
-# Results of `result_type` for two operands, by relevant options, dtypes and weaknesses: a few hundred entries.
+# (relevant options, dtypes, weaknesses) -> `result_type` of two operands: a few hundred entries
 _answers: dict[tuple[Any, ...], tuple[DType, bool]] = {}
 
 
@@ -230,8 +231,8 @@ def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[DType
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tuple[DType, bool]:
     """Return the dtype of an operation on values, scalars or dtypes; with the flag, also whether the result is weak.
 
-    Two operands with a `weak_type` (Array, Tracer, ShapedArray) cost one lookup, 0.2 us. Python and NumPy values take
-    ten times as long: pass their avals where it is called often.
+    For two operands with a `weak_type` (Array, Tracer, ShapedArray) it does one look-up, in 0.2 us. For Python and NumPy
+    values it takes ten times as long: if you call it often, pass avals.
 
     Raises:
       ValueError: without arguments.

@@ -1,8 +1,8 @@
-"""Defines traces, which decide about the operations of a function, and the current one.
+"""Defines traces, which decide what the operations of a function do, and each thread's current trace.
 
-A *trace* decides what the operations of a function do while a transformation calls it. The one that `jit` uses records
-an equation for each (`interpreters/partial_eval`); differentiation and batching have their own. The *current trace* of
-the thread receives operations; None means that they run at once.
+A *trace* decides what the operations of a function do while a transformation calls it. The trace of `jit` records an
+equation for each operation (`interpreters/partial_eval`); differentiation and batching have traces of their own. The
+*current trace* of the thread receives operations; None means that they run at once.
 
 JAX: jax/_src/core.py:Trace
 """
@@ -20,12 +20,12 @@ class Trace:
     """Decides what the operations of a function do while a transformation calls it.
 
     `alive` becomes False when the trace ends; a tracer used afterwards has leaked. `writer` is the innermost trace,
-    among this one and its ancestors, that records equations; None where operations are computed in the end.
+    among this one and its ancestors, that records equations; None if there is none, so that operations are computed.
     """
 
     __slots__ = ("__weakref__", "alive", "parent", "writer")
 
-    splits = False  # does it leave some operations to the outer trace, and others to another one?
+    splits = False  # whether it leaves some operations to the outer trace, and records the others in another trace
 
     def __init__(self, parent: Trace | None) -> None:
         self.parent = parent  # the outer trace, or None
@@ -39,12 +39,12 @@ class Trace:
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Learn a library function's arguments before it runs; return a function to apply to its result, or None."""
+        """Take notice of a library function's arguments before it runs. Return a function to apply to its result, or None."""
         return None
 
     @property
     def main(self) -> Trace:
-        """What libraries compare to recognise the trace's tracers: in JAX a tag, here the trace."""
+        """The trace itself: libraries compare it to recognise the trace's tracers. (In JAX it is a tag.)"""
         return self
 
     @property
@@ -58,7 +58,7 @@ class Trace:
         return self.writer is not None
 
     def in_words(self) -> str:
-        """Name the transformation, for reports; empty where the function is only traced."""
+        """Return the transformation's name, for reports; an empty text if the function is only traced."""
         return ""
 
     def ancestors(self) -> Iterator[Trace]:
@@ -80,7 +80,7 @@ def current_trace() -> Trace | None:
 
 
 class set_current_trace:
-    """Make `trace` the thread's current trace inside the block; restore the one before however the block ends."""
+    """Make `trace` the thread's current trace inside the block. When the block ends, also by an error, restore the trace before it."""
 
     __slots__ = ("_before", "_state", "_trace")
 
@@ -101,7 +101,7 @@ class set_current_trace:
 
 
 class ensure_compile_time_eval(set_current_trace):
-    """In the block, compute known values while tracing instead of recording them; operations on traced values are still
+    """Within the block, compute operations on known values at once, also while tracing; operations on traced values are still
     recorded.
     """
 

@@ -24,8 +24,8 @@ from .trace import Trace
 
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
-    """In `ensure_compile_time_eval`, return the innermost living trace of the tracers among the values. Elsewhere such
-    tracers have escaped, and the result is None.
+    """Within `ensure_compile_time_eval`, return the innermost of the traces that the tracers among the values belong to, if it has
+    not ended. Elsewhere such tracers have escaped, and the result is None.
     """
     found: Trace | None = None
     if not config.local.state.compile_time:
@@ -37,7 +37,7 @@ def innermost_trace(values: Iterable[Any]) -> Trace | None:
 
 
 class _Unstacking(Slots):
-    """Slots for the functions of `lax` that iterate over a tracer."""
+    """Holds the functions of `lax` that iterate over a tracer."""
 
     index_in_dim: Callable[..., Any]
     unstack: Callable[..., Any]  # since JAX 0.11
@@ -141,8 +141,8 @@ class Tracer(Operators):
     def __bool__(self) -> bool:
         """Refuse to be a bool: Python asks which way to go, in `if x:` or `not x`, and the value is not known.
 
-        Where an array would be refused, too, raise the same error: ValueError for a f32[3] or a f32[0]. What only
-        tracing forbids, as for f32[] or f32[1], is a TracerBoolConversionError.
+        If an array would be refused, too, raise the same error: ValueError for f32[3] or f32[0]. If only tracing is the
+        reason, as for f32[] or f32[1], raise TracerBoolConversionError.
         """
         check_bool_conversion(self)
         raise errors.TracerBoolConversionError(self)
@@ -162,8 +162,8 @@ class Tracer(Operators):
     def __index__(self) -> int:
         """Refuse to be an int, as in `range(x)` or `items[x]`.
 
-        As in `__bool__`: an array of f32[] or i32[3] would not be an index either, so raise TypeError; for an i32[]
-        only the value is missing, so raise TracerIntegerConversionError.
+        As in `__bool__`: an array of type f32[] or i32[3] is not an index either, so raise TypeError; for i32[] only the
+        value is missing, so raise TracerIntegerConversionError.
         """
         check_integer_conversion(self)
         raise errors.TracerIntegerConversionError(self)
@@ -179,7 +179,7 @@ class Tracer(Operators):
         )
 
     def to_concrete_value(self) -> Any:
-        """Return the array behind the tracer, or None where it is not known."""
+        """Return the array behind the tracer, or None if it is not known."""
         return None
 
     # how it shows itself
@@ -195,7 +195,7 @@ class Tracer(Operators):
         return f"traced array with shape {self.aval.str_short()}"
 
     def _origin_msg(self) -> str:
-        """Return a sentence on where the value comes from, starting with a newline; empty when nothing is known."""
+        """Return a sentence on where the value comes from, beginning with a newline; an empty text if that is not known."""
         return ""
 
     def __repr__(self) -> str:
@@ -234,7 +234,7 @@ def check_integer_conversion(x: Any) -> None:
 
 
 def check_bool_conversion(x: Any) -> None:
-    """Raise ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    """Raise ValueError unless `x` has exactly one element: the truth of no element, or of several, is ambiguous."""
     if x.size == 0:
         raise ValueError(
             "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
@@ -280,9 +280,9 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
         concrete_or_error(int, np.float32(2.5))              2
         concrete_or_error(operator.index, t)                 TracerIntegerConversionError, for a tracer t
         concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
-        concrete_or_error(bool, t)                           the same: nobody has written an `if`
+        concrete_or_error(bool, t)                           ConcretizationTypeError: there is no `if` to speak of
 
-    Refuse a tracer before `force` sees it, whatever `force` is. Errors of `force` for a value pass through.
+    Refuse a tracer without calling `force`, whatever `force` is. An error that `force` raises for a value passes through.
     """
     if isinstance(x, Tracer):
         if force is operator.index:
@@ -292,7 +292,7 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
 
 
 def value_if_known(x: Any) -> Any:
-    """Return the array behind a tracer that has one, as in eager derivatives; x itself otherwise."""
+    """Return the array behind a tracer that has one, as in derivatives outside of `jit`; any other x itself."""
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
     return x if value is None else value
 

@@ -14,8 +14,8 @@ reading:
     constraints          with_sharding_constraint, and how a program says where a value is
     jit_call             a call of a jitted function inside of a function that is being traced
     jit_call_derivatives its derivatives: calls of other jaxprs
-    stages               Wrapped -> Traced -> Lowered -> Compiled: to stop after any arrow; `compiled_arguments`: what
-                         Compiled takes
+    stages               Wrapped -> Traced -> Lowered -> Compiled: a user can stop after each arrow
+    compiled_arguments   arguments of a Compiled -> an error, if they do not fit
     dispatch             primitive + values -> values, now: an operation outside of `jit`
     several_devices      pmap, shard_map and make_mesh, for one device
     api                  make_jaxpr and eval_shape: what a call would do

@@ -45,8 +45,8 @@ def make_jaxpr(
         given: tuple[int, ...] = (operator.index(cast(int, static_argnums)),)
     except TypeError:
         given = () if static_argnums is None else tuple(cast(Sequence[int], static_argnums))
-    # Negative numbers count from the end of what is passed; `jit` counts its parameters. Later releases of JAX agree
-    # with `jit`.
+    # Here negative numbers count from the last argument that is passed; in `jit`, and in later releases of JAX, from the
+    # last parameter.
     counts_back = any(i < 0 for i in given) and not since(0, 12)
 
     @wraps(fun)
@@ -67,7 +67,7 @@ def make_jaxpr(
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing. The
+    """Return the shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing it. The
     static arguments of a jitted function stay static.
     """
     return (fun if isinstance(fun, PjitFunction) else jit(fun)).eval_shape(*args, **kwargs)

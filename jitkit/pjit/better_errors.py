@@ -1,6 +1,7 @@
-"""error of a call -> a more helpful one, where there is one
+"""error of a call -> a more helpful error, if there is one
 
-For a nan it names the operation that made it; for a wrong argument of a library function, the argument.
+The error for a nan names the operation that made it; the error for a wrong argument of a library function names the
+argument.
 
 JAX: jax/_src/pjit.py:_run_python_pjit
 """
@@ -41,8 +42,8 @@ def better_error(
 def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
     """With `debug_nans`, run the function again, operation by operation, to find the one that makes a nan.
 
-    The error then names it and has the traceback of the user's line. A jitted function called inside does the same, and
-    prints that it does, as in JAX.
+    The error then names this operation, and has the traceback of the user's line. A jitted function that is called inside
+    does the same, and prints a message about it, as in JAX.
     """
     options = config.local.state.run_options
     if options.debug_nans and not options.disable_jit:

@@ -56,8 +56,8 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 
 
 def runner_of_all(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
-    """Return the `runner` of an executable. Also handles results that are not Arrays: tokens, and float0 tangents of
-    integers, which users get as numpy arrays.
+    """Return the `runner` of an executable, also if results are not Arrays but tokens, or float0 tangents of integers, which
+    users get as numpy arrays.
     """
     avals, keys = executable.out_avals, executable.out_keys
     if all(map(is_of_arrays, avals)):
@@ -67,7 +67,7 @@ def runner_of_all(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequen
 
 
 def arrays(buffers: Buffers, avals: Sequence[ShapedArray], keys: Sequence[Any]) -> list[Array]:
-    """Return `Array(buffer, aval, key)` of each, without a Python call for each: 0.13 us instead of 0.17."""
+    """Return an `Array(buffer, aval, key)` for each buffer. Without a Python call for each, this takes 0.13 us instead of 0.17."""
     made: list[Array] = list(map(_new, repeat(Array, len(avals))))
     x: Array
     for x, x._buf, x.aval, x._key in zip(made, buffers, avals, keys, strict=True):
@@ -109,11 +109,11 @@ def runner(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 
 
 def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
-    """Whether `executable.execute` takes just the buffers of the leaves, in their order: the fastest case.
+    """Whether `executable.execute` takes the buffers of the leaves, in their order, and nothing else: the fastest case.
 
-    It does not where a leaf is `OnHost` and has no buffer yet, where the program takes only some of the leaves (`kept`
-    lists their positions), or takes constants before them (`consts`); nor where it is `committed` to devices, to which
-    leaves may have to be moved, or `has_effects`, whose tokens are arguments beside the leaves.
+    This is not so if a leaf is `OnHost` and has no buffer yet; if the program takes only some of the leaves (`kept` lists
+    their positions), or takes constants before them (`consts`); if it is `committed` to devices, to which leaves may have
+    to be moved; or if it `has_effects`, whose tokens are further arguments.
     """
     return (
         not executable.committed
@@ -161,7 +161,7 @@ def _buffer(x: Any) -> runtime.Buffer:
 
 
 def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Buffers]:
-    """Return the function for leaves, some of which are on the host."""
+    """Return the function that runs `executable` on leaves, some of which are on the host."""
     execute, handlers, consts = executable.execute, executable.handlers, executable.consts
     dispatcher, has_one = executable.host_dispatcher(), len(executable.out_avals) == 1
     plan = [(i, physical_aval(executable.arg_avals[i]), isinstance(leaf_keys[i], OnHost)) for i in executable.kept]
@@ -201,7 +201,7 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
 
 
 def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert a host value to the dtype of the program. Nothing after this checks what an executable is given."""
+    """Convert a host value to the dtype that the program takes: the executable itself does not check it."""
     if type(x) is Token:
         return x.as_argument()
     if getattr(x, "dtype", None) == dtypes.float0:

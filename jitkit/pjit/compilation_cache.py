@@ -39,7 +39,7 @@ from ..runtime.array import Array
 from ..tree_util import PyTreeDef, tree_leaves
 from .calling import Direct, direct, runner_of_all
 
-EXACT_LRU_SIZE = 64  # a table up to this size orders its entries at every hit; a larger one once it is half full
+EXACT_LRU_SIZE = 64  # a table of this size or less orders entries at every hit; a larger one once it is half full
 
 
 class TracedCall(NamedTuple):
@@ -54,14 +54,14 @@ class TracedCall(NamedTuple):
 
 
 def all_alive(values: Sequence[Any]) -> bool:
-    """Whether the traces of all tracers among the values are active."""
+    """Whether no tracer among the values belongs to a trace that has ended."""
     return all(trace.alive for x in values if (trace := getattr(x, "_trace", None)) is not None)
 
 
 class Entry:
-    """Runs one signature: `run` takes the leaves of a call with the entry's keys and returns the result in its tree.
-    `direct` is what the dispatcher needs to run it without `run`, where it can. `is_warm` means that the first run went
-    well: after one that failed JAX checks the arguments of all later calls.
+    """Runs calls of one signature: `run` takes the leaves of a call with the entry's keys, and returns the result in its tree.
+    `direct` has what the dispatcher needs to run the executable itself, or is None if it cannot. `is_warm` is True after a
+    first run without an error: if the first run failed, JAX checks the arguments of all later calls.
     """
 
     __slots__ = ("direct", "executable", "is_warm", "run")
@@ -81,8 +81,8 @@ class Entry:
 
 
 def _without_views(run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-    """Wrap `run` for a program with donated arguments: drop numpy's views of them first, since XLA copies memory that is in
-    use instead of reusing it.
+    """Wrap `run` for a program with donated arguments: first drop the numpy views that we keep of them, since XLA copies memory
+    that is in use instead of reusing it.
     """
 
     def run_without_views(leaves: Sequence[Any]) -> Any:
@@ -129,15 +129,15 @@ class Table:
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}  # key -> entry, the most recently used last
         self.nested: dict[tuple[Any, ...], Any] = {}  # key -> how a call under a trace is recorded
-        self.records: dict[tuple[Any, ...], CallRecord] = {}  # the calls that made the entries, by key
-        # by jaxpr, donation and placement: entries may share one
+        self.records: dict[tuple[Any, ...], CallRecord] = {}  # key -> the record of the call that made the entry
+        # (jaxpr, donation, placement) -> executable: several entries may share one
         self.executables: dict[Any, Executable] = {}
         self.failed: dict[tuple[Any, ...], None] = {}  # keys of first calls that raised
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # reentrant: dropping a value may run a destructor, which may call the function
         self.crowded = False  # whether hits have to be noted (`insert`)
-        # What the dispatcher runs without looking up an entry, under the options that come first. Keyed by the only
-        # argument's key, for a numpy array by its shape and dtype; `()` without an argument.
+        # What the dispatcher runs without looking up an entry: the options for which this holds, and a dict. A key of the
+        # dict is the key of the only argument; for a numpy array its shape and dtype; `()` without an argument.
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
@@ -151,9 +151,10 @@ class Table:
     def insert(self, key: tuple[Any, ...], entry: Entry, record: CallRecord) -> None:
         """Add an entry with its record, and drop the least recently used ones beyond the option `jit_cache_size`.
 
-        Hits are noted (`touch`) only while the table is `crowded`: always, with room for `EXACT_LRU_SIZE` or less; in a
-        larger table when it is more than half full. The key leaves `failed`, and if there are more `executables` than
-        room, those that no entry runs are dropped. All of this happens under `lock`, since other threads use the table.
+        Hits are noted (`touch`) only while the table is `crowded`: a table with room for `EXACT_LRU_SIZE` entries or less
+        always is, a larger one if it is more than half full. Remove the key from `failed`. If there are more `executables`
+        than entries may be, drop the executables that no entry runs. Do all of this under `lock`, since other threads use
+        the table.
         """
         limit = config.value("jit_cache_size")
         with self.lock:
@@ -203,7 +204,7 @@ class Table:
             self.quick = _NOTHING_QUICK
 
     def slow_if_crowded(self) -> None:
-        """Once hits have to be noted, stop the dispatcher from bypassing the table."""
+        """If the table is crowded, so that hits have to be noted, make the dispatcher look up each entry again."""
         if self.crowded:
             self.quick = _NOTHING_QUICK
 
@@ -217,7 +218,7 @@ class Table:
 
     @contextlib.contextmanager
     def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:
-        """Let one thread make an entry: yields True to it, and False to a thread that has waited for it."""
+        """Let one thread make an entry: yield True in that thread. In any other thread, wait until it is done, and yield False."""
         mine = _Pending()
         with self.lock:
             pending = self.pending.setdefault(key, mine)
@@ -287,8 +288,8 @@ class FunctionCache:
             self.records[key] = record
 
     def known_records(self, table: Table) -> list[CallRecord]:
-        """Return the calls for which a trace or an entry of a table is cached, by age: the latest ones, and if there
-        are more than `record.SEARCHED`, at least one more than that.
+        """Return the records of calls for which a trace or an entry of a table is cached, by age. If there are more than
+        `record.SEARCHED`, return only the latest, but at least one more than that.
         """
         records = [*_latest(self.records), *_latest(table.records)]
         by_number = {record.number: record for record in records}
@@ -309,7 +310,7 @@ class FunctionCache:
             self.being_traced.discard(mark)
 
     def clear(self, tables: Iterable[Table] | None = None) -> None:
-        """Forget the traces, and these tables or all; the log of misses stays."""
+        """Forget the traces, and the entries of these tables, or of all. Keep the log of misses."""
         self.traces.clear()
         self.records.clear()
         self.misses.cleared()
@@ -330,9 +331,9 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
     """Return the cache of a function: `cache_of(f) is cache_of(f)`, so that every `jit(f)` shares it.
 
     Another function gets another cache, even with the same source: it may close over other values. A cache goes when
-    the last reference to its function goes: `_caches` holds the functions weakly. It raises TypeError for a callable
-    that cannot be hashed or weakly referenced; return a new cache each time for such a one, so that it can be jitted
-    all the same.
+    the last reference to its function goes: `_caches` holds the functions weakly. `_caches` raises TypeError for a
+    callable that cannot be hashed or weakly referenced: for such a callable return a new cache each time, so that it can
+    be jitted, too.
 
     Threads may call this at the same time: read and write `_caches` under `_caches_lock`.
     """
@@ -347,7 +348,7 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 
 
 def clear_caches() -> None:
-    """Forget every trace and executable of every function, and those of eager operations."""
+    """Forget all traces and executables of all functions, and the executables of eager operations."""
     with _caches_lock:
         caches = list(_caches.values())
     for cache in [*caches, *_clearable]:
@@ -355,7 +356,7 @@ def clear_caches() -> None:
 
 
 def forget_history() -> None:
-    """`clear_caches`, and forget all misses: for measurements that can be repeated in one process."""
+    """Call `clear_caches`, and forget all misses: for measurements that are repeated in one process."""
     clear_caches()
     with _caches_lock:
         caches = list(_caches.values())
@@ -373,7 +374,7 @@ register_clearable(replaying.known)
 
 
 def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
-    """Run an entry on leaves of all kinds; the error of a failed run names the arguments."""
+    """Run an entry on leaves of any kinds. If the run fails, the error names the arguments."""
     try:
         result = entry.run(leaves)
     except (RuntimeError, ValueError) as error:

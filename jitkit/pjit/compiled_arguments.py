@@ -1,4 +1,4 @@
-"""arguments of a compiled program -> an error, where they are not those that it was compiled for
+"""arguments of a compiled program -> an error, if the program was compiled for others
 
 JAX: jax/_src/stages.py:Compiled.call
 """

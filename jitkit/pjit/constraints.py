@@ -52,7 +52,7 @@ deflinear(sharding_constraint_p, lambda ct, x, **params: (sharding_constraint_p.
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, sharding: Any, unconstrained_dims: frozenset[int], **params: Any
 ) -> Any:
-    """Batching rule: how the elements of the batch are spread is left open."""
+    """Batching rule: constrain the batch. Its elements are spread as before; how the batch axis is spread is left to XLA."""
     (x,), (dim,) = vals, dims
     assert dim is not None, "a rule is called where an operand is a batch, and this primitive has one"
     unconstrained_dims = frozenset({dim} | {each + (dim <= each) for each in unconstrained_dims})
@@ -61,7 +61,7 @@ def _(
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """Return a tree of arrays, each with the sharding that it is to have: an instruction to XLA inside of `jit`, and a move outside.
+    """Return the arrays of a tree, each with a given sharding. Inside of `jit` this is an instruction to XLA; outside, it moves data.
 
     Args:
       x: a tree of arrays.

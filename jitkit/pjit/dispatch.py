@@ -28,11 +28,11 @@ from .compilation_cache import Entry
 from .jit_call import shardings_inside
 
 _LEAF = tree_structure(0)
-_LIMIT = 8192  # compiled operations kept
+_LIMIT = 8192  # at most this many compiled operations are kept
 
 
 class _Programs:
-    """The compiled operations, by primitive, parameters and operand types."""
+    """Maps a primitive, its parameters and the types of its operands to a compiled operation."""
 
     def __init__(self) -> None:
         self.entries: dict[tuple[Any, ...], Entry] = {}

@@ -1,9 +1,9 @@
 """dispatcher -> what `jit` returns: the dispatcher with a `repr` of its own
 
 A dispatcher is a plain Python function, and prints like one; JAX says `<PjitFunction of <function f at 0x...>>`, and so
-do we. A class of our own with `__call__` would cost 0.2 us a call, a tenth of a warm one, since Python enters a second
-frame; a subclass of `functools.partial` calls from C, in 0.02 to 0.04 us. Binding it as a method in Python would cost
-0.3 us more, so a class keeps the bare dispatcher as its method.
+do we. A class of our own with `__call__` would cost 0.2 us in each call, a tenth of a warm call, since Python enters a
+second frame; a subclass of `functools.partial` calls from C, in 0.02 to 0.04 us. To bind it as a method in Python would
+cost 0.3 us more, so a class that has a jitted function as a method keeps the bare dispatcher.
 
 JAX: jax/_src/pjit.py:_cpp_pjit
 """
@@ -27,9 +27,9 @@ def is_jitted(function: Callable[..., Any]) -> bool:
 
 
 def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a jitted function, ours or JAX's, that is bound as a method, without its object, and the arguments with
-    the object first; any other function as it is. A bound method's attributes of `jit`, such as `trace`, are the
-    function's and do not know the object: in JAX as here.
+    """Unbind a jitted function, ours or JAX's, that is bound as a method: return the function, and the arguments with the
+    object first. Return any other function and its arguments unchanged. (As in JAX, a bound method has the function's own
+    attributes, such as `trace`, which do not know the object.)
     """
     if isinstance(function, types.MethodType):
         inner: Any = function.__func__
@@ -39,8 +39,8 @@ def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable
 
 
 class PjitFunction(functools.partial[Any]):
-    """A jitted function. Its attributes of `jit`, such as `lower`, stay on the dispatcher: from its own `__dict__`,
-    `functools.wraps` would copy them to a wrapper, whose program is another.
+    """A jitted function. The attributes that `jit` adds, such as `lower`, are not in its `__dict__` but on the dispatcher:
+    otherwise `functools.wraps` would copy them to a wrapper, which has another program.
     """
 
     eval_shape: Callable[..., Any]

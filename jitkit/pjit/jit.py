@@ -43,7 +43,7 @@ def jit(
     device: Any = None,
     backend: str | None = None,
 ) -> Wrapped:
-    """Compile a function with XLA, once for each signature it is called with.
+    """Return a function that compiles `fun` with XLA, once for each signature, and runs the compiled program.
 
     A signature is the tree of the arguments with the shape, dtype and weak type of every array in it, plus
     the values of static arguments. The first call with a signature traces the Python function, lowers,
@@ -58,16 +58,16 @@ def jit(
       donate_argnums, donate_argnames: arguments whose memory may be reused for results. They cannot be used
         afterwards.
 
-      keep_unused: pass arguments to the executable even where no result depends on them.
+      keep_unused: pass arguments to the executable even if no result depends on them.
 
-      inline: called while tracing, record the function's equations in place of one `jit` equation: an `Inline`, or
-        True, which means what it does in JAX.
+      inline: whether a call inside of a traced function is replaced by the function's equations: an `Inline`, or a bool,
+        with the same meaning as in JAX.
 
       compiler_options: XLA's debug options, by name.
 
       in_shardings, out_shardings: over which devices arguments and results are spread: a `jax.sharding.Sharding` for all,
-        or a tree of them that ends above the leaves, with None for what is left open. Arguments that were not put
-        anywhere are put there; one that is spread otherwise on purpose is an error.
+        or a tree of them that may end above the leaves, with None to leave the choice to XLA. Uncommitted arguments are
+        moved there; an argument that is committed to another sharding is an error.
 
       device, backend: run on this device, or on the first one of this platform, wherever the arguments are. Deprecated, in JAX
         as here: put the arguments there. `backend="c"` is jitkit's own, and not deprecated: the function becomes C, for the C compiler
@@ -133,7 +133,7 @@ def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
 
 
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
-    """Return the sharding of arguments and results that `device` or `backend` means."""
+    """Return the sharding of arguments and results that `device` or `backend` stands for."""
     warnings.warn(
         'backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend="cpu")[0])` '
         "on the inputs to the jitted function to get the same behavior.",

@@ -60,7 +60,7 @@ def inline_mode(option: bool | Inline) -> Inline:
 
 
 class _Call(Primitive):
-    """The primitive of calls. A call that is inlined early is not recorded: what the function does takes its place."""
+    """The primitive of calls. A call that is inlined early is not recorded: the function's equations take its place."""
 
     def bind(self, *args: Any, **params: Any) -> Any:
         trace = current_trace()
@@ -95,14 +95,14 @@ def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: In
 def _all_constrained(
     ctx: mlir.LoweringContext, names: Sequence[str], avals: Sequence[Any], shardings: Any
 ) -> list[str]:
-    """Constrain values to their shardings, where `jit` was told any."""
+    """Constrain each value that has a sharding to it."""
     if not NestedCall.some_are_placed:
         return list(names)
     return [constrained(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
 
 
 def constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    """Write that a value has a sharding; None says nothing, nor does one device without a mesh."""
+    """Write that a value has a sharding. Write nothing for None, or for one device without a mesh."""
     if sharding is None or not runtime.is_over_mesh(sharding):
         return x
     ctx.module.mesh = runtime.mesh_text(sharding)
@@ -120,7 +120,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) ->
 
 
 def _of_batch(sharding: Any, dim: int | None) -> Any:
-    """Return the sharding of a batch: each device has its part of every element."""
+    """Return the sharding of a batch whose elements have this sharding: each device has its part of every element."""
     return sharding if sharding is None or dim is None else runtime.with_whole_axis(sharding, dim)
 
 
@@ -128,13 +128,13 @@ def _of_batch(sharding: Any, dim: int | None) -> Any:
 
 
 def take_shardings(params: dict[str, Any], jaxpr: Jaxpr) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Take the shardings of operands and results out of the parameters of a call; None for those without one."""
+    """Take the shardings of operands and results out of the parameters of a call, and return them; None for a value without one."""
     ins = params.pop("in_shardings", (None,) * len(jaxpr.invars))
     return ins, params.pop("out_shardings", (None,) * len(jaxpr.outvars))
 
 
 def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
-    """Return the parameters of a call for its shardings; none if no operand and no result has one."""
+    """Return the parameters of a call that have its shardings; an empty dict if no operand and no result has one."""
     if not NestedCall.some_are_placed:
         return {}
     both = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
@@ -207,8 +207,8 @@ pp_eqn_rules[jit_p] = _pp
 class NestedCall:
     """A traced call of a function, ready to be recorded: each occurrence becomes an equation with this jaxpr.
 
-    Tracers of an enclosing trace that the jaxpr closed over become arguments of the equation. Such a call `is_current`
-    as long as that trace lasts.
+    If the function closed over tracers of an enclosing trace, these become arguments of the equation. Then the call
+    `is_current` as long as that trace lasts.
     """
 
     __slots__ = ("out_tree", "outer", "params")
@@ -223,8 +223,8 @@ class NestedCall:
         a an array:
 
             closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
-            nothing        as it was traced                ()         (True,)
-            a              as it was traced: it has a      ()         (True,)
+            nothing        the traced one, unchanged       ()         (True,)
+            a              unchanged: a is a constant      ()         (True,)
             x              its first input is x            (x,)       (False, True)
             x and a        its first inputs are x and a    (x, a)     (False, False, True)
 
@@ -247,7 +247,7 @@ class NestedCall:
         }
 
     def place(self, ins: Sequence[Any], outs: Sequence[Any]) -> None:
-        """Keep the shardings that `jit` was told for arguments and results; either may be empty."""
+        """Keep the shardings of arguments and results that were given to `jit`; either sequence may be empty."""
         NestedCall.some_are_placed = True
         count = len(self.params["jaxpr"].invars) - len(self.outer)
         ins, outs = ins or (None,) * count, outs or (None,) * len(self.params["jaxpr"].outvars)

@@ -1,6 +1,6 @@
 """Differentiates a call: its derivatives are calls of the jaxprs that compute values, tangents and cotangents.
 
-Linearizing gives two calls: one now, which also returns residuals, and one of tangents, which takes them.
+To linearize a call gives two: the first is made now, and also returns residuals; the second computes tangents from them.
 
 JAX: jax/_src/pjit.py:_pjit_jvp
 """
@@ -32,7 +32,7 @@ from .jit_call import Inline, jit_p, placed, take_shardings
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: one call of the jaxpr that computes primals and tangents."""
+    """JVP rule: make one call, of the jaxpr that computes primals and tangents."""
     nonzero = tuple(type(t) is not Zero for t in tangents)
     pairs, nonzero_out = ad.jvp_jaxpr(jaxpr, nonzero, False)
     ins, results = take_shardings(params, jaxpr)
@@ -56,8 +56,8 @@ def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
 def _linearize(
     nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """Linearization rule: one call now, of values and residuals, and one of tangents. The first need not return
-    arguments that it passes through, nor a value twice.
+    """Linearization rule: make one call now, which returns values and residuals, and record one that computes tangents. The
+    first call does not return an argument, or a value that it returns already: these are taken from where they are.
     """
     ins, results = take_shardings(params, jaxpr)
     is_inlined = params["inline"] is Inline.JAX_EARLY
@@ -89,7 +89,7 @@ def _linearize(
 def _partial_eval(
     trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
-    """Partial evaluation: one call now, of what depends on no tangent, and one that is recorded."""
+    """Partial evaluation rule: make one call now, of the part that depends on no tangent, and record a call of the rest."""
     unknown = tuple(map(trace.is_tangent, operands))
     ins, results = take_shardings(params, jaxpr)
     both = split_jaxpr(jaxpr, unknown)
@@ -113,8 +113,8 @@ def _partial_eval(
 
 
 def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]) -> list[Any]:
-    """Call a jaxpr whose first `count` outputs are results and the others residuals. The call does not return a result
-    that is an argument, nor a residual that is a result; they are filled in afterwards.
+    """Call a jaxpr whose first `count` outputs are results, and whose other outputs are residuals. The call does not return a
+    result that is an argument, or a residual that is a result; these are filled in afterwards.
     """
     places = forwarded_inputs(jaxpr)[:count] + [None] * (len(jaxpr.outvars) - count)
     params = dict(params)
@@ -136,7 +136,7 @@ def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, param
 def _transpose(
     cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
-    """Transpose rule: one call of the transposed jaxpr."""
+    """Transpose rule: make one call, of the transposed jaxpr."""
     if params["inline"] is Inline.JAX_EARLY:
         return backward_pass(jaxpr, jaxpr.consts, operands, cts)
     linear = tuple(map(is_undefined, operands))

@@ -56,7 +56,7 @@ _local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functio
 
 
 class Jitted(Traceable):
-    """The call of a jitted function: what the dispatcher falls back on."""
+    """Handles calls of a jitted function that the dispatcher cannot."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)
@@ -65,7 +65,7 @@ class Jitted(Traceable):
             self.replayed = replaying.Replayed(self.with_arguments)
         self.guesses = Guesses(after=1, keeps_values=True)
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # forms of the calls so far, by arity and keywords
-        # The functions that look up calls of a form, and the tree of its last call; by arity, and keywords if any.
+        # (arity, and keywords if any) -> the function that looks up calls of this form, or the tree of its last call
         self.look_ups: dict[int | tuple[Any, ...], LookUp] = {}
         self.seen: dict[int | tuple[Any, ...], PyTreeDef] = {}
 
@@ -214,7 +214,7 @@ class Jitted(Traceable):
         return result
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
-        """If two calls of a form had one tree, write the function that looks up further ones."""
+        """If two calls of a form in a row had one tree, write the function that looks up further calls of the form."""
         form = (arity, *names) if names else arity
         if self.seen.get(form) is tree and is_due(tree, 0):
             if len(self.look_ups) >= _MOST_FORMS:
@@ -248,7 +248,7 @@ class Jitted(Traceable):
         return self.bind(args, kwargs)
 
     def keys_of(self, arguments: Arguments, leaves: Sequence[Any]) -> list[Any]:
-        """Return the key of each leaf. TypeError names a leaf that is not an array."""
+        """Return the key of each leaf. Raise TypeError for a leaf that is not an array, with its name."""
         keys = []
         for i, x in enumerate(leaves):
             try:
@@ -277,19 +277,19 @@ class Jitted(Traceable):
     def make_entry(
         self, start: float, key: tuple[Any, ...], arguments: Arguments, tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
-        """Make the entry for a new key. What was done for other keys is not done again:
+        """Make the entry for a new key. Do not trace or compile again what was traced or compiled for another key:
 
-            f(x), x of numpy                        traced and compiled
-            f(device_put(x))                        neither: another key, of the same type
-            f(device_put(x, device))                compiled: results have to stay on that device
-            f(x), after f.trace(x)                  compiled
+            f(x), where x is a numpy array          trace and compile
+            f(device_put(x))                        neither: another key, but the same type
+            f(device_put(x, device))                compile: results have to stay on that device
+            f(x), after f.trace(x)                  compile
 
         Insert it in the table only when it is complete: a step that raises leaves no entry behind, and the next call
         tries again.
 
         Tracing needs the types only, `avals_of(keys)`; the placement and the entry need the keys, which say where each
-        leaf is. Pass `note_miss` the start time and whether tracing and compiling happened now; insert the record it
-        returns. With the option `debug_key_reuse`, and only then, wrap what the entry runs in `checked` of
+        leaf is. Call `note_miss` with the start time and whether tracing and compiling happened now; insert the record that
+        it returns. With the option `debug_key_reuse`, and only then, wrap the entry's `run` in `checked` of
         `interpreters.key_reuse`, for a "jit-compiled function".
 
         Args:
@@ -312,8 +312,8 @@ class Jitted(Traceable):
     def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
         """Return a program compiled for these places, and whether that was done now.
 
-        The table's `executables` have the key `(jaxpr, donated, placement)`, all that matters to XLA: several cache
-        keys may share one. A compilation that fails leaves nothing there.
+        The table's `executables` have the key `(jaxpr, donated, placement)`, which is all that matters to XLA: several
+        entries may share an executable. A compilation that fails leaves nothing there.
         """
         slot = (program.jaxpr, program.donated, placement)
         executable = self.table.executables.get(slot)
@@ -323,13 +323,13 @@ class Jitted(Traceable):
         return executable, True
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
-        """Return which leaves are donated: none with `debug_nans`, which may have to run the call again."""
+        """Return for each leaf whether it is donated. With `debug_nans` no leaf is, since the call may have to run again."""
         if config.local.state.run_options.debug_nans:
             return ()
         return api_util.donated_leaves(self.options.spec, arguments)
 
     def check_statics(self, arguments: Arguments) -> None:
-        """Raise ValueError when a static value in a cached key has changed since."""
+        """Raise ValueError if a static value in a cached key has been changed since."""
         if not arguments.statics:
             return
         for record in list(self.table.records.values()):
@@ -338,13 +338,13 @@ class Jitted(Traceable):
                     raise argument_errors.mutated_static(self.name, where, new.value)
 
     def clear_cache(self) -> None:
-        """Forget the function's traces, and the executables of all its `jit`s that share a count in `cache_size`."""
+        """Forget the function's traces, and the executables of all its `jit`s that `cache_size` counts together."""
         mine = self.options.sharing()
         self.cache.clear([table for options, table in self.cache.tables.items() if options.sharing() == mine])
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Bind a call under a trace: one equation that applies the traced function to the arguments and to the tracers
-        it closed over.
+        """Bind a call under a trace: record one equation that applies the traced function to the tracers that it closed over
+        and to the arguments.
         """
         call, leaves = self.find_nested(args, kwargs)
         if call is None:
@@ -352,7 +352,7 @@ class Jitted(Traceable):
         return call.bind(leaves)
 
     def find_nested(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[NestedCall | None, Sequence[Any]]:
-        """Return how an earlier call like this one was recorded, and the leaves of this one."""
+        """Return how an earlier call with the same signature was recorded, and the leaves of this call."""
         dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         statics: tuple[Any, ...] = ()
         if self.options.spec.has_statics:
@@ -368,7 +368,7 @@ class Jitted(Traceable):
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Trace, as `Traceable` does. The equations of an inlined function have no source line: all its callers share
+        """Trace as `Traceable` does. The equations of an inlined function get no source line, since all its callers share
         them.
         """
         with contextlib.nullcontext() if self.staged else source_info.nowhere():
@@ -384,7 +384,7 @@ class Jitted(Traceable):
             jit(f, donate_argnums=1)(x, y)      (False, True)
             jit(f)(x, y)                        (False, False)
 
-        If `jit` was told shardings (`self.is_placed`), hand `self.shardings(arguments, traced, avals)` to
+        If `jit` was given shardings (`self.is_placed`), pass `self.shardings(arguments, traced, avals)` to
         `NestedCall.place`.
         """
         arguments, tree, avals = self.signature(args, kwargs)

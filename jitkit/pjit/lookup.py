@@ -16,9 +16,9 @@ same structure. For calls of one such form we write the steps as a function. For
         if table.crowded: table.touch(key, entry)
         return entry, (n0, n1, k0,)
 
-This does to the lookup what `jit` does to functions: specialise for what was seen, guard it, and fall back where the
-guard raises `Other`, or KeyError for a missing key. Keyword and static arguments cost half a microsecond this way, and
-2 to 4 without.
+This does to the look-up what `jit` does to functions: it specialises for one form and guards it. If a guard raises
+`Other`, or a missing key a KeyError, the general code takes over. Calls with keyword and static arguments take half a
+microsecond this way, and 2 to 4 without.
 
 JAX: jax/_src/pjit.py:_infer_params
 """
@@ -42,12 +42,12 @@ LookUp = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Entry, Sequence[
 def write_look_up(
     table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool, of_any_call: bool = False
 ) -> LookUp | None:
-    """Write the function for calls of a form whose dynamic arguments have the structure `tree`, that of a pair `(args,
-    kwargs)`. None for trees that are too large.
+    """Write the function that looks up calls of a form. `tree` is the structure of their dynamic arguments, a pair `(args,
+    kwargs)`. Return None if the tree is too large.
 
-    `is_flat` says which of the two forms of `Jitted.key_of_call` the keys have: the one without tree and static values.
-    `jit` picks the function by the form of the call, so the form is not checked. With `of_any_call` any call may come,
-    and the function returns None if it has more arguments.
+    With `is_flat`, the keys are without tree and static values, the first of the two forms in `Jitted.key_of_call`. `jit`
+    picks the function by the form of the call, so the function does not check the form. With `of_any_call` any call may
+    come, and the function returns None for a call with more arguments.
     """
     shape = Shape(tree)
     if shape.is_too_long:

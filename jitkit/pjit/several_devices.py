@@ -85,12 +85,13 @@ def shard_map(
     axis_names: Collection[Hashable] = frozenset(),
     check_vma: bool = True,
 ) -> Callable[..., Any]:
-    """Give each device of a mesh its part of the arguments: with one device, the whole, and each axis of the mesh has one element.
+    """Return a function that runs `f` on each device of a mesh, with that device's part of the arguments. jitkit has one device
+    here, which gets the whole arguments; each axis of the mesh has one element.
 
     Without a function, returns a decorator. On one device nothing depends on `axis_names` and `check_vma`.
 
     Raises:
-      NotImplementedError: the mesh has more than one device, when it is called.
+      NotImplementedError: at a call, if the mesh has more than one device.
     """
     if f is None:
         return functools.partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
@@ -116,7 +117,7 @@ def make_mesh(
     devices: Sequence[Any] | None = None,
 ) -> Any:
     """Return a mesh of the first devices, in the order in which they are listed: `make_mesh((1,), ("batch",))`.
-    The axes are explicit without `axis_types`, as in JAX; jitkit has no shardings in types, and treats all alike.
+    Without `axis_types`, the axes are explicit, as in JAX. jitkit does not have shardings in types, so all axes behave alike.
 
     Raises:
       ValueError: there are not as many devices.

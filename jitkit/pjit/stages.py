@@ -58,7 +58,7 @@ class ArgInfo:
 
 
 class _Stage(RichDisplay):
-    """The program and its signature, which Traced, Lowered and Compiled share."""
+    """The base of Traced, Lowered and Compiled: the program and its signature."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -108,12 +108,12 @@ class _Stage(RichDisplay):
 
 
 def _info(aval: Any, **more: Any) -> Any:
-    """Return a `ShapeDtypeStruct`; a token's aval as it is."""
+    """Return a `ShapeDtypeStruct` of this type; for a token, its aval itself."""
     return aval if aval is core.abstract_token else ShapeDtypeStruct(aval.shape, aval.dtype, **more)
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
-    """Write a tuple of a few items, and how many more there are."""
+    """Write a tuple with at most `most` items, and how many more there are."""
     more = [f"and {len(items) - most} more"] if len(items) > most else []
     return f"({', '.join([*items[:most], *more])})"
 
@@ -182,9 +182,9 @@ class Lowered(_Stage):
         self._placement = placement
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """Return the StableHLO text; with `debug_info`, every line ends in the Python line it came from.
+        """Return the StableHLO text; with `debug_info`, every line ends in the Python line that it came from.
 
-        With `dialect="hlo"`, the same program as XLA takes it, before optimisation.
+        With `dialect="hlo"`, return the same program in XLA's own language, before optimisation.
         """
         if dialect == "hlo":
             return runtime.hlo_of_text(self._module.text(debug_info))
@@ -282,8 +282,8 @@ class Compiled(_Stage):
         return self._executable.text()
 
     def cost_analysis(self) -> dict[str, float]:
-        """Return XLA's estimate for the optimised program: flops, bytes accessed, and more. For a program in C, count
-        what its loops do.
+        """Return XLA's estimate for the optimised program: flops, bytes accessed, and more. For a program in C, return the
+        counts of our compiler.
         """
         return self._executable.costs()
 
@@ -349,12 +349,12 @@ class Compiled(_Stage):
             raise
 
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Look up like the generated `_look_up`, for trees too large to generate it."""
+        """Do the same as the generated `_look_up`, for trees that are too large to generate it."""
         leaves, tree = tree_flatten((args, kwargs))
         return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Check that arguments of these kinds fit, and return how to run them; remembered for the next call."""
+        """Check that arguments of these kinds fit. Return the entry that runs them, which the next call will find, and the leaves."""
         compiled_arguments = late_rooms.import_room(".compiled_arguments", __package__)
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._program.in_tree:
@@ -373,7 +373,7 @@ class Wrapped(Protocol):
     """The function that `jit` returns; it can also be stopped after any stage."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; compile it first when arguments of this signature are new."""
+        """Call the function; compile it first if there was no call with this signature yet."""
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""

@@ -46,7 +46,7 @@ class JitOptions(NamedTuple):
     backend: str | None = None  # "c": compiled by the room `loops`
 
     def sharing(self) -> tuple[Any, ...]:
-        """Return the options that two `jit`s of a function must share for JAX to count their caches as one."""
+        """Return those options that two `jit`s of one function must have in common so that JAX counts their caches as one."""
         donation = self.spec.donate_argnums, self.spec.donate_argnames
         return (*donation, self.compiler_options, self.in_shardings, self.out_shardings, self.backend)
 
@@ -94,7 +94,9 @@ class Traceable:
     def placement(
         self, keys: Sequence[Any], arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str]
     ) -> Placement:
-        """Decide where a call on leaves with these keys runs, from where they are and what `jit` was told."""
+        """Decide where a call on leaves with these keys runs: the keys say where the leaves are, and `jit` may have been given
+        shardings.
+        """
         asked, results = self.shardings(arguments, traced, avals, names)
         if asked:
             keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
@@ -104,8 +106,8 @@ class Traceable:
     def shardings(
         self, arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str] | None = None
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return the shardings that `jit` was told, one for each leaf of the arguments and of the results; empty if it
-        was told none.
+        """Return the shardings that `jit` was given, one for each leaf of the arguments and one for each leaf of the results;
+        empty tuples if it was given none.
         """
         names = api_util.argument_names(self.fun, arguments) if names is None else names
         options = self.options
@@ -113,9 +115,9 @@ class Traceable:
         return asked, jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
 
     def cache_size(self) -> int:
-        """Count the signatures with which the function was called, as JAX does: including those whose tracing failed,
-        and those of every other `jit` of the function with the same donation and compiler options, whichever arguments
-        are static.
+        """Count the signatures with which the function was called, as JAX does: also signatures whose tracing failed, and
+        signatures of every other `jit` of the function with the same donation and compiler options, even if other arguments
+        are static there.
         """
         mine = self.options.sharing()
         alike = [(o.spec, table) for o, table in self.cache.tables.items() if o.sharing() == mine]
@@ -124,7 +126,7 @@ class Traceable:
     # --- what they are made of ------------------------------------------------------------------------------
 
     def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, PyTreeDef, list[Any]]:
-        """Return the split call, its tree and the avals of its leaves."""
+        """Return a call's arguments, split into static and dynamic ones, the tree of the dynamic ones, and the avals of its leaves."""
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
         avals = []
@@ -153,10 +155,10 @@ class Traceable:
     ) -> tuple[TracedCall, bool]:
         """Return the function traced for the types of a call, and whether it was traced now.
 
-        Calls with one `trace_key` share a trace, whichever `jit` of the function they come from: `trace_now`, which
-        runs the Python function, is called once for all of them:
+        Calls with one `trace_key` share a trace, even if they come from different `jit`s of the function: `trace_now`,
+        which runs the Python function, is called once for all of them:
 
-            f(x), then f(y) with y like x          what was traced, and True; the same object, and False
+            f(x), then f(y) with y like x          (traced, True); then (the same object, False)
             f(x), again after f raised an error    f runs again: a failure is not kept
             f calls itself, with the same key      RecursionError with the name of f, at once
             f calls itself, with another key       is traced like any other call
@@ -164,7 +166,7 @@ class Traceable:
         One exception: f closes over a tracer of an enclosing function. When that function is traced again, the key is
         the same, but the kept jaxpr holds a tracer whose trace has ended. It is not current any more, so trace f again.
 
-        `cache.traces` has the kept ones by key; add to it with `cache.remember_trace`, which keeps it within its limit.
+        `cache.traces` maps keys to kept traces; `cache.remember_trace` adds one, and keeps their number within its limit.
         """
         key = self.trace_key(arguments, tree, avals)
         known = self.cache.traces.get(key)
@@ -196,14 +198,14 @@ class Traceable:
     def trace_key(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Any, ...]:
         """Return what decides how the function is traced, as a hashable tuple: two calls with one key share a jaxpr.
 
-        It has whatever may change the path that Python takes or the types, and nothing else:
+        It contains everything that may change which equations are recorded, or their types, and nothing else:
 
             f(1.0), f(2.0)                             one key: numbers are not seen while tracing
             f(x), f(x) with x on another device        one key: the same program may run there
-            f(1.0), f(1)                               two
-            f((x, y)), f([x, y])                       two
-            power(x, 2), power(x, 3), n being static   two
-            f(x), and f(x) under another `default_matmul_precision`    two: options are read while tracing
+            f(1.0), f(1)                               two keys
+            f((x, y)), f([x, y])                       two keys
+            power(x, 2), power(x, 3), n being static   two keys
+            f(x), and f(x) under another `default_matmul_precision`    two keys: options are read while tracing
 
         The options of this thread are `config.local.state.options`; the static arguments, as a part of a key, are
         `api_util.static_key(arguments.statics)`.
@@ -211,7 +213,7 @@ class Traceable:
         return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
 
     def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
-        """`traced`, for callers that do not compile at once: records the miss here."""
+        """Return what `traced` returns, and record the miss: for callers that do not compile at once."""
         start = time.perf_counter()
         names = api_util.argument_names(self.fun, arguments)
         traced, was_traced = self.traced(arguments, tree, avals, names)
@@ -242,8 +244,8 @@ class Traceable:
         return record
 
     def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
-        """Return what the later stages need of a traced call. With `backend="c"`, operations without C are refused
-        here.
+        """Return the Program of a traced call, which the later stages take. With `backend="c"`, raise NotImplementedError for an
+        operation that our C compiler does not have.
         """
         if self.options.backend is not None:
             late_rooms.import_room("jitkit.loops.source").refuse_unknown(self.name, traced.jaxpr)
@@ -260,7 +262,7 @@ class Traceable:
 
 
 def avals_of(keys: Sequence[Any]) -> list[Any]:
-    """Return the avals in the keys of leaves; a key may also hold a place."""
+    """Return the avals in the keys of leaves. (A key may also say where its leaf is.)"""
     return [aval_of(key) for key in keys]
 
 
@@ -297,6 +299,6 @@ def trace_call(
 
 
 def _in_32_bits(jaxpr: Jaxpr) -> tuple[Any, ...]:
-    """Return the constants as the program sees them: without x64 mode, numpy's arrays of 64 bits have 32."""
+    """Convert constants to the types that the program has for them: without x64 mode, numpy arrays of 64 bits become 32 bits wide."""
     pairs = zip(jaxpr.constvars, jaxpr.consts, strict=True)
     return tuple(x.astype(v.aval.dtype) if type(x) is np.ndarray else x for v, x in pairs)
