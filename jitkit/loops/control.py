@@ -20,7 +20,7 @@ from .writer import Writer, rule
 
 
 def _settle(writer: Writer, x: Atom) -> None:
-    """Store what each iteration would otherwise recompute."""
+    """Store a value that each iteration would otherwise recompute."""
     if isinstance(x, Value):
         writer.place(x)
 
@@ -82,7 +82,7 @@ def _while(writer: Writer, op: Op) -> None:
 
 
 def _batched(writer: Writer, body: Block, consts: int, at: Place) -> tuple[Block, Place]:
-    """Return the body that changes only the carries of a batch whose loops go on, and whether any does."""
+    """Return the body for a batch of loops, which changes only the carries of loops that go on, and whether one goes on."""
     which, one = Value(ShapedArray(at.shape, np.dtype(bool))), Value(ShapedArray((), np.dtype(bool)))
     writer.where[which] = at
     any_goes_on = Op("reduce_or", {"axes": tuple(range(len(at.shape)))}, [which], [one], UNKNOWN)
@@ -100,7 +100,7 @@ def _batched(writer: Writer, body: Block, consts: int, at: Place) -> tuple[Block
 def _carries(
     writer: Writer, outs: list[Value], begin: list[Atom], ins: list[Value], ends: list[Atom]
 ) -> tuple[list[Place], list[Place]]:
-    """Return the two places of each carry, the first with its initial value; one place for a carry that never changes."""
+    """Return the two places of each carry, the first with the initial value. A carry that never changes has one place."""
     now = [writer.allocate(out.aval, pinned=True) for out in outs]
     then = [
         a if value is end else writer.allocate(out.aval, pinned=True)

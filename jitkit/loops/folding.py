@@ -44,7 +44,8 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
 
     Args:
       op: `reduce_sum`, `reduce_max` or another; its kind is its name without `reduce_`.
-      place: where the result goes: over all axes its element `()`, else that at the index without the last axis.
+      place: where the result goes. Over all axes, the result has one element, with the index `()`; over the last axis, the index
+        of an element is the loop's index without its last entry.
     """
     (x,), (out,) = op.ins, op.outs
     kind, is_all = op.name.removeprefix("reduce_"), len(op.params["axes"]) == len(x.shape)
@@ -95,7 +96,7 @@ def _is_flat(writer: Writer, x: Any) -> bool:
 
 
 def _along(writer: Writer, op: Op, axis: int) -> tuple[tuple[int, ...], Any]:
-    """Return the shape with an axis moved to the end, and the map from its indices to the operand's."""
+    """Return the operand's shape with an axis moved to the end, and the map from indices in this shape to indices of the operand."""
     shape = op.ins[0].shape
     axis %= len(shape)
     order = (*shape[:axis], *shape[axis + 1 :], shape[axis])
@@ -108,7 +109,7 @@ def _along(writer: Writer, op: Op, axis: int) -> tuple[tuple[int, ...], Any]:
 
 @rule("argmax", "argmin")
 def _position(writer: Writer, op: Op) -> None:
-    """Find the position of the extreme: the first one, or the first nan."""
+    """Write the position of the greatest or the least element: the first of equal ones, or the first nan."""
     (x,), (out,) = op.ins, op.outs
     (axis,) = op.params["axes"]
     shape, back = _along(writer, op, axis)

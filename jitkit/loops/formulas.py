@@ -1,11 +1,11 @@
 """Elementwise operation -> expression of C
 
-Each row makes the result from the names of the operands. Anything longer than an expression is a function in `HELPERS`,
-which the C text includes if it is called.
+Each row of the table makes an expression from the names of the operands. Anything longer than an expression is a function
+in `HELPERS`, which the C text includes if it is called.
 
 Exponential, logarithm and hyperbolic tangent of float32 are polynomials without branches, so that the compiler computes
-eight or sixteen numbers at once. The C library's functions take one number, and are forty times as slow in a loop; with
-`-ffast-math` a compiler takes vectorised ones, but may also reorder sums and ignore nan, which would change results.
+eight or sixteen numbers at once. The C library's functions take one number, and are forty times as slow in a loop. With
+`-ffast-math` a compiler uses vectorised functions, but may also reorder sums and ignore nan, which would change results.
 Coefficients: S. Moshier, Cephes Mathematical Library, single precision (expf, logf, tanhf), 1984-2000.
 
 JAX: jax/_src/lax/lax.py:standard_naryop
@@ -55,7 +55,7 @@ def _helper(name: str) -> Formula:
 
 
 def _either(name: str, library: str) -> Formula:
-    """Use our function for float32, the library's for float64."""
+    """Return a formula that uses our function for float32, and the C library's for float64."""
     return lambda op, x, t: (_helper(name) if t == "f32" else _function(library))(op, x, t)
 
 
@@ -65,7 +65,7 @@ def _text(template: str) -> Formula:
 
 
 def _of_floats(formula: Formula, name: str) -> Formula:
-    """Use a formula for floats, a helper for integers."""
+    """Return a formula that is `formula` for floats, and calls a helper for integers."""
     return lambda op, x, t: (formula if t[0] == "f" else _helper(name))(op, x, t)
 
 
@@ -256,7 +256,7 @@ def _helpers() -> dict[str, str]:
 
 
 def _float_to_integer(to: str, t: str) -> str:
-    """Convert as XLA does: what is too large is the largest integer, and nan is 0."""
+    """Convert a float to an integer as XLA does: a number that is too large becomes the largest integer, and nan becomes 0."""
     bits = int(to[1:])
     low, high = (0, 2**bits - 1) if to[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     edge = f"{float(high + 1).hex()}{'f' if t == 'f32' else ''}"
@@ -274,7 +274,7 @@ _CALL = re.compile(r"\b(\w+_[iuf]\d+)\(")
 
 
 def helpers_of(text: str) -> str:
-    """Return the helpers that a text calls, and those that they call, callees first."""
+    """Return the helpers that a text calls, and the helpers that these call; a callee comes before its caller."""
     wanted: list[str] = []
     waiting = [text]
     while waiting:

@@ -1,7 +1,7 @@
-"""Operations that only move elements: an element of the result is one of the operand, at another index
+"""Operations that only move elements: an element of the result is an element of the operand, at another index
 
-A broadcast reads with stride 0, a transpose changes the order of the indices, a slice adds to them. None of them is a loop, and none
-stores anything: they are part of the loop that reads them.
+A broadcast reads with stride 0, a transpose changes the order of the indices, a slice adds to them. None of these operations has a loop or
+stores anything: they are part of the loop that reads their result.
 
 JAX: jax/_src/lax/lax.py:broadcast_in_dim
 """
@@ -21,11 +21,11 @@ IndexMap = Callable[[Emitter, Nest, Op, Index], str]
 
 
 class NeedsAxes(Exception):
-    """One flat loop over all elements does not work: one index per axis is needed."""
+    """Raised if one flat loop over all elements does not work, since an index for each axis is needed."""
 
 
 def _by_axes(move: Callable[[Op, Any], Index]) -> IndexMap:
-    """Return a map from the index of the result to that of its only operand."""
+    """Return a map from the index of the result to the index of its only operand."""
 
     def read(writer: Emitter, nest: Nest, op: Op, index: Index) -> str:
         x = op.ins[0]
@@ -44,10 +44,10 @@ def plus(index: str, offset: int) -> str:
 
 
 def broadcast_index(op: Op, index: Any) -> Index:
-    """Map the index of a `broadcast_in_dim` to that of its operand.
+    """Return the index in the operand for an index of the result of `broadcast_in_dim`.
 
-    Axis k of the operand is axis `op.params["broadcast_dimensions"][k]` of the result. Where it has one element and the result has
-    more, that element is read for all of them, at `"0"`.
+    Axis k of the operand is axis `op.params["broadcast_dimensions"][k]` of the result. If an axis has one element in the operand, and
+    more in the result, this element is read for all of them: its index is `"0"`.
 
     Args:
       index: an expression of C for each axis of the result, such as `("i0", "(i1 + 2)")`.
@@ -61,7 +61,9 @@ def broadcast_index(op: Op, index: Any) -> Index:
 
 
 def _reshape(op: Op, index: Any) -> Index:
-    """Map the index of a reshape that only adds or removes axes of size 1; others are views of memory."""
+    """Return the index in the operand for an index of a reshape that only adds or removes axes of size 1. (Other reshapes are views of
+    memory.)
+    """
     parts = [part for part, size in zip(index, op.outs[0].shape, strict=True) if size != 1]
     return tuple(parts.pop(0) if size != 1 else "0" for size in op.ins[0].shape)
 
@@ -72,16 +74,16 @@ def _squeeze(op: Op, index: Any) -> Index:
 
 
 def transpose_index(op: Op, index: Any) -> Index:
-    """Map the index of a `transpose` to that of its operand: axis k of the result is axis `op.params["permutation"][k]` of the
-    operand.
+    """Return the index in the operand for an index of the result of `transpose`: axis k of the result is axis
+    `op.params["permutation"][k]` of the operand.
     """
     order = list(op.params["permutation"])
     return tuple(index[order.index(axis)] for axis in range(len(order)))
 
 
 def slice_index(op: Op, index: Any) -> Index:
-    """Map the index of a `slice` to that of its operand: element i along an axis is `start + i * stride` of the operand, with
-    `op.params["start_indices"]` and `op.params["strides"]`, which is None where every stride is 1.
+    """Return the index in the operand for an index of the result of `slice`: element i along an axis is element `start + i * stride` of
+    the operand, with `op.params["start_indices"]` and `op.params["strides"]`, which is None if every stride is 1.
 
     An expression that is returned can be multiplied, or added to: a sum has parentheses.
     """
@@ -92,7 +94,8 @@ def slice_index(op: Op, index: Any) -> Index:
 
 
 def rev_index(op: Op, index: Any) -> Index:
-    """Map the index of a `rev` to that of its operand: along the axes `op.params["dimensions"]` the last element comes first."""
+    """Return the index in the operand for an index of the result of `rev`: along the axes `op.params["dimensions"]` the last element
+    comes first."""
     turned = op.params["dimensions"]
     sizes = op.ins[0].shape
     return tuple(f"({sizes[k] - 1} - {i})" if k in turned else i for k, i in enumerate(index))

@@ -23,7 +23,7 @@ from ..core import ShapedArray
 from ..jaxpr import Jaxpr, JaxprEqn, Literal
 
 CALLS = {"jit", "custom_jvp_call", "custom_vjp_call", "remat2", "closed_call"}
-# Operations whose results are their operands.
+# operations that return their operands
 SAME = {"stop_gradient", "copy", "copy_p", "device_put", "name", "stage", "optimization_barrier", "pvary"}
 CONTROL = {"cond", "while", "scan"}
 ELEMENTS = {
@@ -33,7 +33,7 @@ ELEMENTS = {
 
 
 class Value:
-    """A result of an operation, or an input: its type and its identity."""
+    """A result of an operation, or an input. Two values are the same only if they are one object."""
 
     __slots__ = ("aval",)
 
@@ -96,8 +96,8 @@ class Reader:
         self.const_values: list[Value] = []
 
     def block(self, jaxpr: Jaxpr, call: SourceInfo | None = None) -> Block:
-        """Return the block of a jaxpr with its own inputs. `call` is the place of the call, if any: the callee may have
-        been traced for another call, and would have that one's lines.
+        """Return the block of a jaxpr with its own inputs. `call` is the place of the call, if any: its operations get the line
+        of the call, since the callee may have been traced for another call, with the lines of that one.
         """
         ins = [Value(var.aval) for var in jaxpr.invars]
         ops: list[Op] = []
@@ -170,7 +170,7 @@ def _inner(eqn: JaxprEqn) -> Sequence[Jaxpr]:
 
 
 def check(function: str, jaxpr: Jaxpr, known: Iterable[str]) -> None:
-    """Raise NotImplementedError for a program with an operation or an element type for which there is no C, with its
+    """Raise NotImplementedError if a program has an operation or an element type for which there is no C. The error has the
     line.
     """
     known = {*known, *CALLS, *SAME, *CONTROL}

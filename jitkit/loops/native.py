@@ -37,7 +37,7 @@ _COMPLAINT = re.compile(r"program\.c:(\d+)")
 
 
 def command() -> list[str]:
-    """Return the command of the C compiler. JaxRuntimeError, which says what to install, where there is none."""
+    """Return the command of the C compiler. If there is none, raise JaxRuntimeError, which says what to install."""
     asked = config.value("cc")
     if asked:
         return shlex.split(asked)
@@ -54,14 +54,14 @@ def command() -> list[str]:
 
 @functools.cache
 def fingerprint(compiler: tuple[str, ...]) -> str:
-    """Return what machine code depends on besides the text: the compiler's version, and the flags."""
+    """Return everything but the text that machine code depends on: the compiler's version, and the flags."""
     version = _run([*compiler, "--version"]).stdout.splitlines()
     return f"{' '.join(compiler)} {version[0] if version else ''} {' '.join(FLAGS)}"
 
 
 def compiled(text: str) -> bytes:
-    """Compile a program, and return its library. JaxRuntimeError, with the compiler's message, the line of C and the line of Python, if
-    that fails.
+    """Compile a program, and return its library. If that fails, raise JaxRuntimeError, with the compiler's message, the line of C and the
+    line of Python.
     """
     libraries: list[tuple[str, ...]] = [("-lm",)]
     if (
@@ -107,7 +107,7 @@ def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], text: str) -> str:
-    """Return the compiler's message, the line of C that it is about, and the Python line of that one."""
+    """Return the compiler's message, the line of C that it is about, and the line of Python for which that C was written."""
     said = "\n".join((done.stderr or done.stdout).strip().splitlines()[:20])
     message = f"{' '.join(compiler)} failed with exit status {done.returncode}:\n{said}"
     if match := _COMPLAINT.search(said):
@@ -121,7 +121,9 @@ def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], te
 
 
 def python_line(lines: Sequence[str], number: int) -> str:
-    """Return the operation and Python line of a line of C, counted from 1: from its comment, or the last one before it."""
+    """Return the operation and the Python line of a line of C (numbered from 1): the text of its comment, or of the last comment before
+    it.
+    """
     for line in reversed(lines[:number]):
         if match := re.search(r"// (\w+  \S+:\d+)(?:  \S+)?$", line):
             return " ".join(match[1].split())

@@ -9,10 +9,10 @@ A nest has a loop over each axis of a shape; over the last axis there may be sev
     }
 
 Operations between two stores have no loops of their own: they are expressions in the loop that needs them. That is
-fusion. The next loop over the same shape joins the last nest if it can: what it reads of arrays that this nest writes
-must be written in the same iteration of the inner loop (then it is in a register), or in an earlier inner loop of the
-same outer iteration. Otherwise there is a `Conflict`, and it begins a new nest. `e` above is read within one outer
-iteration only, so only one row of it needs memory.
+fusion. The next loop over the same shape joins the last nest if it can. It may read an array that this nest writes, if
+each element that it reads was written in the same iteration of the inner loop (then the element is in a register), or
+in an earlier inner loop of the same outer iteration. Otherwise there is a `Conflict`, and the loop begins a new nest.
+`e` above is read within one outer iteration only, so only one row of it needs memory.
 
 A nest over all elements in order, ignoring their shape, is `flat`: one loop.
 
@@ -47,9 +47,9 @@ class Buffer:
         self.name = name
         self.dtype = dtype
         self.size = size
-        self.pinned = pinned  # the whole array is needed, not one row
-        self.partners: list[Buffer] = []  # buffers that it is swapped with
-        self.times: list[int] = []  # when it is used outside of nests
+        self.pinned = pinned  # whether the whole array is needed, not only one row
+        self.partners: list[Buffer] = []  # buffers with which it is swapped
+        self.times: list[int] = []  # the steps outside of nests that use it
 
     @property
     def nbytes(self) -> int:
@@ -66,8 +66,8 @@ class Place(NamedTuple):
 
 
 class Access(NamedTuple):
-    """An element of a buffer that a nest reads or writes: the offset's expressions in the outer loops, and in the last
-    one.
+    """An element of a buffer that a nest reads or writes. Its offset is the sum of two expressions: `outer`, of the outer loops'
+    indices, and `inner`, of the last loop's.
     """
 
     buffer: Buffer
@@ -88,7 +88,7 @@ class Inner:
     serial: bool = False  # whether an iteration needs the one before
 
     def copied(self) -> Inner:
-        """Return the same with its own lists."""
+        """Return a copy, with lists of its own."""
         return Inner([*self.before], [*self.body], [*self.after], [*self.folds], self.serial)
 
 
@@ -102,12 +102,12 @@ class Nest:
         self.time = time
         self.closed = False
         self.inner: list[Inner] = []
-        self.names: dict[Any, str] = {}  # computed in this iteration of the inner loop
-        self.outer_names: dict[Any, str] = {}  # and in this one of the outer loops
-        # In which inner loop, at which index, from which name, and whether after it.
+        self.names: dict[Any, str] = {}  # names of values that this iteration of the inner loop has computed
+        self.outer_names: dict[Any, str] = {}  # names of values that this iteration of the outer loops has computed
+        # buffer -> the inner loop that writes it, the index, the name that is stored, and whether after the loop
         self.written: dict[Buffer, tuple[int, Index, str, bool]] = {}
         self.accesses: list[Access] = []
-        self.counted = 0  # names so far
+        self.counted = 0  # how many names there are so far
         self.flops = 0
         self.dear = 0
         self.sources: dict[str, None] = {}  # operations, in order
@@ -145,7 +145,7 @@ class Nest:
         self.names = {}
 
     def is_inner(self, *texts: str) -> bool:
-        """Whether one of the expressions changes with each iteration of the innermost loop."""
+        """Whether one of the expressions may change with each iteration of the innermost loop."""
         return bool(self.shape) and any(self._is_inner(text) for text in texts)
 
     def _is_inner(self, text: str) -> bool:
@@ -170,7 +170,7 @@ class Nest:
     # --- memory -----------------------------------------------------------------------------------------------------
 
     def access(self, place: Place, index: Index, is_write: bool) -> str:
-        """Return the element of an array at an index, as C: a token, which `source` replaces once it is known how much
+        """Return the element of an array at an index, as C. It is a placeholder, which `source` replaces when it is known how much
         of the buffer is kept.
         """
         shape = place.shape
@@ -187,26 +187,26 @@ class Nest:
         return f"\x01{place.buffer.name}|{outer}|{inner}\x02"
 
     def forwarded(self, place: Place, index: Index) -> str | None:
-        """Decide how this nest reads an element of an array: when two loops may be one.
+        """Decide how this nest reads an element of an array, and so whether two loops may be one.
 
         `written` has an entry for each buffer that the nest itself writes: `(when, where, name, is_after)`. `when` is the number
-        of the inner loop that writes it, counted from 0, or -1 where no part of this nest may read it; `where` is the index that is
-        written; `name` is the variable that was stored; `is_after` says that it was stored behind that inner loop, once for each
-        iteration of the outer loops, and not in it. The loop that is being written now is the last one of `inner`. What stands behind
-        an earlier inner loop is seen by all later ones, in the same iteration of the outer loops.
+        of the inner loop that writes the buffer, from 0, or -1 if no part of this nest may read it; `where` is the index that is
+        written; `name` is the variable that was stored. `is_after` says that it was stored behind the inner loop, once for each
+        iteration of the outer loops, and not in the inner loop. The loop that is being written now is the last of `inner`. What is
+        stored behind an inner loop can be read by all later ones, in the same iteration of the outer loops.
 
         Args:
-          index: of the element. A nest that is `flat`, or has one axis, has no outer loops.
+          index: the index of the element. A nest that is `flat`, or has one axis, has no outer loops.
 
         Returns:
-          The name of the variable that holds the element now, if it was stored in this same iteration. None, where it is read from
-          memory: the nest does not write the buffer, or an earlier inner loop has written the element. That is so if there are
-          no outer loops, or if both indices have as many axes as the nest, and are equal but for the last one: what other
-          iterations of the outer loops write is not there yet, or is one row that was overwritten.
+          The name of the variable that holds the element now, if it was stored in this same iteration. None, if it is read from
+          memory: the nest does not write the buffer, or an earlier inner loop has written the element. The latter is so if there
+          are no outer loops, or if both indices have as many axes as the nest, and are equal except for the last entry. (What other
+          iterations of the outer loops write is not there yet, or is the one row that is kept, and was overwritten.)
 
         Raises:
-          Conflict: in all other cases: the loop cannot be a part of this nest. So it is for each place with a `base`, which is a part
-            of its buffer, if the nest writes that.
+          Conflict: in all other cases: the loop cannot be a part of this nest. Also if the nest writes the buffer, and the place has
+            a `base`, so that it is only a part of the buffer.
         """
         if place.buffer not in self.written:
             return None
@@ -226,7 +226,7 @@ class Nest:
         raise Conflict
 
     def store(self, place: Place, index: Index, name: str, after: bool = False, whole: bool = True) -> None:
-        """Write an element. With `after`, after the innermost loop; unless `whole`, this nest cannot read it."""
+        """Write an element; with `after`, behind the innermost loop. Without `whole`, no later loop of this nest can read it."""
         target = self.access(place, index, True)
         (self.loop.after if after else self.loop.body).append(f"{target} = {name};")
         readable = whole and not place.base

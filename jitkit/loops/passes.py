@@ -1,8 +1,8 @@
-"""Block -> Block: removes what need not be computed
+"""Block -> Block: removes operations that are not needed
 
-Dead operations are removed, equal ones merged, and those that change nothing left out: `x * 1`, `x + 0` of integers, a
-broadcast to the same shape, a conversion to the same type. For floats only exact changes are made: `x + 0.0` turns -0.0
-into 0.0, so it stays, but `x - 0.0` is removed. Operations on known numbers are folded.
+Dead operations are removed, equal operations are merged, and operations that change nothing are left out: `x * 1`,
+`x + 0` of integers, a broadcast to the same shape, a conversion to the same type. For floats only exact changes are
+made: `x + 0.0` turns -0.0 into 0.0, so it stays, but `x - 0.0` is removed. Operations on known numbers are computed.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -25,7 +25,7 @@ def optimised(block: Block) -> Block:
 
 
 def simplified(block: Block, outer: Env) -> Block:
-    """Return the block with equal operations merged and those that change nothing left out."""
+    """Return the block with equal operations merged, and without operations that change nothing."""
     env: Env = dict(outer)
     known: dict[Any, Op] = {}
     ops: list[Op] = []
@@ -85,7 +85,7 @@ def _free(blocks: tuple[Block, ...]) -> set[Value]:
 
 
 def _unchanged(op: Op) -> Atom | None:
-    """Return the value that an operation's result equals, where it need not be computed."""
+    """Return the value that an operation's result equals, if the operation changes nothing."""
     out = op.outs[0].aval
     x = op.ins[0] if op.ins else None
     if x is None:

@@ -1,8 +1,9 @@
 """Buffers -> bytes: the lifetime of each buffer, and its place in the workspace
 
-A buffer lives from the first step that uses it to the last one; one that a loop of control flow uses from outside lives
-to the end of that loop. Two whose lives do not overlap may share bytes. A buffer that only one nest uses, always within
-one outer iteration, needs one row; one that is written and never read needs no bytes, and is not written.
+A buffer lives from the first step that uses it to the last one. A buffer that was written before a loop of control flow
+and is used in it lives to the end of the loop. Two buffers whose lives do not overlap may share bytes. A buffer that only
+one nest uses, always within one outer iteration, needs one row. A buffer that is never read needs no bytes, and is not
+written.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 """
@@ -14,12 +15,12 @@ from collections.abc import Sequence
 
 from .nests import Access, Buffer, Nest
 
-LINE = 64  # bytes: each buffer starts a cache line
+LINE = 64  # bytes of a cache line: each buffer begins at one
 
 
 @dataclasses.dataclass
 class Plan:
-    """Where buffers are: offsets in the workspace, which ones keep only one row, and which are never read."""
+    """Says where buffers are: their offsets in the workspace, which of them keep only one row, and which are never read."""
 
     offsets: dict[Buffer, int]
     size: int
@@ -49,17 +50,17 @@ def plan_of(buffers: Sequence[Buffer], nests: Sequence[Nest], regions: Sequence[
 
 
 def placed(lives: dict[Buffer, tuple[int, int]], sizes: dict[Buffer, int]) -> dict[Buffer, int]:
-    """Place buffers in one piece of memory, so that those that live at the same time share no bytes.
+    """Place buffers in one piece of memory, so that buffers that live at the same time share no bytes.
 
-    The buffers are placed in the order in which their lives begin; of those that begin together the largest is the first. Each one
-    gets the lowest offset at which it fits: between two buffers that it meets, or behind them.
+    The buffers are placed in the order in which their lives begin; if several begin together, the largest is placed first. Each
+    buffer gets the lowest offset at which it fits: between two placed buffers whose lives meet its own, or behind them.
 
     Args:
       lives: the first and the last step that uses each buffer, both included: two lives meet if they have a step in common.
-      sizes: bytes of each.
+      sizes: the number of bytes of each buffer.
 
     Returns:
-      Where each buffer begins, in bytes from the beginning.
+      The offset of each buffer, in bytes.
     """
     offsets: dict[Buffer, int] = {}
     for x in sorted(lives, key=lambda each: (lives[each][0], -sizes[each])):
@@ -82,14 +83,14 @@ def _rounded(size: int) -> int:
 
 
 def whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Extend a life over the rest of each loop that it enters from outside: the next iteration reads the buffer again.
+    """Extend a life to the end of each loop that it enters from outside: the next iteration reads the buffer again.
 
     Args:
       first, last: the steps that the life begins and ends with.
       regions: the first and last step of each loop of control flow. One lies inside of another, or they have no step in common.
 
     Returns:
-      The first step and the last one. A buffer that is first used within a loop is written anew in each iteration.
+      The first step and the last one. (A life that begins within a loop is not extended: each iteration writes the buffer anew.)
     """
     return first, max([last, *(end for begin, end in regions if first < begin <= last <= end)])
 

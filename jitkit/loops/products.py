@@ -1,7 +1,7 @@
 """`dot_general` -> a tiled matrix product, or a plain sum of products
 
 Large products of floats use a C function, `GEMM`, which keeps a tile of 6 x 16 results in registers while it runs along
-the summed axis, and a panel of the right operand, 16 columns wide, in the L1 cache. Smaller ones, and those of
+the summed axis, and a panel of the right operand, 16 columns wide, in the L1 cache. Smaller products, and products of
 integers, are ordinary loops over all axes, with the operands as expressions.
 
 JAX: jax/_src/lax/lax.py:dot_general
@@ -31,7 +31,9 @@ class View(NamedTuple):
 
 @rule("dot_general")
 def _dot_general(writer: Writer, op: Op) -> None:
-    """Sum over the contracting axes; the result's axes are the batch axes, the left operand's, the right one's."""
+    """Write a `dot_general`: sum over the contracting axes. The result has the batch axes, then the free axes of the left operand, then
+    the free axes of the right one.
+    """
     left, right = op.ins
     (out,) = op.outs
     (sum_l, sum_r), (batch_l, batch_r) = op.params["dimension_numbers"]
@@ -135,7 +137,9 @@ def _tiled(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _merged(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return size and two strides of each axis, with neighbours merged that are contiguous; for no axis, one of size 1."""
+    """Merge neighbouring axes that are contiguous; return the size and both operands' strides of each. If there is no axis, return one
+    of size 1.
+    """
     merged: list[tuple[int, int, int]] = []
     for size, x, y in axes:
         if size == 1:

@@ -1,8 +1,8 @@
 """Nests, steps and a plan -> C
 
-Each nest is a function whose arguments are its buffers, `restrict`: the plan ensures that no two of them share memory
+Each nest is a function, and its buffers are arguments with `restrict`: the plan ensures that no two buffers share memory
 within a nest, and the compiler cannot move reads from one function to another. `run` takes the pointers of the inputs,
-those of the outputs and the workspace.
+the pointers of the outputs, and the workspace.
 
 JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 """
@@ -45,12 +45,12 @@ class Source:
 
 
 def refuse_unknown(function: str, jaxpr: Jaxpr) -> None:
-    """Raise NotImplementedError, with a name and a line, for what has no C."""
+    """Raise NotImplementedError for an operation or a type without C, with its name and line."""
     check(function, jaxpr, known_primitives())
 
 
 def write(function: str, jaxpr: Jaxpr) -> Source:
-    """Write a traced function as C. Its inputs are its `consts`, and then those of the jaxpr."""
+    """Write a traced function as C. Its inputs are its `consts`, and then the inputs of the jaxpr."""
     refuse_unknown(function, jaxpr)
     reader = Reader()
     block = reader.block(jaxpr)
@@ -166,7 +166,7 @@ def _pragmas(inner: Inner, indent: int) -> list[str]:
 
 
 def _reductions(body: str) -> str:
-    """Define what `reduction(max_f32:a)` means to the compiler."""
+    """Return the pragmas that define reductions such as `reduction(max_f32:a)` for the compiler."""
     lines = []
     for name in sorted(set(re.findall(r"reduction\((\w+_\w+):", body))):
         kind, ctype = name.split("_")

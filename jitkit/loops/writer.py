@@ -1,9 +1,9 @@
 """Block -> nests: each operation is an expression until something has to be stored
 
-The writer goes through the operations in order. One that has a formula, or only moves indices, is postponed (`Later`).
-One that needs an array in memory (a result, a reduction, a matrix product, control flow) writes a nest, including the
-expressions that it reads. An expression that several nests would compute is stored once, if computing it costs more
-than memory does: `stored_values`.
+The writer goes through the operations in order. An operation that has a formula, or only moves indices, is postponed
+(`Later`). An operation that needs an array in memory (a result, a reduction, a matrix product, control flow) writes a
+nest, including the expressions that it reads. If several nests would compute one expression, and this costs more than
+to store and read it, it is stored once: `stored_values`.
 
 JAX: jax/_src/interpreters/mlir.py:jaxpr_subcomp
 """
@@ -49,7 +49,7 @@ class Writer:
         self.time = 0
         self.regions: list[tuple[int, int]] = []  # first and last step of each loop of control flow
         self.trips = 1  # iterations of the enclosing loops of control flow
-        self.trips_of: dict[int, int] = {}  # number of a nest -> how often its innermost loop runs
+        self.trips_of: dict[int, int] = {}  # number of a nest -> how often it runs
         self.counters = 0
         self.costs = {"flops": 0, "transcendentals": 0, "bytes accessed": 0}  # the costs of steps that are not nests
 
@@ -85,14 +85,14 @@ class Writer:
         return found if isinstance(found, Place) else self.store(x)
 
     def store(self, x: Value) -> Place:
-        """Compute a value into memory: in its aim, or in the workspace."""
+        """Write a value into memory, at its aim or in the workspace, and return the place."""
         place = self.aims.pop(x, None) or self.allocate(x.aval)
         self.copy(x, place)
         self.where[x] = place
         return place
 
     def copy(self, x: Atom, place: Place) -> None:
-        """Compute an operand into this memory."""
+        """Write an operand into this memory."""
 
         def body(nest: Nest, index: Index) -> None:
             nest.store(place, index, self.emit(nest, x, index))
@@ -102,7 +102,7 @@ class Writer:
     # --- nests ------------------------------------------------------------------------------------------------------
 
     def nest(self, shape: tuple[int, ...], body: Body, flat: bool = True, alone: bool = False) -> Nest:
-        """Write a loop over a shape: in the last nest, if possible, as one loop over all elements, or with one loop per
+        """Write a loop over a shape, if possible in the last nest: as one loop over all elements, or with one loop for each
         axis.
         """
         ways: list[tuple[tuple[int, ...], bool]] = [((math.prod(shape),), True)] if flat and len(shape) > 0 else []
@@ -204,7 +204,7 @@ class Writer:
 
 
 def _index_of_operand(operand: Atom, out: Value, index: Index) -> Index:
-    """Return the index of the same element in an operand, which may have size 1 where the result has more."""
+    """Return the index in an operand for an index of the result. An axis of size 1 in the operand is read at 0."""
     if operand.shape == out.shape or not operand.shape:
         return index
     if index is FLAT:
@@ -231,8 +231,8 @@ def known_primitives() -> set[str]:
 
 
 def stored_values(block: Block) -> set[Value]:
-    """Return the expressions to store: those that several steps read, or a broadcast repeats, if they are expensive. An
-    expression of stored values is cheaper, so this takes two passes.
+    """Return the expressions to store: expensive ones that several steps read, or that a broadcast repeats. What reads stored
+    values becomes cheaper, so this takes two passes.
     """
     return _stored(block, _stored(block, set()))
 

@@ -76,8 +76,8 @@ def _linearize(
             return ad.with_zeros(eval_jaxpr(both.tangent, (), *args), both.nonzero, jaxpr.out_avals)
         donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
         of_tangents = placed((*[None] * len(residuals), *compress(ins, nonzero)), compress(results, both.nonzero))
-        # Recorded as a call even where the call is inlined; it is inlined in the reverse pass, so that cotangents of
-        # one argument are added up inside, as in JAX.
+        # Record a call even if the function is inlined: as in JAX, the reverse pass adds up the cotangents of an argument
+        # inside of the call, and inlines the result.
         made = cast(Trace, current_trace()).process_primitive(
             jit_p, args, params | {"donated_invars": donated, "jaxpr": both.tangent} | of_tangents
         )

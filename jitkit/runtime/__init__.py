@@ -19,7 +19,7 @@ private and change; only this room names them. In the order of reading:
     placing      `device_get`, `block_until_ready`, `devices`: the functions for users
     argument_keys  argument of a call -> its key in a cache
     foreign_nodes  classes that only JAX's registry of pytrees knows
-    tokens       the same for programs with effects
+    tokens       runs programs with effects, in their order
 
 Other modules write `runtime.NAME`; only `array`, `meshes` and `tokens` are imported by name.
 

@@ -1,8 +1,8 @@
-"""Finds out which accelerators there may be, and silences plugins for absent ones.
+"""Finds out whether there may be accelerators, and silences the plugins of accelerators that are not there.
 
-JAX finds the plugins of accelerators, so it is imported where there may be one. Plugins are also installed to compile
-ahead of time for chips of other machines (see `targets`); JAX would try to start these as devices, and fail with long
-messages.
+JAX finds the plugins of accelerators, so it is imported if there may be an accelerator. Plugins are also installed to
+compile ahead of time for chips of other machines (see `targets`); JAX would try to start these as devices, and fail with
+long messages.
 
 JAX: jax/_src/xla_bridge.py:discover_pjrt_plugins
 """
@@ -69,8 +69,8 @@ def _is_in_a_cloud_of_tpus() -> bool:
 
 @contextlib.contextmanager
 def without_libraries_of_absent_gpus() -> Iterator[None]:
-    """Within the block, make the libraries that CUDA's plugin brings for JAX's operations unimportable, unless there is
-    an NVIDIA GPU: each would complain about the missing driver, and JAX does without them.
+    """Within the block, make importing the libraries of CUDA's plugin fail, unless there is an NVIDIA GPU: each library would
+    complain about the missing driver, and JAX does not need them.
     """
     hidden = [] if any(map(os.path.exists, _SIGNS_OF_A_GPU)) else [n for n in _CUDA_LIBRARIES if n not in sys.modules]
     modules: dict[str, Any] = dict.fromkeys(hidden)  # None: the import fails

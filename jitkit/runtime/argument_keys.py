@@ -19,7 +19,7 @@ from ..base import config
 from ..core import ShapedArray, Tracer, dtypes
 from .array import Array
 
-# The function that makes an argument's key, by exact type. Types are added when they first occur.
+# exact type of an argument -> the function that makes its key; types are added when they first occur
 key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
 
 
@@ -77,7 +77,7 @@ def _key_of_bool(x: bool) -> Any:
 _bool_key = runtime.OnHost(ShapedArray((), np.bool_), of_python=True)
 _int_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.int32, np.int64)]
 _float_keys = [runtime.on_host(ShapedArray((), dtype, weak_type=True)) for dtype in (np.float32, np.float64)]
-_ndarray_keys: dict[Any, Any] = {}  # by shape and dtype; without 64-bit dtypes, which x64 narrows or not
+_ndarray_keys: dict[Any, Any] = {}  # (shape, dtype) -> key; not for dtypes of 64 bits, which depend on x64 mode
 
 
 def _key_of_ndarray(x: np.ndarray[Any, Any]) -> Any:

@@ -1,7 +1,7 @@
 """value -> Array: an aval and a handle on a buffer
 
-An Array is a concrete value. It holds the two things that a call needs, the PJRT buffer and the cache key (its aval, or
-aval and place when it is committed), and has the operators that it shares with tracers.
+An Array is a concrete value. It holds the two things that a call needs: the PJRT buffer, and the cache key (its aval, or
+its aval and place if it is committed). It has the same operators as tracers.
 
 Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and reading the numbers
 (printing, `np.asarray`, `float`) waits. `block_until_ready` only waits, for measuring times.
@@ -34,7 +34,7 @@ class _ArrayMeta(type):
 
 
 class _Unstacking(Slots):
-    """Slot for the program that splits an array along its first axis: `lax` fills it."""
+    """Holds the program that splits an array along its first axis, which `lax` puts here."""
 
     rows: Callable[[Any], Sequence[Any]]
 
@@ -49,8 +49,8 @@ _iterated: set[ShapedArray] = set()  # avals of arrays that were iterated over b
 class Array(Operators, metaclass=_ArrayMeta):
     """An array on a device: immutable, with `shape`, `dtype`, the operators of numpy, and `weak_type`.
 
-    Made by `jitkit.numpy.array`, `device_put` and by every operation. `np.asarray(x)`, `jax.numpy` and
-    matplotlib accept it; on CPU numpy sees the same memory, without a copy.
+    `jitkit.numpy.array`, `device_put` and every operation return one. `np.asarray(x)`, `jax.numpy` and matplotlib
+    accept it; on a CPU numpy sees the same memory, without a copy.
     """
 
     __slots__ = ("__weakref__", "_buf", "_key", "_view", "aval")
@@ -125,7 +125,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     @property
     def addressable_shards(self) -> list[Any]:
-        """The parts of the array, as jax has them: each with its `device`, `index` and `data`."""
+        """The parts of the array, as in JAX: each has its `device`, `index` and `data`."""
         whole = runtime.buffer_for_jax(self)
         if not self._is_of_keys:
             return list(whole.addressable_shards)
@@ -322,7 +322,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         return (from_host(row.copy(), aval) for row in self._stored)
 
     def _rows_by_programs(self) -> Iterator[Any]:
-        """Yield the rows where they are, by a program for each hundred: on a GPU, a slice costs as much as all of them."""
+        """Yield the rows, on their device, by one program for each hundred: on a GPU, one slice costs as much as all of them."""
         for start in range(0, self.aval.shape[0], _MOST_ROWS):
             yield from unstacking.rows(operator.getitem(cast(Any, self), slice(start, start + _MOST_ROWS)))
 
@@ -387,8 +387,8 @@ def reinterpreted(x: Array, aval: ShapedArray) -> Array:
 
 
 def as_array(x: Any) -> Any:
-    """Convert any array-like value (numpy, Python scalar, jax.Array) to an Array; return Arrays and tracers as they
-    are. TypeError otherwise.
+    """Convert any array-like value (numpy, Python scalar, jax.Array) to an Array; return Arrays and tracers unchanged. Raise
+    TypeError for anything else.
     """
     if type(x) is Array or isinstance(x, Tracer):
         return x

@@ -1,9 +1,9 @@
-"""Works beside JAX, in programs that import it or need what only JAX can do
+"""Connects us with JAX, in programs that import it or need what only JAX can do
 
 `jax()` imports it for several devices, for DLPack requests that jaxlib cannot serve, and to find an accelerator's
 plugin. A process that needs none of these, and does not import JAX itself, never loads it.
 
-Where both are loaded, they share one CPU client, and so accept each other's buffers without a copy. JAX learns that an
+If both are loaded, they share one CPU client, and so accept each other's buffers without a copy. JAX is told that an
 Array holds a buffer. Only the aval that a buffer carries differs: `for_jax` replaces it by JAX's.
 
 JAX: jax/_src/xla_bridge.py:register_backend_factory
@@ -41,7 +41,7 @@ def jax() -> Any:
 
 
 def module_of_jax(name: str) -> Any:
-    """Return a module of JAX's that `import jax` has not handed on yet."""
+    """Return a module of JAX's; import it if `import jax` has not."""
     jax()
     with _apart():
         return importlib.import_module(name)
@@ -110,7 +110,7 @@ def for_jax(buffer: Any) -> Any:
 
 
 def jaxlib_has_x64() -> bool:
-    """Whether jaxlib's dispatcher keeps 64-bit values: as JAX's switch says."""
+    """Whether jaxlib's dispatcher keeps 64-bit values: JAX's own switch decides."""
     return is_here() and bool(jax().config.jax_enable_x64)
 
 
@@ -125,7 +125,7 @@ def pytrees_of_jax() -> Any:
 
 @functools.cache
 def watch_for_jax() -> None:
-    """From now on, introduce us to JAX when anyone imports it."""
+    """From now on, call `_meet` when anyone imports JAX."""
     sys.meta_path.insert(0, _Watch())
 
 

@@ -1,4 +1,4 @@
-"""value -> buffer: puts data on a device, and gives the aval and place of those there
+"""value -> buffer: puts data on a device; buffer -> its aval and place
 
 A buffer is a `jax.Array` that we treat as a handle: we never compute with it except by passing it to an executable.
 
@@ -39,7 +39,7 @@ _aval_of_jax_aval: dict[Any, ShapedArray] = {}
 
 
 def aval_of_buffer(buffer: Buffer) -> ShapedArray:
-    """Return our aval of a jax.Array. JAX's own is interned, so this is one dictionary lookup."""
+    """Return our aval of a jax.Array. JAX's aval is interned, so this is one look-up in a dictionary."""
     jax_aval = buffer.aval
     found = _aval_of_jax_aval.get(jax_aval)
     if found is None:
@@ -51,7 +51,7 @@ def aval_of_buffer(buffer: Buffer) -> ShapedArray:
 
 
 def key_of_buffer(buffer: Buffer) -> Any:
-    """Return the cache key of a jax.Array: its aval, and its place when that is not the default."""
+    """Return the cache key of a jax.Array: its aval, and its place unless that is the default."""
     aval = _aval_of_jax_aval.get(buffer.aval) or aval_of_buffer(buffer)  # saves 0.1 us of 5
     if buffer._committed:
         return placed(aval, buffer.sharding)
@@ -78,7 +78,7 @@ def is_buffer(x: Any) -> bool:
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
-    """Copy a host value (numpy, Python scalar), or a buffer that is elsewhere, to the devices of a sharding."""
+    """Copy a host value (numpy, Python scalar), or a buffer on other devices, to the devices of a sharding."""
     if is_buffer(x):
         return _moved(x, sharding) if committed or x.sharding != sharding else x
     if not core.is_of_arrays(aval):
@@ -97,7 +97,7 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
 
 
 def _moved(x: Buffer, sharding: Sharding) -> Buffer:
-    """Return a committed buffer on other devices; on its own device it shares the memory."""
+    """Return a committed buffer on the devices of a sharding. If x is there already, it shares the memory."""
     if x.sharding != sharding or len(sharding_devices(sharding)) > 1:
         return jax().device_put(for_jax(x), sharding)
     return gate().ext.ArrayImpl(x.aval, sharding, [x], committed=True, _skip_checks=True)
@@ -139,7 +139,7 @@ _DLPACK_CPU = 1
 def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
     """Return a buffer on the memory of anything that supports DLPack: torch tensors, cupy and numpy arrays, jax.Arrays.
 
-    Without a copy where alignment and dtype allow it. Raise TypeError for other values.
+    Do not copy if alignment and dtype allow that. Raise TypeError for other values.
     """
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError("The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods.")
@@ -160,7 +160,7 @@ _LINE = 64  # bytes: XLA uses memory with this alignment without a copy
 
 
 def let_go() -> None:
-    """Let go of the memory of buffers that are gone: jaxlib keeps what they were made of until its next call, or this."""
+    """Release the memory from which buffers were made that are gone: jaxlib keeps it until its next call, or until this one."""
     gate().ext.collect_garbage()
 
 

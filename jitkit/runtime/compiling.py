@@ -118,7 +118,7 @@ def _wait_for_compilers() -> None:
 
 
 def prepare_lapack(program: str | bytes) -> None:
-    """Prepare for a program if it calls LAPACK: let jaxlib find the routines, which are scipy's, and XLA those of jaxlib.
+    """If a program calls LAPACK, let jaxlib find the routines (they are scipy's), and register jaxlib's functions with XLA.
 
     On GPUs, routines of JAX's plugin call LAPACK on the host. JAX registers them when it finds the plugin.
     """
@@ -186,7 +186,7 @@ def serialize(executable: Any) -> bytes:
 
 
 def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Load an executable that was serialised. Damaged data raises."""
+    """Load an executable that was serialised. Raise an error for damaged data."""
     prepare_lapack(data)
     return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
 
@@ -200,7 +200,7 @@ def avals_of_results(loaded: Any) -> list[core.ShapedArray]:
 
 
 def platform_fingerprint(device: Device) -> str:
-    """Return what an executable depends on besides its text: jaxlib's version, the platform and the machine's features."""
+    """Return everything but the text that an executable depends on: jaxlib's version, the platform and the machine's features."""
     client = device.client
     version = importlib.import_module("jaxlib.version").__version__
     parts = (f"jaxlib {version}", client.platform, client.platform_version, device.device_kind, cpu_features())
@@ -259,7 +259,7 @@ def cost_of_executable(executable: Any) -> dict[str, float]:
 
 
 def memory_of_executable(executable: Any) -> Any:
-    """Return memory statistics of a compiled program, or None where the platform does not tell."""
+    """Return memory statistics of a compiled program, or None if the platform does not have them."""
     try:
         return executable.get_compiled_memory_stats()
     except gate().runtime_error:

@@ -1,7 +1,7 @@
 """Finds devices, and says which of them hold which part of an array.
 
-Devices come from PJRT, and shardings are JAX's own objects, which buffers carry. The cache keys of values that are not
-simply on the default device are here, too: `Placed` and `OnHost`.
+Devices come from PJRT, and shardings are JAX's own objects, which buffers carry. This module also has the cache keys of
+values that are not simply on the default device: `Placed`, `OnHost` and `Elsewhere`.
 
 JAX: jax/_src/named_sharding.py:NamedSharding
 """
@@ -23,8 +23,8 @@ Sharding = Any  # jax.sharding.Sharding: which devices hold which part
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. Raise RuntimeError when there
-    is none.
+    """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. Raise RuntimeError if it has no
+    devices.
     """
     client = _own_client()
     if client is None or (backend not in (None, "cpu") and is_here()):
@@ -36,7 +36,7 @@ def devices(backend: str | None = None) -> list[Device]:
 
 @functools.cache
 def _own_client() -> Any:
-    """Return our CPU client; None where JAX is loaded, or has to be, and chooses the devices."""
+    """Return our CPU client; None if JAX is loaded or has to be loaded, and so chooses the devices."""
     make = gate().xla_client.make_cpu_client
     config.read_once.add("num_cpu_devices")
     count = config.value("num_cpu_devices")
@@ -62,7 +62,7 @@ def default_device() -> Device:
 
 
 class _Clients(Mapping[str, Any]):
-    """The clients made so far, by platform: none before the first device is needed."""
+    """Maps platforms to the clients made so far: to none before the first device is needed."""
 
     def __getitem__(self, platform: str) -> Any:
         if platform == "cpu" and _own_client.cache_info().currsize and (client := _own_client()) is not None:
@@ -86,7 +86,7 @@ def default_backend() -> str:
 
 
 def lowering_platform() -> str:
-    """Return the platform to lower for: that of the default device, or "cpu" without jaxlib, since writing text needs no device."""
+    """Return the platform to lower for: the default device's. Without jaxlib it is "cpu": writing text does not need a device."""
     try:
         is_first = config.local.state.run_options.default_device is None
         return default_backend() if is_first else str(default_device().platform)
@@ -124,8 +124,8 @@ class Placed:
 
 
 class OnHost:
-    """The cache key of a value that is not on a device yet (numpy, Python scalar): its aval. Interned. `of_python`
-    separates Python's bool from numpy's; other Python numbers already have a different type from numpy's.
+    """The cache key of a value that is not on a device yet (numpy, Python scalar): its aval. Interned. `of_python` tells
+    Python's bool from numpy's; for all other numbers, Python's and numpy's have different avals.
     """
 
     __slots__ = ("aval", "of_python")
@@ -139,8 +139,8 @@ class OnHost:
 
 
 class Elsewhere(OnHost):
-    """The cache key of an uncommitted value that a block of `default_device` put on another device than the first: its
-    aval and its sharding. Interned. Like a value on the host, it has to be copied to where a program runs.
+    """The cache key of an uncommitted value on another device than the first, where a block of `default_device` has put it: its
+    aval and its sharding. Interned. Like a value on the host, it has to be copied to the device of a program.
     """
 
     __slots__ = ("sharding",)
@@ -169,7 +169,7 @@ def placed(aval: Any, sharding: Sharding) -> Placed:
 
 
 def uncommitted(aval: Any, sharding: Sharding) -> Any:
-    """Return the interned key of an uncommitted value on one device: on the first device it is the aval itself."""
+    """Return the interned key of an uncommitted value on one device. If that is the first device, the key is the aval itself."""
     if is_first(sharding):
         return aval
     key = (aval, sharding)
@@ -187,7 +187,7 @@ def has_several() -> bool:
 
 
 def is_first(sharding: Sharding) -> bool:
-    """Whether a sharding is the first device alone."""
+    """Whether a sharding puts arrays on the first device alone."""
     first = _first_sharding()
     return sharding is first or tuple(sharding._device_assignment) == (first_device(),)
 
@@ -248,7 +248,7 @@ def mesh_text(sharding: Sharding) -> str:
 
 
 def sharding_text(sharding: Sharding, ndim: int) -> str:
-    """Return a sharding of an array in Shardy's text: for each axis the mesh axes that it is spread over, or `?` where it is open."""
+    """Return a sharding of an array in Shardy's text: for each axis the mesh axes that it is spread over, or `?` if XLA decides."""
     is_open = jax().sharding.PartitionSpec.UNCONSTRAINED
     axes = [axis if isinstance(axis, tuple) else () if axis is None else (axis,) for axis in sharding.spec]
     axes += [()] * (ndim - len(axes))
@@ -269,7 +269,7 @@ places.unspecified = _unspecified
 
 
 def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
-    """Return the sharding of arrays with one axis more, which is not split."""
+    """Return the sharding of arrays with one more axis, which is not split."""
     if not hasattr(sharding, "spec"):
         return sharding
     axes = [*sharding.spec]

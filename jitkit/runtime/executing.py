@@ -1,7 +1,7 @@
 """loaded executable + buffers -> buffers
 
-Ordinary programs run by `execute_sharded`, and `result_handlers` turn the results into buffers. Programs with effects
-also return tokens; and where arguments are still on the host, jaxlib's own dispatcher copies and runs.
+`execute_sharded` runs ordinary programs, and `result_handlers` turn the results into buffers. Programs with effects also
+return tokens. If arguments are still on the host, jaxlib's own dispatcher copies them and runs the program.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -21,8 +21,8 @@ from .jaxlib import explained, gate
 
 
 def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committed: bool) -> list[Any]:
-    """Return one function per result that makes a buffer of an executable's output. It trusts the aval that it is
-    given.
+    """Return, for each result, a function that makes a buffer of the executable's output. It does not check that the output
+    has the given aval.
     """
     g = gate()
     extra = {"_skip_checks": True} if g.skip_checks else {}
@@ -35,8 +35,8 @@ def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committ
 def execute_with_tokens(
     loaded: Any, buffers: Sequence[Buffer], tokens: int, handlers: Sequence[Any]
 ) -> tuple[list[Buffer], dict[Device, Any], list[Buffer]]:
-    """Run an executable whose first `tokens` results are tokens. Returns these; for each device a token for `wait_for`,
-    which waits until the program has ended; and the other results.
+    """Run an executable whose first `tokens` results are tokens. Return these tokens; for each device a further token, on which
+    `wait_for` waits until the program has ended; and the other results.
     """
     results = loaded.execute_sharded(list(buffers), with_tokens=True)
     owners = loaded.local_devices()
@@ -70,7 +70,7 @@ def host_dispatcher(
     out_avals: Sequence[Any],
 ) -> Callable[..., Any]:
     """Return jaxlib's C++ dispatcher for one executable on one device: it takes buffers and numpy values, and returns
-    buffers, or the only one.
+    buffers; if there is one result, its buffer alone.
 
     Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies faster. At the first call
     of each combination of argument kinds it calls `execute`, which runs the program the ordinary way. Arrays must have
@@ -110,7 +110,7 @@ def host_dispatcher(
 
 
 class _FastPath(NamedTuple):
-    """What jaxlib's dispatcher reads after a miss: how to run the program without calling Python again."""
+    """Tells jaxlib's dispatcher, after a miss, how to run the program without calling Python again."""
 
     xla_executable: Any
     out_pytree_def: Any

@@ -1,7 +1,7 @@
-"""Makes classes nodes here, too, that are registered as pytrees with JAX only.
+"""Makes classes that are registered as pytrees with JAX only nodes of our trees, too.
 
-A dataclass of a program written for JAX, or an equinox module, is in JAX's registry alone. Where JAX is imported,
-`tree_util.registry` asks that registry about each new class that it does not know.
+A dataclass of a program written for JAX, or an equinox module, is in JAX's registry alone. If JAX is imported,
+`tree_util.registry` asks JAX's registry about each new class that it does not know.
 
 JAX: jax/_src/tree_util.py:default_registry
 """
@@ -54,13 +54,13 @@ _OWN_KEYS: dict[str, Any] = {
 
 
 def _own_key(key: Any) -> KeyEntry:
-    """Convert a JAX key entry to ours; return any other object as it is, since classes may use any as keys."""
+    """Convert a key entry of JAX to ours; return any other object unchanged, since classes may use any objects as keys."""
     is_of_jax = type(key).__module__.partition(".")[0] in ("jax", "jaxlib")
     return _OWN_KEYS[type(key).__name__](key) if is_of_jax and type(key).__name__ in _OWN_KEYS else key
 
 
 def _ask_jax(cls: type) -> NodeType | None:
-    """Return a NodeType for a class that JAX knows as a node; None for others, and where JAX is not imported."""
+    """Return a NodeType for a class that JAX knows as a node; None for other classes, or if JAX is not imported."""
     trees = pytrees_of_jax()
     if trees is None or not trees.default_registry().is_node(cls):
         return None

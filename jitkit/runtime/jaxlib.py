@@ -1,6 +1,6 @@
-"""Opens the gate to jaxlib at the first buffer, device or executable: `gate()`.
+"""Imports jaxlib at the first buffer, device or executable: `gate()`.
 
-jaxlib alone is enough; JAX is imported only for programs that need it: see `beside_jax`. XLA's errors are converted to
+jaxlib alone is enough; JAX is imported only for programs that need it (see `beside_jax`). XLA's errors are converted to
 our classes.
 
 JAX: jax/_src/xla_bridge.py:get_backend
@@ -33,7 +33,7 @@ _opening = threading.Lock()
 
 
 def gate() -> _Gate:
-    """Return the modules behind the gate; import jaxlib the first time."""
+    """Return jaxlib's modules; import them the first time."""
     with _opening:
         return _open()
 
@@ -137,7 +137,7 @@ _WHERE_IT_WENT = (
 
 
 def explained(error: Exception) -> Exception:
-    """Convert an error of XLA to our class, with advice when a deleted array was used; return others as they are.
+    """Convert an error of XLA to our class, with advice if a deleted array was used; return any other error unchanged.
 
     The text includes what a callback raised, with a traceback.
     """

@@ -1,4 +1,4 @@
-"""The mesh of the context, and what shardings over a mesh say of each axis
+"""The mesh of the context, and what shardings over a mesh say about each axis
 
     with set_mesh(mesh): ...      in the block, PartitionSpec("x") means NamedSharding(mesh, PartitionSpec("x"))
 
@@ -21,7 +21,7 @@ from .devices import Sharding
 
 
 class _Block:
-    """What `set_mesh` returns: the mesh is set already, and the end of the block takes it back."""
+    """What `set_mesh` returns: the mesh is set already, and the end of the block restores the earlier one."""
 
     def __init__(self, before: Any) -> None:
         self.before = before
@@ -40,9 +40,9 @@ def _set(mesh: Any) -> None:
 
 
 def set_mesh(mesh: Any) -> _Block:
-    """Set this thread's mesh: from now on, or in a block, `with set_mesh(mesh): ...`. None is none.
+    """Set this thread's mesh: from now on, or in a block, `with set_mesh(mesh): ...`. None removes it.
 
-    Raise ValueError for what is not a mesh, and inside of a traced function.
+    Raise ValueError for anything but a mesh, and inside of a traced function.
     """
     if mesh is not None and not isinstance(mesh, jax().sharding.Mesh):
         raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
@@ -54,7 +54,7 @@ def set_mesh(mesh: Any) -> _Block:
 
 
 def get_mesh() -> Any:
-    """Return the mesh that was set, or one without axes. ValueError inside of a traced function."""
+    """Return the mesh that was set, or one without axes. Raise ValueError inside of a traced function."""
     if config.local.state.trace is not None:
         raise ValueError(
             "`get_mesh` can only be used outside of `jax.jit`. Maybe you want `jax.sharding.get_abstract_mesh()`?"
@@ -73,14 +73,14 @@ def _mesh() -> Any:
 
 
 def mesh_of_context() -> Any:
-    """Return what a PartitionSpec is about: the axes of the mesh that was set, else the mesh of an older `with mesh:`."""
+    """Return the mesh whose axes a PartitionSpec names: the one that was set, or else the mesh of a block `with mesh:` (the older form)."""
     if _mesh() is not None:
         return _mesh().abstract_mesh
     return module_of_jax("jax._src.mesh").thread_resources.env.physical_mesh
 
 
 def with_devices(sharding: Sharding) -> Sharding:
-    """Return a sharding over axes without devices as one over the mesh that was set. Raise ValueError if none was."""
+    """Convert a sharding over a mesh without devices to one over the mesh that was set. Raise ValueError if none was set."""
     if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):
         return sharding
     if _mesh() is None:
@@ -89,9 +89,9 @@ def with_devices(sharding: Sharding) -> Sharding:
 
 
 def _in_type(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
-    """Return the sharding of a type of this shape: it has an entry for each axis, and names only mesh axes that are
-    Explicit. None for one over a mesh without axes. Raise ValueError for a mesh with devices, a spec that is too long, or
-    an axis that cannot be divided.
+    """Return the sharding that a type of this shape has: with an entry for each axis, which names only mesh axes that are
+    Explicit. Return None for a sharding over a mesh without axes. Raise ValueError for a mesh with devices, a spec that is
+    too long, or an axis that cannot be divided.
     """
     spec, mesh = sharding.spec, sharding.mesh
     if not isinstance(mesh, jax().sharding.AbstractMesh):
@@ -138,7 +138,7 @@ def open_axes(sharding: Sharding) -> frozenset[int]:
 
 
 def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
-    """Return the sharding of arrays with `ndim` axes, of which `axis` is one more than before, and left to XLA."""
+    """Return the sharding of arrays with `ndim` axes: the new one, `axis`, is left to XLA, the others are spread as before."""
     if not hasattr(sharding, "spec"):
         return sharding
     spec = jax().sharding.PartitionSpec
@@ -152,14 +152,14 @@ def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
 
 
 def with_axes_of(sharding: Sharding, there: Sharding, ndim: int) -> Sharding:
-    """Return a sharding in which the axes that were left to XLA are as an array has them."""
+    """Return a sharding in which the axes that were left to XLA are spread as in the sharding `there`."""
     found = _axes(there, ndim) if getattr(there, "mesh", None) == sharding.mesh else [None] * ndim
     axes = [found[i] if i in open_axes(sharding) else names for i, names in enumerate(_axes(sharding, ndim))]
     return jax().sharding.NamedSharding(sharding.mesh, jax().sharding.PartitionSpec(*axes))
 
 
 def check_axes_are_automatic(sharding: Sharding, what: str) -> None:
-    """Raise ValueError where a sharding names axes of its mesh whose sharding is part of types."""
+    """Raise ValueError if a sharding names axes of its mesh that are not Auto: their sharding is a part of types."""
     if not hasattr(sharding, "mesh"):
         return
     mesh = sharding.mesh.abstract_mesh

@@ -36,7 +36,7 @@ def _on_host(leaf: Any) -> Any:
 
 def block_until_ready(x: Any) -> Any:
     """Wait until every array in a tree is computed, and return the tree. Use it to measure times, since calls return
-    before that. Leaves of other kinds are waited for when they have their own `block_until_ready`.
+    before that. It waits for leaves of other kinds if they have a method `block_until_ready`.
     """
     leaves = tree_leaves(x)
     executing.block_until_ready([leaf._buf for leaf in leaves if type(leaf) is Array])
@@ -98,10 +98,10 @@ def process_indices(backend: str | None = None) -> list[int]:
 
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
-    """Create arrays in the block on `new_val`: a device, or the name of a platform. Functions called in it are traced
-    again. The arrays are not committed to it: outside of the block a function takes them to its own device.
+    """Within the block, make arrays on `new_val`: a device, or the name of a platform. Functions that are called in it are
+    traced again. The arrays are not committed: outside of the block, a function copies them to its own device.
 
-    Raise ValueError where `new_val` is neither a device nor the name of a platform.
+    Raise ValueError if `new_val` is neither a device nor the name of a platform.
     """
     if not is_place(new_val):
         raise ValueError(

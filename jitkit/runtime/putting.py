@@ -31,7 +31,7 @@ def _not_for_a_device(x: Any) -> TypeError:
 
 
 def check_put(x: Any) -> None:
-    """Raise TypeError where x is not an array that a device can have."""
+    """Raise TypeError if x is not an array that a device can have."""
     if type(x) in core.not_arrays:
         return
     try:
@@ -41,7 +41,7 @@ def check_put(x: Any) -> None:
 
 
 def check_place(device: Any) -> None:
-    """Raise ValueError where `device` is not None, a device or a sharding."""
+    """Raise ValueError unless `device` is None, a device or a sharding."""
     if device is not None and not hasattr(device, "device_set") and not hasattr(device, "client"):
         raise ValueError(
             "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, `Format`, `jax.memory.Space` "

@@ -1,8 +1,8 @@
 """jaxlib's classes -> the same classes, with the Python methods that jaxlib calls
 
-JAX's arrays and shardings are implemented in C++, and JAX adds Python methods when it is imported. Until then they get
-those here that arrays on one device need. If JAX is imported later, it overwrites them, so earlier arrays and shardings
-become like JAX's own.
+JAX's arrays and shardings are implemented in C++, and JAX adds Python methods when it is imported. Until then they have
+the methods in this module, which arrays on one device need. If JAX is imported later, it overwrites these, so earlier
+arrays and shardings become like JAX's own.
 
 JAX: jax/_src/util.py:use_cpp_class
 """

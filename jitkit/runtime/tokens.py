@@ -1,14 +1,14 @@
 """buffers -> buffers, for a program with effects
 
 XLA runs any program as soon as its operands are there, and a print is not an operand of anything. So programs with
-effects need two kinds of tokens to wait for:
+effects need two kinds of tokens, for which others wait:
 
 - for each ordered effect, an empty array that the last program with this effect returned: the next one takes it as an
 argument, and so runs after it. It is moved between devices like any array;
 - for each device, PJRT's token of the last program with any effect: it is ready when that program has ended.
 
 `effects_barrier` waits for both, and so does Python before it exits. Each thread has its own tokens, so effects of two
-threads are not ordered. A failed program has raised its error, and leaves no token.
+threads are not ordered. A program that fails raises its error, and leaves no token.
 
 Users' tokens (`lax.create_token`) are values: outside of programs a `Token` holds such an array, too.
 
@@ -53,7 +53,7 @@ core.not_arrays.add(Token)
 
 
 class _Tokens(threading.local):
-    """What a thread has to wait for after the programs that it started."""
+    """The tokens of a thread, for which it has to wait after the programs that it started."""
 
     def __init__(self) -> None:
         self.latest: dict[Effect, runtime.Buffer] = {}
@@ -85,7 +85,7 @@ def run(
 def effects_barrier() -> None:
     """Wait until all effects of this thread's programs, such as prints, have happened.
 
-    Raise JaxRuntimeError when one failed.
+    Raise JaxRuntimeError if one of them failed.
     """
     pending = [*_tokens.latest.values(), *_tokens.running.values()]
     _tokens.latest.clear()
