@@ -12,7 +12,7 @@ files           a folder, an archive or a file -> the texts in it
 sources         a text or a notebook -> Python with functions in it
 answers         sources -> for each exercise its functions, spliced into jitkit
 suspicion       functions -> flags: what a person should look at
-passed_over     an exercise without an answer -> where there may be one all the same
+passed_over     an exercise without an answer -> places where there may be one nevertheless
 rungs           the ladder as a lab, whose answer is a whole package
 intake          a submission -> all of this, in a process of its own
 
@@ -28,7 +28,7 @@ jail            the same from outside: starts workers, sends them code, reads th
 branches        a process for each exercise, in a jail, that starts its workers
 workers         the jails and the intake that one thread works with
 in_memory       what a jail has of Python and its packages, as copies in memory
-leftovers       what killed graders have left, and its end
+leftovers       removes what killed graders have left
 probe           what a submission might try, run in the jail
 selftest        runs the probe: does the jail hold?
 
@@ -49,7 +49,7 @@ points          points in cents, which add up
 similarity      submissions -> pairs that read alike
 tables          cells, JSON, and what a student is told of a check
 gradebooks      what stands -> Canvas, Moodle, Gradescope, nbgrader
-figures         of the class: labs, exercises, checks, what it believes
+figures         figures of the class: labs, exercises, checks, misconceptions
 anonymous       what stands -> the same without names
 exports         what stands -> files for other programs; a format is a row
 report          what stands -> pages for the instructor, feedback for students

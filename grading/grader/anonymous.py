@@ -1,7 +1,7 @@
 """standing grades -> the same without names, for somebody who should judge the work and not the student
 
-A student is called by six letters and digits that only this folder of grades gives. The student's own names are removed
-from the texts that the student wrote or printed; other names cannot be known.
+Each student is called by six letters and digits, which are different in each folder of grades. The student's own names
+are removed from the texts that the student wrote or printed; other names are not known here.
 """
 
 from __future__ import annotations

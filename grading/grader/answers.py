@@ -45,7 +45,7 @@ class Answers:
         self.bound = {s.path: frozenset(DEFINES.findall(s.text) + _ASSIGNED.findall(s.text)) for s in self.sources}
 
     def of_lab(self, lab: Lab) -> list[Source]:
-        """Return the files that may be about a lab: those that say so, or else those with one of its functions."""
+        """Return the files that may be about a lab: the files that name it, or, if there are none, those with one of its functions."""
         modules = {t.module for e in lab.exercises for t in e.targets}
         hinted = [s for s in self.sources if s.hint == lab.number or s.module in modules]
         names = {t.path[-1] for e in lab.exercises for t in e.targets}
@@ -175,7 +175,7 @@ class Answers:
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
-    """Return a module of a student's own package without what is the reference's, of the same name."""
+    """Return a module of a student's own package without the names that the reference's module defines, too."""
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
     reference = tree_of(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
     known = {getattr(n, "name", "") for n in reference.body}
@@ -236,7 +236,7 @@ def _digest(text: str) -> str:
 
 
 def _spliced(submission: Submission) -> Modules:
-    """Return the modules that contain the functions, with all of these in place."""
+    """Return the modules to which the functions belong, with the student's functions in them."""
     modules = {}
     for module in sorted(submission.modules):
         path = source_path(module, str(PACKAGE))

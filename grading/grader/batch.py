@@ -24,7 +24,7 @@ from .store import Store
 from .trials import Settings
 from .workers import Workers
 
-PATIENCE = 30  # seconds until a scheduler answers
+PATIENCE = 30  # seconds: a scheduler has to answer within this time
 
 
 class Tally(NamedTuple):
@@ -153,11 +153,11 @@ def run_on_dask(
     show: Callable[[int, int, float], None],
     again: bool = False,
 ) -> Tally:
-    """Grade on the workers of a Dask scheduler. They read submissions at the same paths (a shared folder), and have
-    jitkit and bubblewrap.
+    """Grade on the workers of a Dask scheduler. The workers must read submissions at the same paths (a shared folder), and have
+    jitkit and bubblewrap installed.
 
-    A task may run twice, when a worker was lost: equal keys become one row. A submission that the scheduler loses is
-    INFRA, and the next `grade` does it again.
+    If a worker is lost, its task may run twice: rows with equal keys become one. A submission that the scheduler loses is
+    INFRA, and the next `grade` grades it again.
     """
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -186,7 +186,7 @@ def run_on_dask(
         }
         for future, graded in distributed.as_completed(list(tasks), with_results=True, raise_errors=False):
             done += 1
-            if future.status != "finished":  # its worker again and again, or the scheduler, is gone
+            if future.status != "finished":  # its workers were lost again and again, or the scheduler was
                 infra += 1
                 troubles.append(f"{tasks[future]}: its task was lost ({future.status}). Grade again.")
                 continue

@@ -1,6 +1,6 @@
-"""The outer wall: bubblewrap around a zygote
+"""The outer wall of a jail: bubblewrap around a zygote, the process that forks workers
 
-In it are the interpreter, its libraries, numpy and jax, read-only; no network, and no process but its own.
+Inside are the interpreter, its libraries, numpy and jax, read-only. There is no network, and no process but its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jitkit.kata.engine.reference import PACKAGE
 from .in_memory import in_memory
 
 INSIDE = pathlib.Path(__file__).with_name("inside")
-NUMPY, JAX, JAXLIB = "numpy", "jax", "jaxlib"  # what a jail has beside Python
+NUMPY, JAX, JAXLIB = "numpy", "jax", "jaxlib"  # packages that a jail may have
 _PACKAGES = {
     NUMPY: ("numpy", "ml_dtypes"),
     JAX: ("numpy", "ml_dtypes", "jax", "jaxlib", "scipy", "opt_einsum"),
@@ -26,15 +26,15 @@ _PACKAGES = {
 
 
 class JailError(Exception):
-    """The jail cannot be made, has holes, or its process is gone. That is our fault, never a student's."""
+    """Raised if the jail cannot be made, has holes, or its process is gone. This is never a student's fault."""
 
 
 def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:
-    """Return the command to which the zygote's is appended. Raise JailError without bubblewrap.
+    """Return the command that runs another one, appended to it, in a jail: the zygote. Raise JailError without bubblewrap.
 
     Args:
-      folder: of the file that the zygote reads.
-      packages: what is there beside Python: NUMPY, JAX or JAXLIB.
+      folder: the folder with the file that the zygote reads.
+      packages: what the jail has beside Python: NUMPY, JAX or JAXLIB.
     """
     program = shutil.which("bwrap")
     if program is None:

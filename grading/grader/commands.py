@@ -41,7 +41,7 @@ Nothing was graded: without a jail a submission can do what you can. Repair the 
 
 
 def add_parsers(commands: Any) -> None:
-    """Adds the commands of graders; each has the function that runs it as `run`."""
+    """Add the commands of the grader to the command line. Each has the function that runs it as `run`."""
     grade = commands.add_parser("grade", help="grade a folder of submissions, in a sandbox")
     grade.add_argument(
         "submissions",
@@ -175,14 +175,14 @@ def _container(arguments: argparse.Namespace) -> str | None:
 
 
 def _options(arguments: argparse.Namespace) -> list[str]:
-    """Return the options of `_how` as words, but for the policy."""
+    """Return the options of `_how`, except the policy, as words of a command."""
     words = [word for lab in arguments.lab for word in ("--lab", lab)]
     words += ["--workers", str(arguments.workers)]
     return [*words, "--quiet"] if arguments.quiet else words
 
 
 def _backend(arguments: argparse.Namespace) -> str:
-    """Return BUBBLEWRAP if the jail holds, NONE if the user asked for none. Otherwise a JailError."""
+    """Return BUBBLEWRAP if the jail holds, NONE if the user asked for no jail. Raise JailError otherwise."""
     if arguments.unsandboxed:
         print("WARNING: submissions run as you, without a jail around them. Every export will say so.", file=sys.stderr)
         return NONE
@@ -255,7 +255,7 @@ def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
 
 @contextlib.contextmanager
 def _sentences() -> Iterator[None]:
-    """Turn the block's OSError for a file that cannot be written into an ExportError, with a sentence."""
+    """Within the block, turn an OSError (a file cannot be written) into an ExportError with a sentence."""
     try:
         yield
     except OSError as error:

@@ -28,10 +28,10 @@ from jitkit.kata.ladder.rungs import given_files
 from .bubblewrap import JailError
 from .inside.walls import system_call_filter
 
-LONGEST_TEXT = 4 << 20  # bytes
+LONGEST_TEXT = 4 << 20  # bytes of a text to be compiled
 _TEXTS = 200  # one check may compile at most this many texts
-_SECONDS, _ALL_SECONDS = 20.0, 60.0  # by the clock: of one text, and of all of a check
-# Of each process of the compiler: address space, size of a file, seconds of a processor, open files.
+_SECONDS, _ALL_SECONDS = 20.0, 60.0  # by the clock: limits for one text, and for all texts of a check
+# limits of each process of the compiler: address space, size of a file, processor seconds, open files
 _LIMITS = {"RLIMIT_AS": 2 << 30, "RLIMIT_FSIZE": 32 << 20, "RLIMIT_CPU": 10, "RLIMIT_NOFILE": 256, "RLIMIT_CORE": 0}
 _SYSTEM = (
     "/usr/bin",
@@ -53,7 +53,7 @@ _SCRIPT = (
 _PROBE = (
     '#if __has_include("/etc/passwd") || __has_include("/proc/self/maps")\n#error open\n#endif\nvoid run(void) {}\n'
 )
-# A program that makes harmless calls, which only the filter refuses; it must not succeed with any.
+# A program that makes harmless system calls, which only the filter refuses; none of them may succeed.
 _CALLS = """#define _GNU_SOURCE
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -82,7 +82,7 @@ class Command(NamedTuple):
 
     @contextlib.contextmanager
     def started(self, script: str = _SCRIPT, flags: Sequence[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-        """Start it with a script of the shell's, which gets the compiler and the flags as its arguments. The process is ended on exit."""
+        """Start a shell script in the jail, with the compiler and the flags as arguments. At the end of the block, end the process."""
         given, ours = os.pipe()
         try:
             os.write(ours, system_call_filter(compiles=True))  # less than a pipe takes
@@ -102,7 +102,7 @@ class Command(NamedTuple):
 
 @functools.cache
 def command() -> Command:
-    """Return the command that reads a text and writes a library, in its jail. JailError, if this machine has no compiler for it."""
+    """Return the command that compiles a text to a library, in its jail. Raise JailError if this machine has no compiler for it."""
     found = next(filter(None, map(shutil.which, ("cc", "clang", "gcc"))), None)
     compiler = os.path.realpath(found) if found else ""
     if not compiler.startswith(tuple(f"{place}/" for place in _SYSTEM)):
@@ -147,8 +147,8 @@ class Compiler:
     """The compiler of one check, which serves its channel in a thread of ours.
 
     Attributes:
-      channel: for the check's process.
-      seconds: by the clock, that compiling took.
+      channel: the end of the channel that the check's process gets.
+      seconds: how long compiling has taken, by the clock.
     """
 
     def __init__(self) -> None:
@@ -162,12 +162,12 @@ class Compiler:
         self.thread.start()
 
     def spent(self) -> float:
-        """Return for how long it has compiled so far: meanwhile the check's own time stands still."""
+        """Return how long it has compiled so far. This does not count as time of the check."""
         began = self.began
         return self.seconds + (time.monotonic() - began if began else 0.0)
 
     def close(self) -> None:
-        """End the channel, and what it runs."""
+        """Close the channel, and end a compiler that runs for it."""
         self.closed = True
         for end in (self.ours, self.channel):
             with contextlib.suppress(OSError):
@@ -198,7 +198,7 @@ class Compiler:
             self.ours.shutdown(socket.SHUT_RDWR)
 
     def _compiled(self, text: bytes) -> tuple[bytes, str]:
-        """Return the library of a text, or nothing and the compiler's words."""
+        """Compile a text: return the library, or nothing and the compiler's message."""
         try:
             with self.command.started() as process:
                 self.running = process

@@ -1,4 +1,4 @@
-"""where bubblewrap is missing -> the same grader in a container that has it: Docker or Podman, on macOS, Windows and
+"""Runs the grader in a container that has bubblewrap, if the machine has not: Docker or Podman, on macOS, Windows and
 elsewhere
 
 The container is not a jail for submissions: the jail is made inside of it, and tested there, as on any Linux. The
@@ -31,7 +31,7 @@ ENGINES = ("docker", "podman")  # in the order in which they are looked for
 
 
 def engine() -> str | None:
-    """Returns the first of `ENGINES` that is installed."""
+    """Return the first of `ENGINES` that is installed."""
     return next((name for name in ENGINES if shutil.which(name) is not None), None)
 
 
@@ -46,7 +46,7 @@ def image_name() -> str:
 def run_command(
     program: str, image: str, words: Sequence[str], read: Iterable[pathlib.Path], write: pathlib.Path
 ) -> list[str]:
-    """Return the command that grades in a container. Folders have the same paths there as here, because the store
+    """Return the command that grades in a container. Folders have the same paths in the container as outside, because the store
     remembers them.
 
     Args:

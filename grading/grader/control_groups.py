@@ -1,5 +1,5 @@
-"""Control groups: limit a jail's memory and processes as a whole, if we may make one. The limits of each process hold
-in any case.
+"""Control groups limit a jail's memory and processes as a whole, if we may make one. The limits of each process hold in
+any case.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ControlGroup:
 
     @property
     def kills(self) -> int:
-        """How many of the group's processes the kernel ended because its memory was used up."""
+        """Return how many processes of the group the kernel has ended because its memory was used up."""
         for folder in self.folders:
             for file in ("memory.events", "memory.oom_control"):
                 with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
 """standing grades -> files for others: a format is a row of `EXPORTS`
 
-`gradebooks` has those for other programs' gradebooks. If grades were made without the jail, every export says so.
+`gradebooks` has the formats for other programs' gradebooks. If grades were made without the jail, every export says so.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class Export(NamedTuple):
 
     Attributes:
       help: what it writes, in a line.
-      text: makes the text of one file, which goes to the screen without `--output`.
-      write: writes at a path, and returns what to say about that.
-      default: that path without `--output`; DIR is the folder of grades.
+      text: makes the text of one file; without `--output` it goes to the screen.
+      write: writes files at a path, and returns a sentence about it.
+      default: the path if there is no `--output`; DIR is the folder of grades.
     """
 
     help: str
@@ -74,7 +74,7 @@ def to_junit(standing: Standing) -> str:
 
 
 def to_junit_for_students(standing: Standing) -> str:
-    """Return the same without hidden checks: what a student may see in a log."""
+    """Return what `to_junit` does, without hidden checks: for a log that students see."""
     public = [
         r._replace(grade=r.grade._replace(checks=tuple(c for c in r.grade.checks if not c["hidden"])))
         for r in standing.records
@@ -121,7 +121,7 @@ EXPORTS: dict[str, Export] = {
 
 
 def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
-    """Write a format of `EXPORTS` at a path, or at its default place. Raise ExportError if that cannot be."""
+    """Write a format of `EXPORTS` at a path, or at its default place. Raise ExportError if that is not possible."""
     row = EXPORTS[name]
     if row.write is not None:
         print(row.write(standing, output or pathlib.Path(row.default.replace("DIR", str(standing.folder)))))

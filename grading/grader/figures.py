@@ -33,7 +33,7 @@ class CheckFigures(NamedTuple):
 
     Attributes:
       passed: the share of students that pass it.
-      apart: how much larger that share is among the better third of the class than among the other third.
+      apart: how much larger this share is in the best third of the class than in the weakest third.
     """
 
     exercise: str
@@ -51,7 +51,7 @@ def _spread(id: str, title: str, parts: Sequence[float]) -> Spread:
 
 
 def of_class(standing: Standing) -> list[float]:
-    """Return each student's share of the points, of the labs that somebody handed in. Who has no mark yet has no share."""
+    """Return each student's share of the points of all labs that anybody has handed in; leave out students without a mark yet."""
     sums = totals(standing.records)
     most: dict[str, float] = {}
     for found in sums.values():

@@ -1,7 +1,7 @@
 """a student's folder, archive or file -> the texts in it that may be answers; nothing is run, nothing is unpacked to
 disk
 
-Everything here may raise `Invalid`, with the sentence that the student reads.
+Each function here may raise `Invalid`, with the sentence that the student reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO, NamedTuple
 
-FIRST = 946_684_800.0  # the year 2000: what says that it is older says nothing; tools that make archives alike write 1980, or 1970
+FIRST = 946_684_800.0  # the year 2000: an earlier time is not believed (tools that make archives reproducible write 1980, or 1970)
 _MOST_FILES = 5_000
 _LONGEST = {".py": 4 << 20, ".ipynb": 32 << 20}  # bytes of a file that is read; a notebook brings its pictures along
 _MOST_BYTES = 64 << 20  # all files together, unpacked
@@ -28,7 +28,7 @@ _LONGEST_ARCHIVE = 256 << 20
 _READ = tuple(_LONGEST)
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _UNOPENED = (".rar", ".7z")  # archives that the standard library cannot read
-_MOST_LOOKED_INTO, _LONGEST_LOOK = 64, 1 << 20  # files that are not read, and how far into each
+_MOST_LOOKED_INTO, _LONGEST_LOOK = 64, 1 << 20  # in so many unread files functions are looked for, so far into each
 _DEFINED = re.compile(rb"\bdef[ \t]+([A-Za-z_]\w*)")
 _SKIPPED = frozenset(
     {
@@ -46,11 +46,11 @@ _SKIPPED = frozenset(
 
 
 class Invalid(Exception):
-    """A submission, or a part of it, that is not run. The message is for its author."""
+    """Raised for a submission, or a part of one, that is not run. The message is for its author."""
 
 
 class Found(NamedTuple):
-    """A file: its path in the submission, its bytes, and when it was written (seconds since 1970; 0 where nothing says so)."""
+    """A file: its path in the submission, its bytes, and when it was written (seconds since 1970; 0 if that is not known)."""
 
     path: str
     data: bytes
@@ -86,7 +86,7 @@ def _may_be_a_source(name: str) -> bool:
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of this name is opened, and not read."""
+    """Whether a file of this name is an archive, which is opened."""
     return name.lower().endswith(_ARCHIVES)
 
 
@@ -99,10 +99,10 @@ def stem(name: str) -> str:
 
 
 def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> Files:
-    """Return all files that may contain answers, and those that are passed over.
+    """Return the files that may contain answers, and the files that are passed over.
 
     Args:
-      zone: of archives that name no time zone.
+      zone: the time zone of archives that do not name one.
     """
     budget = _Budget(zone)
     mode = path.lstat().st_mode
@@ -124,7 +124,7 @@ def functions_in(data: bytes) -> frozenset[str]:
 
 
 class _Budget:
-    """Counts how much a submission may still bring, and collects what is passed over."""
+    """Counts how many more bytes a submission may contain, and collects what is passed over."""
 
     def __init__(self, zone: datetime.tzinfo) -> None:
         self.zone = zone
@@ -268,7 +268,7 @@ def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
 
 
 def time_of_file(status: os.stat_result) -> float:
-    """Return the time of a file in seconds since 1970; now, if its clock was ahead."""
+    """Return the time of a file in seconds since 1970; the present time if the file's is in the future."""
     return max(0.0, min(status.st_mtime, time.time()))
 
 
@@ -309,7 +309,7 @@ def _tar(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
 
 
 def safe_path(name: str) -> pathlib.PurePosixPath:
-    """Return the path of an archive's member below it. Raise Invalid if it leads elsewhere."""
+    """Return the path of an archive's member, relative to the archive. Raise Invalid if it leads out of the archive."""
     path = pathlib.PurePosixPath(name.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in (path.parts or ("",))[0] or "\0" in name:
         raise Invalid(f"{shown(name)} in the archive would lie outside of it.")

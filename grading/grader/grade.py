@@ -1,8 +1,8 @@
 """one submission -> its grades: intake, a worker for each exercise, the verdict here
 
-The secret seed, the reference's results and the comparison stay in this process. Students' code runs in others, which know nothing of
-them. The reference runs in a worker, too, in the same way, and then once more as if a student had handed it in: a control. If that
-fails, the fault is ours, and nobody gets a grade from it.
+The secret seed, the reference's results and the comparison stay in this process. Students' code runs in other processes, which do not
+have any of these. The reference runs in a worker, too, in the same way, and then once more as if a student had handed it in: a control.
+If the control fails, the fault is ours, and nobody gets a grade for the exercise.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ class Graded(NamedTuple):
 
 
 class Grader(Trials):
-    """The labs, and the reference's results for them: all threads share it.
+    """The labs, and the reference's results for them. All threads share one.
 
     Args:
-      recall, remember: the memory of the reference's results: `recall(key)` returns one, or None.
+      recall, remember: a memory of the reference's results: `recall(key)` returns one, or None.
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class Grader(Trials):
     # --- the reference ------------------------------------------------------------------------------------------------
 
     def expected(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """Return the reference's results for an exercise, and how it ran. Raise JailError if the reference fails its
+        """Return the reference's results for an exercise, and how they were computed. Raise JailError if the reference fails its
         own checks.
 
-        The result is `{"xla": whether it needs that, "patched": whether holes may be used, "together": the checks that one process may
-        run, "executables": what XLA made in them, sealed, "values": by check}`.
+        The result is `{"xla": whether the checks use XLA, "patched": whether holes may be used, "together": the checks that may share a
+        process, "executables": what XLA has compiled for them, sealed, "values": the results by check}`.
         """
         with self.locks[exercise.id]:
             if (
@@ -115,8 +115,8 @@ class Grader(Trials):
         return self.known[exercise.id]
 
     def _compute(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """Run the reference. Expected values come from an unpatched import; a control run checks that holes, and programs that are not
-        compiled again, give the same.
+        """Run the reference. Expected values come from an import without holes; a control run checks that holes, and executables that
+        are used again, give the same values.
         """
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
@@ -148,7 +148,7 @@ class Grader(Trials):
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _together(self, workers: Workers, exercise: Exercise, item: Item, found: dict[str, Any]) -> list[str]:
-        """Return the checks that the reference also passes in one process, if the course wants that: only these are tried there."""
+        """Return the checks that the reference also passes in one shared process, if the course allows that: only these share one."""
         if isinstance(exercise, rungs.Rung) or self.settings.limits.fresh_process:
             return []
         checks = self.checks(exercise)
@@ -176,11 +176,11 @@ class Grader(Trials):
         known: Callable[[str], Result | None] | None = None,
         handed_in: float | None = None,
     ) -> Graded:
-        """Grade one submission. It raises nothing: a fault on our side is INFRA.
+        """Grade one submission. This raises no error: a fault on our side becomes INFRA.
 
         Args:
           known: `known(key)` returns a result that already exists.
-          handed_in: the time of the hand-in, if a learning platform said so; else the files' times count.
+          handed_in: the time of the hand-in, if a learning platform gives it; else the times of the files count.
         """
         with self.gate.shared():
             try:
@@ -315,7 +315,7 @@ class Grader(Trials):
 
 @functools.cache
 def _machine() -> str:
-    """Return what executables depend on besides jaxlib: another processor cannot use them."""
+    """Return what executables depend on beside jaxlib: the processor, since another one cannot run them."""
     return hashlib.sha256(f"{cpu_features()} {CHEAP_COMPILES}".encode()).hexdigest()[:12]
 
 

@@ -1,7 +1,7 @@
 """standing grades -> other gradebooks: Canvas, Moodle, Gradescope, nbgrader
 
-The roster says what a platform calls a student (`canvas_id`, `sis_id`, `login`, `moodle_id`), or else its own zip
-(`handed_over`). A student who never handed in has a line without marks: the platform decides what that means.
+The roster says what a platform calls a student (`canvas_id`, `sis_id`, `login`, `moodle_id`), or else the platform's own
+zip does (`handed_over`). A student who has not handed in has a line without marks: the platform decides what that means.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
 
 
 def gradescope_results(records: Sequence[Record], warning: str, handins: Sequence[HandIn] = ()) -> str:
-    """Return one student's `results.json`: an entry for each check (hidden ones with their sentence only), and the
-    files that were taken and that were not.
+    """Return one student's `results.json`: an entry for each check (for a hidden one its sentence only), and the files that were
+    graded and that were not.
     """
     tests: list[dict[str, Any]] = []
     for r in records:
@@ -132,7 +132,8 @@ def gradescope_results(records: Sequence[Record], warning: str, handins: Sequenc
 
 
 def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
-    """Writes points into nbgrader's gradebook, check by check. One process does it: nbgrader's database does not like many."""
+    """Write points into nbgrader's gradebook, check by check. Only one process may do this: nbgrader's database does not allow
+    several writers."""
     try:
         api: Any = importlib.import_module("nbgrader.api")
     except ImportError:
@@ -174,7 +175,7 @@ def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
 
 
 def _named(student: Student) -> dict[str, str]:
-    """Return what nbgrader keeps of a student, as far as we know it."""
+    """Return the fields that nbgrader has for a student, as far as we know them."""
     first, _, last = student.name.rpartition(" ")
     return {k: v for k, v in {"first_name": first, "last_name": last, "email": student.email}.items() if v}
 

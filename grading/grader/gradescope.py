@@ -1,8 +1,8 @@
 """The files of a Gradescope autograder, and a Dockerfile for an image in which the grader runs
 
-Gradescope runs `setup.sh` once, when it makes the image of an assignment, and `run_autograder` for each submission, and
-reads `/autograder/results/results.json`. It runs a submission in a container of its own; the self-test finds out
-whether bubblewrap can make a jail in there.
+Gradescope runs `setup.sh` once, when it makes the image of an assignment. For each submission it runs `run_autograder`
+in a new container, and reads `/autograder/results/results.json`. The self-test finds out whether bubblewrap can make a
+jail in the container.
 """
 
 from __future__ import annotations

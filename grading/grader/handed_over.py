@@ -5,8 +5,9 @@
     submission_123/ beside submission_metadata.yml                   Gradescope: who handed it in, and when
     Ann Lee_12345_assignsubmission_file/                             Moodle: with the participant's number
 
-The roster says whose a name is (`Names`), or else the student that the platform's number meant before. Files that
-belong together are copied below `target`, which is ours; the folder that was handed over does not change.
+The roster says which student a name belongs to (`Names`); if it does not, the student counts who had the platform's
+number before. Files that belong together are copied below `target`, which is ours; the folder that was handed over does
+not change.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def entries(
     Args:
       target: the folder below which one student's files are put together.
       known: what platforms called students before.
-      zone: of times without a time zone.
+      zone: the time zone of times that do not name one.
     """
     place = _Place(folder, target, roster, known)
     metadata = folder / _METADATA
@@ -92,8 +93,8 @@ def entries(
 
 
 def _is_canvas(folder: pathlib.Path) -> bool:
-    """Whether names of files are Canvas': they contain the numbers of users. A number that all names share, such as a
-    year, does not count.
+    """Whether the names of files have Canvas' form, with the numbers of users. A number that is in all names, such as a year, does
+    not count.
     """
     found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
     return len({number for number, _ in found}) == len(found)
@@ -108,7 +109,7 @@ def _visible(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 class _Place:
-    """A folder of submissions, and those found in it."""
+    """A folder of submissions, and the submissions found in it."""
 
     def __init__(
         self, folder: pathlib.Path, target: pathlib.Path | None, roster: Sequence[Student], known: Iterable[Person]
@@ -138,7 +139,7 @@ class _Place:
         self.add(self.names.whose(student) or student, path)
 
     def whose(self, platform: str, number: str, name: str, email: str = "") -> str:
-        """Return the student that a platform means."""
+        """Return the student to whom a platform's number, name or address belongs."""
         name = student_name(name)
         found = self.names.whose(f"{platform} {number}", number, email, name) or self.known.get((platform, number), "")
         if found:
@@ -169,7 +170,7 @@ class _Place:
         self.add(student, path, None, person)
 
     def gradescope(self, submitters: dict[str, _Submission]) -> None:
-        """Add the folders of Gradescope's export, one for each who handed it in."""
+        """Add the folders of Gradescope's export, each once for every student who handed it in."""
         for name, submission in submitters.items():
             path = self.folder / name
             if not path.is_dir() or not submission.people:
@@ -191,7 +192,7 @@ class _Submission(NamedTuple):
 
 
 def _submitters(path: pathlib.Path, zone: datetime.tzinfo) -> dict[str, _Submission]:
-    """Return who handed in what, by the names of folders. This reads as much of YAML as Gradescope writes there."""
+    """Return who handed in what, by the names of folders. This reads those parts of YAML that Gradescope writes there."""
     found: dict[str, _Submission] = {}
     name, key = "", ""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
@@ -260,7 +261,7 @@ def unpacked(
         return path
     try:
         with path.open("rb") as file:
-            # another zip of this name has a folder of its own: what was handed in then is not in it
+            # another zip of this name gets another folder, without what was handed in before
             target = target / hashlib.file_digest(file, "sha256").hexdigest()[:8]
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()

@@ -2,7 +2,7 @@
 
     jitkit explore model.py:loss --shapes f32[8,16],f32[16]        writes loss.html
 
-A function, ours or JAX's, and types -> an HTML file, and its data. Equations get numbers, which XLA carries along. In reading order:
+A function, ours or JAX's, and types -> an HTML file, and its data. Equations get numbers, which XLA keeps in its names. In reading order:
 
     equations      jaxpr -> numbered equations: which of them are dead, constant, the same
     subject, ours, real_jax   a function of jitkit's, or of JAX's through its public API -> Subject: what is explored
@@ -15,14 +15,14 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing
     values         which equations compute a value that is there already
     fates          why nothing is left of an equation, and how that is known
-    made_of        what XLA has merged, or recognised as a whole -> the equations in it
+    made_of        instruction that XLA has merged, or recognised as a whole -> the equations in it
     apart          kernels that read one another -> why they are not one
     rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
     calls, jax_calls   a run -> its calls: what each took, and why it missed; of JAX's jit in JAX's words
     index          a run -> one page for all functions that it called
     model          all of it -> plain data
-    passes         XLA's dumps after each pass -> Listing: what each took away, and wrote
+    passes         XLA's dumps after each pass -> Listing: what each pass took away, and wrote
     bundle         plain data -> one HTML file, from what is in `page/`
     beside         two pages -> one, with what is different in figures and in the jaxprs
     api            `explore`

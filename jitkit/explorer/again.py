@@ -1,8 +1,8 @@
 """links -> the equations that are computed in several kernels
 
-XLA computes a cheap operation anew in each fusion that reads it, where that is cheaper than to write the result to memory and read it
-back. Then an instruction of the same name, operation and type stands in each. (So it does where the program itself has it several times:
-in a loop that was unrolled.) What only arranges elements costs nothing to speak of, and is left out.
+XLA computes a cheap operation anew in each fusion that reads it, if that is cheaper than to write the result to memory and read it back.
+Then each of these fusions contains an instruction of the same name, operation and type. (This is also so if the program itself has it
+several times, in a loop that was unrolled.) Operations that only arrange elements cost next to nothing, and are left out.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint
 """
@@ -21,8 +21,8 @@ _NOT_COMPUTED = OPERANDS | _ARRANGES | PLUMBING
 def computed_again(
     links: Links, wrote: Mapping[int, Collection[str]], inside: Mapping[int, Collection[int]]
 ) -> dict[str, int]:
-    """Return, for each equation that several kernels compute, how many do. Only equations that wrote one operation into StableHLO, as
-    `wrote` has it, are counted: the others, such as random bits, are many operations, each of which one kernel may compute.
+    """Return, for each equation that several kernels compute, the number of these kernels. Count only equations that wrote one operation
+    into StableHLO (`wrote` has the operations): others, such as random bits, wrote many, which different kernels may compute once each.
     """
     places: dict[tuple[int, str, str], set[str]] = {}
     opcodes: dict[int, set[str]] = {}  # an equation may have become another operation, a division a multiplication

@@ -1,9 +1,9 @@
-"""optimised HLO + its kernels -> for two kernels of which one reads the other: why they are not one
+"""optimised HLO + its kernels -> for each kernel that reads another kernel's result, why the two are not one
 
-XLA's decisions leave no trace in the program. But for some neighbours the program itself says why they cannot be one
-kernel, or what one kernel would cost:
+XLA's decisions leave no trace in the program. But for some pairs the program itself says why they cannot be one kernel,
+or what one kernel would cost:
 
-- *loop*, *branch*: one of them is a `while` or a `conditional`, which runs kernels and is none.
+- *loop*, *branch*: one of them is a `while` or a `conditional`, which is not a kernel itself, but runs others.
 - *routine*, *library*: one of them is code that XLA only calls.
 - *whole*: one of them has no result, or cannot begin, before all of an array is there: a sort, a scatter.
 - *product*: a product reads each element of its operand several times. XLA for CPUs puts nothing behind a product; for
@@ -13,8 +13,8 @@ kernel, or what one kernel would cost:
 - *several readers*: the first's result would be computed in each kernel that reads it. Only CPUs have kernels of one
   result alone.
 
-The last two hold where the first computes something dear: XLA computes only cheap operations several times. Of other
-neighbours it is XLA's own choice, and this says no more.
+The last two reasons are only given if the first kernel computes something expensive: XLA computes cheap operations
+several times. For all other pairs it is XLA's own choice, and this module says no more.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -111,7 +111,7 @@ class _Neighbours:
                 yield from ((first, second) for first in self._makers(operand) if first in self._kernels)
 
     def _makers(self, at: Key) -> Iterator[Key]:
-        """Yield the kernels that write a value: of a tuple, those of its elements."""
+        """Yield the kernels that write a value; for a tuple, the kernels that write its elements."""
         element: int | None = None
         while at in self._data.at:
             instruction, operands = self._data.at[at], self._data.operands[at]

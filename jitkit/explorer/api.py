@@ -35,11 +35,10 @@ class Exploration(RichDisplay):
         return bundle.page(self.data)
 
     def save(self, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
-        """Write the page, whole or not at all, to a file, or as `NAME.html` into a folder, the current one by default. Returns where it
-        is.
+        """Write the page, whole or not at all, to a file, or as `NAME.html` into a folder, by default into the current one. Return
+        its path.
 
-        Raise FileExistsError for a file that is there and is not a page of the Explorer; raise OSError where nothing
-        can be written.
+        Raise FileExistsError if there is a file that is not a page of the Explorer; raise OSError if it cannot be written.
         """
         return save(self.html, path, self.data["function"])
 
@@ -60,8 +59,8 @@ class Exploration(RichDisplay):
         )
 
     def _repr_html_(self) -> str:
-        # In a frame of its own: neither the style of the notebook nor that of the page reaches the other, nor do scripts. A notebook that
-        # is not trusted shows neither frames nor styles: what is left there is the sentence.
+        # The page has a frame of its own, so that styles and scripts of page and notebook do not reach each other. A notebook that is not
+        # trusted shows neither frames nor styles, only the sentence.
         return (
             "<style>.jitkit-untrusted{display:none}</style>"
             '<p class="jitkit-untrusted">What the Explorer found is shown in a notebook that is trusted: run the cell, or File &gt; Trust '
@@ -89,8 +88,8 @@ def explore(
     time_limit: float | None = None,
     **kwargs: Any,
 ) -> Exploration:
-    """See what jit did to a function: source, jaxpr, StableHLO, optimised HLO and code, linked line by line, and the calls
-    that were seen.
+    """Return a page that shows what jit did to a function: source, jaxpr, StableHLO, optimised HLO and machine code, linked line
+    by line, and the calls that were seen.
 
     Args:
       function: a function, jitted or not, that uses jitkit; or the result of `jax.jit`, which is shown with JAX.
@@ -119,7 +118,7 @@ def explore(
 def subject_of(
     function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any], of_jax: bool | None = None
 ) -> Subject:
-    """Trace a function for these arguments: with JAX if JAX made it, or if `of_jax` is true."""
+    """Trace a function for these arguments, with JAX if JAX made it or `of_jax` is true; return it as a Subject."""
     function, args = unbound(function, tuple(args))
     take = real_jax.subject if (real_jax.made_by_jax(function) if of_jax is None else of_jax) else ours.subject
     return take(function, args, kwargs)
@@ -135,8 +134,8 @@ def exploration(
 ) -> Exploration:
     """Make the page of a subject, compiled for these targets.
 
-    `keep=False` neither reads nor fills the folder of answers. `answered` is called with the targets as their compilers
-    end.
+    `keep=False` neither reads nor fills the folder of answers. `answered` is called with each target when its compiler has
+    ended.
     """
     asked = list(targets)
     chosen = [find(name) for name in asked if name != own_c.NAME]

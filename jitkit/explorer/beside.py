@@ -1,7 +1,7 @@
 """two pages of the Explorer -> one: what is different in figures, the two jaxprs, and both pages side by side
 
-For two versions of a function, or two functions that should do the same. It is one file, too, which opens from disk: each page
-is in a frame of its own, as it would be alone.
+This is for two versions of a function, or two functions that should do the same. The result is one file, too, which opens from
+disk. Each page has a frame of its own, and works there as it does alone.
 
 JAX: jax/_src/stages.py:Lowered.as_text
 """
@@ -60,7 +60,7 @@ def page(one: Mapping[str, Any], other: Mapping[str, Any], htmls: Sequence[str])
 
 
 def figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, str, int, int]]:
-    """Return the figures that both pages have: place, name, and the two numbers."""
+    """Return the figures that both pages have: for each the pane or target, its name, and the two numbers."""
     found = [("", "equations", len(one["equations"]), len(other["equations"]))]
     others = {target["name"]: target for target in other["targets"]}
     for target in one["targets"]:

@@ -1,13 +1,13 @@
 """plain data -> one HTML file: the page, its style, its modules and the data, which opens from disk without anything
 else
 
-The modules of the page import each other, which a file opened from disk does not allow. So they are joined in one
-script, imported ones first, without the words `import` and `export`. A test checks that no two of them have a top-level
-name in common.
+The modules of the page import each other, which a browser does not allow in a file opened from disk. So they are joined
+in one script, imported modules first, without the words `import` and `export`. A test checks that no two of them have a
+top-level name in common.
 
-Whatever comes from the program is data, and becomes text nodes. The JSON contains no `<`, so nothing in it can end its
-element. The data of a large program are compressed: 10,000 equations on four targets would be 17 MB, and take 2. The
-page's policy tells the browser that the page loads nothing and sends nothing.
+Everything that comes from the program is data, and becomes text nodes. The JSON contains no `<`, so nothing in it can
+end its element. The data of a large program are compressed: 10,000 equations on four targets take 2 MB instead of 17.
+The page's policy tells the browser that the page loads nothing and sends nothing.
 
 JAX: jax/_src/stages.py:Compiled
 """

@@ -1,13 +1,14 @@
 """optimised HLO + its links -> what each line of Python became: kernels, the bytes that they move, flops
 
-A kernel is what `jitkit targets` counts: an instruction that runs on its own. It belongs to the lines of all equations
-in it. The bytes of its operands and results cannot be split among these lines, so each line has them whole, and says
-how many of its kernels are shared; the totals count each kernel once. Flops are counted by instruction, also inside of
-fusions, and belong to the line of that instruction; if XLA merged several, to the first. If they are not known, as for
-a library's routine, the line says so. A loop's body is counted for one turn, and marked as in a loop.
+A kernel is an instruction that runs on its own, as `jitkit targets` counts them. It belongs to the lines of all
+equations in it. The bytes of its operands and results cannot be split among these lines, so they count fully at each of
+them, and the line says how many of its kernels are shared; the totals count each kernel once. Flops are counted by
+instruction, also inside of fusions, and belong to the line of that instruction; if XLA merged instructions of several
+lines, to the first. If a kernel's flops are not known, as in a library's routine, the line says so. The body of a loop
+is counted for one turn, and marked as in a loop.
 
 A TPU fetches an argument by an asynchronous copy while something else runs. Such a copy is not a kernel: its bytes are
-counted apart, for the lines that need them.
+counted apart, for the lines whose equations read it.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """

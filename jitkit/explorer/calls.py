@@ -1,9 +1,8 @@
-"""a run -> its calls: how long each stage of each took, hit or miss, and for a miss why, beside the jaxpr that came of
-it
+"""a run -> its calls: how long each stage took, hit or miss, and for a miss the reason and the jaxpr
 
-A cache miss leaves a record (`misses`). A hit leaves none, because it is the fast path. So while a run is recorded,
+A cache miss leaves a record (`misses`). A hit does not, because it is the fast path. So while a run is recorded,
 Python's profiler hook notes when `jit`'s dispatcher is entered and left, in this thread. The recorder then waits for
-the result, so that the time is that of the computation, not of its dispatch.
+the result: this measures the computation, not only its dispatch.
 
 Without a recording, a function's cache still knows the calls that missed.
 
@@ -49,7 +48,7 @@ class Missed(Protocol):
 
     @property
     def number(self) -> int:
-        """The miss's number among those of the function."""
+        """The miss's number among the function's misses."""
 
     @property
     def reason(self) -> str:
@@ -57,7 +56,7 @@ class Missed(Protocol):
 
     @property
     def closest(self) -> int | None:
-        """The number of the miss that it is compared with, where that is known."""
+        """The number of the miss that it is compared with; None if that is not known."""
 
     @property
     def happened(self) -> str:
@@ -243,8 +242,8 @@ def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, 
 
 
 def _spoken_of(call: Call, calls: list[Call], earlier: list[int]) -> int | None:
-    """Return the latest earlier miss with the types that JAX says it has seen before. JAX names the types, not the
-    call.
+    """Return the latest earlier miss with the types that JAX says it has seen before: JAX names the types, and does not say
+    which call it means.
     """
     before = _BEFORE.findall("\n".join(call.miss.lines())) if call.miss else []
     for number in reversed(earlier if before else []):

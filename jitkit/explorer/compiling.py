@@ -1,9 +1,9 @@
-"""StableHLO -> what the compilers made of it: several at once, and kept by content
+"""StableHLO -> what the compilers made of it: several run at once, and their answers are kept
 
 Each compiler runs in a process of its own (`targets.process`), so several run at the same time. Their answers depend on
 nothing but the text, the target and the packages, and are kept in the user's cache folder under a hash of these, as
-plain JSON: nothing in the folder is ever run as code. If the folder cannot be written, nothing is kept, and that is not
-an error.
+plain JSON: nothing in the folder is ever run as code. If the folder cannot be written, they are not kept; this is not an
+error.
 
 JAX: jax/_src/compilation_cache.py:put_executable_and_time
 """
@@ -28,8 +28,8 @@ from ..targets.table import compiler_of
 
 _FORMAT = "3"  # the version of the form in which answers are kept
 _MOST_BYTES = 256 << 20  # all answers together may take this on disk
-_MOST_FOR_PASSES = 400_000  # characters of StableHLO: a dozen passes each write the whole program down
-TIME_LIMIT = 100.0  # seconds: the other targets' page waits for it (libtpu needs minutes for 10,000 equations)
+_MOST_FOR_PASSES = 400_000  # characters of StableHLO; a dozen passes each write down the whole program
+TIME_LIMIT = 100.0  # seconds: the page waits for the slowest target (libtpu needs minutes for 10,000 equations)
 
 
 def compile_all(
@@ -107,7 +107,7 @@ def _answer(program: TargetProgram) -> dict[str, Any]:
 
 
 def folder() -> pathlib.Path:
-    """Return the folder of the answers: `explorer` in jitkit's folder of the user's caches."""
+    """Return the folder of the answers: `explorer` in jitkit's part of the user's cache folder."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(pathlib.Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -146,7 +146,7 @@ def _store(path: pathlib.Path | None, answer: dict[str, Any]) -> None:
 
 
 def _make_room(where: pathlib.Path) -> None:
-    """Delete the answers that were not used for longest."""
+    """Delete the least recently used answers, until the others fit."""
     files = sorted(where.glob("*.json.z"), key=lambda each: each.stat().st_mtime, reverse=True)
     total = 0
     for each in files:

@@ -1,6 +1,6 @@
-"""An equation of a traced function, and what is known of it
+"""An equation of a traced function, and what is known about it
 
-Its jaxpr is ours or JAX's: a `Dialect` tells the few things in which they differ.
+Its jaxpr is ours or JAX's: a `Dialect` has the few things in which they differ.
 
 JAX: jax/_src/core.py:JaxprEqn
 """
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Place(NamedTuple):
-    """A position in a Python file. `code` is the code object there, None where it is not known."""
+    """A position in a Python file. `code` is the code object there, or None if it is not known."""
 
     file: str
     line: int
@@ -45,7 +45,7 @@ class Dialect(Protocol):
         """Return the equation's name stack as text: `G/transpose(jvp(B))`."""
 
     def is_library_s(self, inner: Any) -> bool:
-        """Whether a jaxpr is that of one of the library's own functions, such as `relu`."""
+        """Whether a jaxpr is one of the library's own functions, such as `relu`."""
 
     def is_literal(self, atom: Any) -> bool:
         """Whether an operand is a scalar that is written into the program."""
@@ -112,7 +112,7 @@ class Equation:
 
 
 def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
-    """Return the equations that one depends on, directly or through others."""
+    """Return the equations on which an equation depends, directly or through others."""
     found: set[int] = set()
     waiting = [number]
     while waiting:
@@ -123,6 +123,6 @@ def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
 
 
 def is_applied(equations: Sequence[Equation], number: int) -> bool:
-    """Whether an equation is what a scatter does to each pair of elements, and has no operation of its own."""
+    """Whether an equation is in the function that a scatter applies to pairs of elements: it does not become an operation by itself."""
     parent = equations[number].parent
     return parent is not None and equations[parent].primitive.startswith("scatter")

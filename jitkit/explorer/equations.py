@@ -27,10 +27,10 @@ _SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is in no scop
 
 
 def numbers_in(name: str, equations: Sequence[Equation] = ()) -> list[int]:
-    """Return the equations that a location or an `op_name` names, each once; of nested scopes, the innermost.
+    """Return the equations that a location or an `op_name` names, each once. Where scopes are nested, the innermost counts.
 
     A function that is called twice is traced once, so its equations have the lines of the first call. With `equations`,
-    the number is that of the call whose line the name has.
+    the equation of the call whose line the name has counts instead.
     """
     return list(dict.fromkeys(_one_of(marks, equations) for marks in paths_in(name)))
 
@@ -42,8 +42,8 @@ def paths_in(name: str) -> list[list[int]]:
 
 
 def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
-    """Choose the equation of one path. XLA writes the name of a call before those of the operations that it inlines. A
-    library function is traced once, so its operations have the line of its first call.
+    """Choose the equation of one path. When XLA inlines a call, it writes the name of the call before the names of the operations.
+    A library function is traced once, so its operations have the line of its first call.
     """
     for outer, inner in itertools.pairwise(marks):
         first = equations[inner].parent if inner < len(equations) else None
@@ -58,7 +58,7 @@ def without_marks(text: str) -> str:
 
 
 def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
-    """Return the jaxpr with marked equations, and the equations by number. A jaxpr that is used twice stays one."""
+    """Return the jaxpr with marked equations, and a list of the equations, by number. A jaxpr that is used twice is marked once."""
     equations: list[Equation] = []
     known: dict[int, tuple[Any, Any]] = {}  # id -> the value, so that it lives, and what it became
 
@@ -99,7 +99,7 @@ def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
 
 
 def _way(names: str) -> str | None:
-    """Say whether a name stack is that of a derivative's forward or reverse pass."""
+    """Return "forward" or "backward" if a name stack belongs to a derivative's forward or reverse pass, else None."""
     return "backward" if "transpose(" in names else "forward" if "jvp(" in names else None
 
 
@@ -134,10 +134,10 @@ def _find_live(
 def _mark_loop(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
 ) -> bool:
-    """Mark what is live in a loop's body; return False if the equation is not a loop.
+    """Mark the live equations in a loop's body; return False if the equation is not a loop.
 
-    The next turn reads a carry, and so does the condition of a `while`, whether or not anybody reads the loop's result.
-    So the set of live carries grows until they need no others.
+    The next turn reads a carry, and the condition of a `while` may read it, even if nobody reads the loop's result. So the
+    set of live carries grows until it contains all carries that it depends on.
     """
     params = eqn.params
     if "cond_jaxpr" in params:

@@ -1,13 +1,13 @@
-"""equations + optimised HLO -> what became of those that are not there as they were written, and how that is known
+"""equations + optimised HLO -> what became of the equations that XLA removed or changed, and how that is known
 
-An equation is there if an instruction has its name and can be it. (The zero that an addition adds has the addition's name, but is not
-it.)
+An equation is there if an instruction has its name and can do its work. (The zero that an addition adds has the addition's name, but is
+not an addition.)
 
 - *dropped* before XLA: no result depends on it, or it wrote no operation.
 - *removed* by XLA: its value already exists (as a constant, or another equation's), or its reader now reads its operand directly.
 - *renamed*: an instruction with another name does the same to the same operands.
-- *rewritten*: it has its name, but is another operation: a division by a constant becomes a product.
-- *unknown*: nothing of this can be shown. Only these are guesses.
+- *rewritten*: an instruction has its name, but is another operation: a division by a constant becomes a product.
+- *unknown*: none of these can be shown. Only these are guesses.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -32,12 +32,12 @@ _MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # that are looked at for one equatio
 def fates(
     equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
 ) -> dict[str, dict[str, Any]]:
-    """Return `{"fate", "rule", "why", "sure"}` for each equation that is not there as it was written; `like` is the equation that
-    explains it, `row` an instruction's.
+    """Return `{"fate", "rule", "why", "sure"}` for each equation that XLA removed or changed. If another equation explains it, `like`
+    is the number of that one; if an instruction does, `row` is the instruction's row.
 
     `wrote` has the operations that each equation wrote into StableHLO, `left` the listing of the optimised program, `inside` the
-    equations in each equation's jaxprs, which keep it there. Instructions that turn out to contain an equation are linked to it, in
-    `left`.
+    equations in each equation's jaxprs: while one of these is there, the equation is. Instructions that turn out to contain an
+    equation are linked to it, in `left`.
     """
     found = _Fates(equations, wrote, left, inside)
     left.credit(found.kernels, "made of what lies between")
@@ -105,7 +105,7 @@ class _Fates:
         return {self._data.at[at].opcode for at in self._named.get(number, ())}
 
     def _is_it(self, number: int) -> bool:
-        """Whether one of the instructions of its name can be an equation."""
+        """Whether one of the instructions with the equation's name can do its work."""
         opcodes, wrote = self._opcodes(number), self._wrote.get(number, set())
         if wrote <= {"constant"}:
             return bool(opcodes)
@@ -308,11 +308,11 @@ class _Fates:
     # --- where values come from ---
 
     def _sources(self, number: int) -> set[int]:
-        """Return the equations that make an equation's operands, or what those read, if they are gone; and their twins."""
+        """Return the equations that make an equation's operands, and what `_through` adds to them."""
         return self._through([origin for origins in self._equations[number].operands for origin in origins])
 
     def _through(self, origins: Iterable[int]) -> set[int]:
-        """Return these equations, those below any that left nothing, and those that compute the same as one of them."""
+        """Return these equations; for each that left nothing, also those that it reads; and all that compute the same as one."""
         found: set[int] = set()
         waiting = [*origins]
         while waiting and len(found) < _MOST_SOURCES:

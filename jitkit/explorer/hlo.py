@@ -3,7 +3,7 @@
 HLO text is a flat set of computations that name each other. Here each computation stands, indented, below the first
 instruction that runs it, so that a fusion is a box that opens. `links` says which equations an instruction belongs to.
 
-The bytes of a fusion are those of its operands and results, by their types. Flops are counted by the rules of XLA's own
+The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
 convolution. A loop's body is counted once.
 
@@ -30,8 +30,8 @@ _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "t
 
 
 class Linked(NamedTuple):
-    """Counts a program's operations, and those that are linked to an equation: surely (by their own name, or by what
-    contains them) or by a guess.
+    """Counts a program's operations, and how many of them are linked to an equation: surely (by their own name, or by the
+    instruction that contains them) or by a guess.
     """
 
     operations: int
@@ -43,8 +43,8 @@ class Linked(NamedTuple):
 class Fused:
     """A listing of a program, with its links; `rows` has the rows of instructions in the listing.
 
-    `kernels` and asynchronous `copies` run on their own. `flops` are those of each equation, and under None those that
-    belong to no known equation.
+    `kernels` and asynchronous `copies` run on their own. `flops` has the flops of each equation, and under None the flops
+    that belong to no known equation.
     """
 
     def __init__(self, listing: Listing, links: Links, rows: dict[Key, int], program: Program, costs: Costs) -> None:
@@ -52,7 +52,7 @@ class Fused:
         self.program, self._costs = program, costs
 
     def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
-        """Link instructions to the equations that they have turned out to be, whatever their names say."""
+        """Link instructions to equations that they turned out to compute, even if they have the names of others."""
         for at, numbers in found.items():
             for each in self.links.credit(at, numbers, rule):
                 row = self.rows[each]
@@ -127,7 +127,7 @@ class Fused:
 
 
 def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
-    """Return a program as a tree of instructions; `equations` are those that it was compiled from."""
+    """Return a program as a tree of instructions; it was compiled from `equations`."""
     program = Program(text)
     links = Links(program, equations)
     costs = Costs(program)
@@ -170,7 +170,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
 
 
 def shown(instruction: Instruction) -> str:
-    """Return an instruction's text without what the page says in another way."""
+    """Return an instruction's text, without attributes that the page shows in another way."""
     end = end_of_operands(instruction.rest)
     attributes = [
         each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)

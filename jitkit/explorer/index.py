@@ -1,9 +1,9 @@
 """a run -> one page for all functions that it called: calls, misses, what each stage took, and every miss in order with
 its reason
 
-The most expensive function stands first. A function that is made again and again at one place of the program, as by a
-lambda in a loop, has one row. Each row leads to the page of its function, and each miss to that call on it. The page
-has no script and loads nothing.
+The most expensive function comes first. Functions that one line makes again and again, such as a lambda in a loop, share
+a row. Each row has a link to the page of its function, and each miss a link to that call on it. The index has no script
+and loads nothing.
 
 JAX: jax/_src/dispatch.py:log_elapsed_time
 """
@@ -26,7 +26,7 @@ from .model import FORMAT
 from .real_jax import is_machinery
 
 STAGES = ("trace", "lower", "compile", "run")
-_MOST_WRAPPED = 20  # functions around a function: more are a circle
+_MOST_WRAPPED = 20  # if a function has more wrappers around it than this, they are taken for a circle
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #586475; --line: #8886; --link: #0b5fc4;
   --trace: #0072b2; --lower: #a3507f; --compile: #b34e00; --error: #b3261e; }
@@ -56,7 +56,7 @@ td.said { white-space: pre-wrap; min-width: 36ch; } tr.all td { font-weight: 650
 
 
 class Function(NamedTuple):
-    """A function of a run, over all the times that `jit` got it. `place` is "file:line", empty if it has no code."""
+    """A function of a run, with all calls, even if `jit` got it several times. `place` is "file:line", empty if it has no code."""
 
     name: str
     place: str
@@ -78,9 +78,9 @@ class Function(NamedTuple):
 
 
 def functions(calls: Iterable[Call], named: Mapping[int, str]) -> list[Function]:
-    """Return the functions of some calls, the most expensive to trace, lower and compile first, without the library's
-    own. `named` has their names in the program, by the `id` of the object that `jit` keeps for a function; other
-    functions have their own names.
+    """Return the functions of some calls without the library's own; first comes the one that took longest to trace, lower and
+    compile. `named` maps the `id` of the object that `jit` keeps for a function to its name in the program; a function that is
+    not in it has its own name.
     """
     calls = list(calls)
     names: dict[Any, set[str]] = {}  # jitted function -> its names: it may have been jitted under two
@@ -132,7 +132,8 @@ def page(
 
     Args:
       script: what was run.
-      rows: for each function, itself, the address of its page (None if it has none), and a remark on that page, such as an error.
+      rows: for each function: the function, the address of its page (None if it has none), and a remark about that page, such
+        as an error.
       more: how many calls the recording left out.
       ended: the error that the script ended with, in a sentence.
     """
@@ -248,7 +249,7 @@ def _failures(rows: Sequence[tuple[Function, str | None, str]]) -> str:
 
 
 def _said(sentences: Sequence[str]) -> str:
-    """Return lines whose indentation holds where they wrap, too."""
+    """Return lines as HTML. Where a line wraps, its indentation is kept."""
     lines = [line for each in sentences for line in each.split("\n")]
     depths = [len(line) - len(line.lstrip()) for line in lines]
     return "".join(
@@ -263,7 +264,7 @@ def _to_call(name: str, address: str | None, number: int) -> str:
 
 
 def write(folder: pathlib.Path, html: str) -> pathlib.Path:
-    """Write the index of a folder, and return where. Raise FileExistsError where another `index.html` is there."""
+    """Write the index of a folder, and return its path. Raise FileExistsError if the folder has another `index.html`."""
     where = folder / "index.html"
     if where.is_file() and not is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
         raise FileExistsError(f"{where} exists and is not a page of the Explorer, so it was not overwritten.")

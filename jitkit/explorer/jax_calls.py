@@ -1,4 +1,4 @@
-"""a run -> its calls of JAX's jit: the same as `calls` tells of ours, from what JAX says of itself
+"""a run -> its calls of JAX's jit: the same data that `calls` has for ours, from JAX's own logs
 
 JAX's dispatcher is C++, which Python's hooks do not see. So while a run is recorded, `jax.jit` hands out functions that
 note their calls. `jax.monitoring` says how long tracing, lowering and compiling took. JAX's log says why a call missed,
@@ -46,7 +46,7 @@ class JaxMiss(NamedTuple):
 
 
 class Watched:
-    """A function made by `jax.jit` whose calls are noted. Otherwise it behaves as that function."""
+    """A function made by `jax.jit` that notes its calls, and otherwise behaves like the function itself."""
 
     def __init__(self, recorder: _Recorder, jitted: Any) -> None:
         self._recorder = recorder
@@ -115,7 +115,7 @@ class _Recorder:
         self.make = jax.jit
         self.found = Recording()
         self.said: list[str] = []
-        self.stages: list[tuple[str, float, str]] = []  # stage, seconds, of which function
+        self.stages: list[tuple[str, float, str]] = []  # stage, seconds, function
         self.thread = threading.get_ident()
         self.is_inside = False
 
@@ -175,15 +175,15 @@ class _Recorder:
         return Call(watched.jitted, name, file, _call_site(), start, told, miss, jaxpr, types_, error)
 
     def _type(self, leaf: Any) -> Any:
-        """Return an array's type in its place: arrays may be large, and donated ones are gone."""
+        """Return the type of an array, to be kept instead of it: arrays may be large, and donated ones are gone."""
         if not isinstance(leaf, self.jax.Array):
             return leaf
         return self.jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
 
 
 def _sentences(said: list[str], name: str) -> tuple[str, ...]:
-    """Return the lines of JAX's first message about a function, without its first line, which names the place: the page
-    shows that already. If no message names the function, take the first of all.
+    """Return the lines of JAX's first message about a function, without the line that names the place, which the page shows
+    already. If no message names the function, take the first message.
     """
     of_it = [text for text in said if f" {name} " in text] or said
     lines = [line.strip() for text in of_it[:1] for line in text.splitlines()[1:]]

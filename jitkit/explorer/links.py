@@ -1,13 +1,13 @@
 """optimised HLO -> by instruction: the equations that it came from, and how that is known
 
 Most instructions have the names of their equations. If an instruction of one equation runs a computation, such as the function that a
-reduction applies, that computation is part of the equation. The compiler put in the instructions without a name, or a rewrite lost their
-names. Two rules say where these belong, from the data alone; they are facts, not guesses:
+reduction applies, that computation is part of the equation. An instruction without a name was added by the compiler, or a rewrite lost its
+name. Two rules find its equations from the data flow alone; their links are facts, not guesses:
 
 - An instruction that only moves, arranges or rounds a value belongs to the equations of the instruction that made the
   value. If it moves an argument of the program, or a constant, it belongs to the equations that read it.
-- An instruction whose readers, however far on, are all of one equation belongs to that equation. The equation of a
-  result counts as its reader.
+- If everything that reads an instruction, directly or not, belongs to one equation, the instruction belongs to it, too.
+  A result of the program counts as read by the equation that makes it.
 
 The rest is guessed: such an instruction serves the equations of its readers, or of what it reads. Guesses are kept apart.
 
@@ -26,13 +26,13 @@ from .equations import numbers_in, paths_in
 Key = tuple[str, str]  # names an instruction: its computation, and its own name
 
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
-# operations that an equation writes beside its own
+# operations that an equation may write in addition to the one it stands for
 OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
 _MOVES = frozenset({
     "copy", "copy-start", "copy-done", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "slice-start",
     "slice-done", "opt-barrier",
 })  # fmt: skip
-# whose operands are the parameters of what they run, and whose result is its root
+# instructions that run a computation: their operands are its parameters, and its root is their result
 _RUNS = frozenset({"fusion", "call"})
 # others apply what they refer to, by element
 AS_WRITTEN = _RUNS | {"while", "conditional", "async-start", "custom-call"}
@@ -46,10 +46,11 @@ _NAME = re.compile(r"%([\w.<>-]+)")
 class Links:
     """Says, for each instruction, which equations it belongs to.
 
-    `exact` has its equations, `rules` the rule by which they are known if it has no name, `guesses` those that it may belong to. `own`
-    has the names of instructions that compute or move something themselves (a fusion is named as its last one, so it is left out),
-    `called` what the names alone say, `data` where values come from, `around` the equations whose scopes contain others, `shared` the
-    instructions whose arithmetic is that of all their equations.
+    `exact` has the equations that an instruction surely belongs to, `rules` the rule by which this is known if its name does not say it,
+    and `guesses` the equations that it may belong to. `called` has the equations in its name, `own` the same, but only for instructions
+    that compute or move something themselves. (A fusion has the name of its last instruction, so it is left out.) `data` says where
+    values come from, `around` has the equations whose scopes contain others, and `shared` the instructions whose arithmetic is shared by
+    all their equations.
     """
 
     def __init__(self, program: Program, equations: Sequence[Equation]) -> None:
@@ -79,7 +80,7 @@ class Links:
         self._by_the_data(order)
         for at, numbers in lent.items():
             self.exact[at] = self.exact[at] or numbers
-        # a product without a name is of the equation that reads it, and only else of the loop it is in
+        # a product without a name belongs to the equation that reads it, or else to the loop that it is in
         for name in order:
             self._part_of_what_runs_it(name)
         self._take_from_inside()
@@ -89,8 +90,8 @@ class Links:
     def _take_names(self) -> dict[Key, list[int]]:
         """Link by names, and return the equations of borrowed names.
 
-        Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name without a position.
-        So inside of a loop's body, a name without a position is borrowed: it counts only if the data say nothing better.
+        Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name without a source
+        line. So in the body of a loop, such a name is *borrowed*: it counts only if no rule finds anything better.
         """
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
@@ -216,8 +217,8 @@ class Links:
         return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
-        """Link an instruction to other equations than its name says. Returns the instructions whose links changed: it, and those that
-        run it.
+        """Link an instruction to other equations than its name says. Return the instructions whose links changed: this one, and the
+        instructions that run it.
         """
         self.exact[at] = numbers
         self.rules.update({at: rule} if rule else {})
@@ -317,7 +318,7 @@ class Data:
                 return None if at == start else at
 
     def above(self, at: Key) -> Iterator[Key]:
-        """Yield a value, and those from which it is moved or arranged, up to one that is computed or is an argument of the program."""
+        """Yield a value, then the value of which it is a moved or rearranged copy, and so on, up to one that is computed or an argument."""
         element = 0
         while at in self.at:
             instruction = self.at[at]

@@ -18,8 +18,8 @@ _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]{24})([0-9A-Fa-f]{40,})">')
 
 @dataclasses.dataclass
 class Listing:
-    """Lines in a language. For each row, `equations` are those that the line surely came from, `guesses` those that it
-    may have come from, `notes` the text in the margin.
+    """Lines in a language. For each row, `equations` has the equations that the line surely came from, `guesses` the equations
+    that it may have come from, and `notes` the text in the margin.
     """
 
     language: str
@@ -38,7 +38,7 @@ class Listing:
         return row
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data, as `docs/explorer.md` describes it."""
+        """Return the listing as plain data, as `docs/explorer.md` describes it."""
         return {
             "language": self.language,
             "lines": self.lines,
@@ -49,7 +49,7 @@ class Listing:
 
 
 def shortened(line: str) -> str:
-    """Return a line without the elements of large constants, and no longer than somebody would read."""
+    """Return a line without the elements of large constants, cut at `MOST_COLUMNS` characters."""
     line = _HEX.sub(lambda m: f'dense<"0x{m[1]}..." /* {(len(m[1]) + len(m[2])) // 2} bytes */>', line)
     if len(line) <= MOST_COLUMNS:
         return line

@@ -1,8 +1,8 @@
 """code of a target -> Listing: LLVM IR, PTX or bundles, each linked to its kernel
 
-A kernel is named as its instruction, with an underscore for each dot. That links it: its head has the equations, and
-the indented lines below belong to it. (With a large kernel's equations on each line, a page of 10,000 equations had 150
-MB.)
+A kernel has the name of its instruction, with an underscore for each dot. That links it: the equations stand at its first
+line, and the indented lines below belong to it. (With the equations of a large kernel at each line, a page of 10,000
+equations would have 150 MB.)
 
 JAX: jax/_src/stages.py:Compiled.runtime_executable
 """

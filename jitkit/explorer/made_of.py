@@ -1,15 +1,14 @@
-"""equations that are gone + links -> the instructions that contain them, under another's name or none
+"""equations that are gone + links -> the instructions that contain them, under another name or without one
 
-XLA keeps one name when it merges, and none when it recognises a whole. The operands and the readers of such an
-instruction say what it contains:
+When XLA merges instructions, it keeps one name; when it recognises a group of them as a whole, it keeps none. The
+operands and the readers of such an instruction say what it contains:
 
 - *a kernel of the compiler's own* is a custom call without a name, such as libtpu's `online-softmax`. It contains the
   equations between the values that it reads and the equations that read it.
-- *a product of several*: XLA merges products of one operand with several others into one, with these side by side. It
-  has the name of the first; the operands of the others are among those that were put together.
-- *an operand of several*: operations that spread the same value over the same shape read one broadcast. It has the name
-  of one; it belongs to each that reads it and wrote such a broadcast. Or the operation is done
-  first, and its result is spread.
+- *a product of several*: XLA merges products that have an operand in common into one product, with their other operands
+  side by side. It has the name of the first product.
+- *an operand of several*: operations that broadcast the same value to the same shape read one broadcast. It has the name
+  of one of them; it belongs to each of them. Or XLA does the operation first, and broadcasts its result.
 
 JAX: jax/_src/lax/lax.py:dot_general_p
 """
@@ -89,8 +88,7 @@ def products(
     """Return, for each product, the equations in it that its name does not tell. `named` has the instructions with each
     equation's name, and `through` adds to equations those below any of which nothing is left.
 
-    A product may have the name of an equation of another kind, which it cannot be. Then it belongs to the equation
-    whose operands it reads.
+    If a product has the name of an equation that is not a product, it belongs to the equation whose operands it reads.
     """
     found: dict[Key, list[int]] = {}
     opcodes = {at: each.opcode for at, each in links.data.at.items() if each.opcode in _PRODUCTS}
@@ -137,8 +135,9 @@ def operands_of_several(
 ) -> dict[Key, list[int]]:
     """Return, for each broadcast with more readers than its name says, the equations that wrote it.
 
-    `wrote` has what each equation wrote into StableHLO, and `has` says whether one of some values is of these origins.
-    XLA copies a broadcast into each fusion that reads it: the copies count as one.
+    `wrote` has the operations that each equation wrote into StableHLO; `has(operands, origins)` says whether one of the
+    operands is a value that these equations made. XLA copies a broadcast into each fusion that reads it: the copies count
+    as one.
     """
     data = links.data
     copies: dict[tuple[object, ...], list[Key]] = {}
@@ -261,8 +260,8 @@ def clamps(
 def spread_behind(
     equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], gone: Collection[int], links: Links
 ) -> dict[Key, list[int]]:
-    """Return, for each broadcast that XLA has put behind an operation whose other operands are spread, too, its own equation and the
-    readers of that. One broadcast then serves all operands, and has the name of one.
+    """Return, for each broadcast that XLA has put behind an operation instead of before its operands, the equation whose name it has
+    and the equations that read that one.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -281,8 +280,8 @@ def spread_behind(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """Find the `iota` that computes a constant equation, or its reader, when the program runs: return whether it has
-    the name of the constant equation, and its place.
+    """Find the `iota` that computes a constant equation, or its reader, when the program runs. Return whether it has the name of
+    the constant equation itself, and which instruction it is.
     """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:

@@ -1,6 +1,6 @@
 """Subject + answers of compilers + calls -> plain data: what the page shows, as `docs/explorer.md` describes it
 
-Equations link everything: a line of any listing has the numbers of those that it came from.
+Equations link everything: each line of a listing has the numbers of the equations that it came from.
 
 JAX: jax/_src/stages.py:Lowered.as_text
 """

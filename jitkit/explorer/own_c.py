@@ -1,8 +1,8 @@
 """function -> the C that our own compiler writes for it, and its assembly: two listings, linked like all others
 
 Each operation of the C has its equation in a comment, `// sin  model.py:3  eqn~12`. Each instruction of the assembly
-has its line of C, from the debugger's `.loc`. If there is no C, or no C compiler for the assembly, a sentence stands in
-its place.
+has its line of C, from the `.loc` that debuggers read. If there is no C, or no C compiler for the assembly, the pane has a
+sentence instead.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -35,8 +35,8 @@ _KEPT = re.compile(r"^\s+[a-z]\w*\b|^(?!\.L(?:V|B|F|debug|text|fe|fb|s?cold))[\w
 
 
 def panes(subject: Subject, with_assembly: bool = True) -> dict[str, Any]:
-    """Return the data of both panes: `listing` and `assembly`, with the counted loops and bytes; or `error`. Writing
-    the C takes milliseconds, and is always done; the assembly needs a compiler's run.
+    """Return the data of both panes: `listing` and `assembly`, and the counts of loops and bytes; or `error`. To write the C takes
+    milliseconds, so it is always done; the assembly takes a run of the C compiler.
     """
     if subject.c is None:
         return {"error": "Functions of jitkit's have C, those of JAX's have none." if subject.library == "jax" else ""}
@@ -68,9 +68,9 @@ def panes(subject: Subject, with_assembly: bool = True) -> dict[str, Any]:
 def c_listing(text: str) -> Listing:
     """Return the lines of a program in C, each with its equations.
 
-    A line has the equations in its comment, a store those of the value that it stores, the head of a loop those in the
-    loop, as the comment above it says. A helper's lines belong to its callers: surely if one equation calls it, by a
-    guess if several do.
+    A line has the equations in its comment. A store has the equations of the value that it stores. The head of a loop has
+    the equations in the loop, which the comment above it names. The lines of a helper belong to its callers: surely if one
+    equation calls it, by a guess if several do.
     """
     found = Listing("c")
     of_name: dict[str, list[int]] = {}  # variables of this function

@@ -1,9 +1,9 @@
 """what XLA dumped after each of its passes -> a listing: which instructions each pass removed, and which it wrote in
 their place
 
-XLA's optimiser has some hundred passes, of which a dozen change a given program. The compiler dumps the program after
-each of these. Two steps are compared instruction by instruction, by their text without layouts. So if the page does not
-know why an operation is gone, this says which pass removed it, and what it wrote instead.
+XLA's optimiser has about a hundred passes; about a dozen of them change a given program. The compiler dumps the program
+after each of these. Two dumps are compared instruction by instruction, by their text without layouts. So if the page
+does not know why an operation is gone, this says which pass removed it, and what the pass wrote instead.
 
 JAX: jax/_src/compiler.py:get_compile_options
 """
@@ -56,7 +56,7 @@ def _lines(text: str, equations: Sequence[Equation]) -> Iterable[Line]:
 
 
 def _without(lines: Sequence[Line], others: Sequence[Line]) -> list[Line]:
-    """Return the lines that the others do not contain, counting repeated ones."""
+    """Return the lines that `others` does not contain. A line that occurs n times more often is returned n times."""
     left = collections.Counter(shown for shown, _ in others)
     found = []
     for line in lines:

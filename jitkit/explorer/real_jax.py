@@ -1,13 +1,12 @@
 """JAX's function + types -> Subject, through JAX's public API
 
-The same is done to a jaxpr of JAX's as to one of ours: each equation gets a scope with its number. The marked jaxpr is then a function
-(`jax.extend.core.jaxpr_as_fun`), which `jax.jit` traces and lowers as it does any other; JAX evaluates each equation in the
-scopes that it came with. So what XLA compiles is the user's program, and knows its equations.
+This module does the same to JAX's jaxprs as `equations` does to ours: each equation gets a scope with its number. Then the marked jaxpr
+becomes a function (`jax.extend.core.jaxpr_as_fun`), which `jax.jit` traces and lowers like any other. JAX evaluates each equation in its
+scopes, so XLA compiles the user's program, with the numbers of its equations.
 
-Large constants become arguments on the way, so that they are not written into the text.
+Large constants become arguments, so that they are not written into the text.
 
-This module and `jax_calls` are the only ones of jitkit, beside the runtime, that know of JAX; they explore JAX's functions, and
-nothing of ours goes through them.
+Beside the runtime, only this module and `jax_calls` of jitkit know JAX. They explore JAX's functions; no call of ours goes through them.
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -41,7 +40,7 @@ def made_by_jax(function: Callable[..., Any]) -> bool:
 
 
 class _JaxDialect:
-    """How JAX's jaxprs are taken apart and put together."""
+    """Takes JAX's jaxprs apart, and puts them together."""
 
     def __init__(self, core: Any) -> None:
         self.core = core
@@ -75,8 +74,8 @@ class _JaxDialect:
 
 
 def _place(traceback: Any) -> Place | None:
-    """Return the innermost line of the user's. Installed files count as a library's, and are passed over if there is
-    another one.
+    """Return the innermost line of the user's code. Lines in installed files count as a library's, and are only taken if there
+    are no others.
     """
     if traceback is None:
         return None
@@ -125,7 +124,7 @@ def jaxpr_listing(jaxpr: Any) -> Listing:
 
 
 def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Subject:
-    """Trace `function`, jitted or not, with JAX. What its code raises becomes a `Failure`."""
+    """Trace `function`, jitted or not, with JAX, and return it as a Subject. If its code raises, the subject has a `Failure`."""
     jax, core = importlib.import_module("jax"), importlib.import_module("jax.extend.core")
     plain = inspect.unwrap(function)
     name = getattr(function, "__name__", type(function).__name__)
@@ -171,8 +170,8 @@ def _arguments(debug_info: Any, avals: Sequence[Any]) -> list[str]:
 
 
 def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that `jax.jit` takes: a callable object, such as an equinox module, may hold arrays, and then
-    has no hash.
+    """Return a function that `jax.jit` accepts: a callable object, such as an equinox module, may contain arrays, and then has
+    no hash.
     """
     try:
         hash(function)

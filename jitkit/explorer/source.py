@@ -1,8 +1,8 @@
 """equations -> Listing: the Python that wrote them
 
-The pane shows the user's functions that wrote equations, each whole, the explored one first. If there is no source (a
-prompt, `exec`), the numbers of the lines stand there, so that the links work. If the file has changed since the code
-was compiled, the pane says so, because its lines may be others.
+The pane shows the user's functions that wrote equations, each as a whole, the explored function first. If there is no
+source (a prompt, `exec`), it shows the numbers of the lines, so that the links work. If the file has changed since the
+code was compiled, the pane says so, because its lines may be others.
 
 JAX: jax/_src/source_info_util.py:user_frames
 """
@@ -34,7 +34,7 @@ _FEATURES = functools.reduce(
     operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 )
 
-# What a token is painted as, by Pygments' types; the first that fits.
+# Pygments' type of a token -> the colour it gets; the first type that fits counts
 _PAINT = (
     (Token.Comment, "comment"), (Token.Literal.String, "text"), (Token.Literal.Number, "number"),
     (Token.Keyword, "keyword"), (Token.Operator.Word, "keyword"), (Token.Name.Function, "operation"),
@@ -44,8 +44,8 @@ _PAINT = (
 
 @dataclasses.dataclass
 class Source:
-    """The Python pane. The listing's `numbers` are those of the lines (None for a heading), `colours` the lengths and
-    kinds of the tokens by line, `sentences` remarks on it, `files` the full names of the files, by row of heading.
+    """The Python pane. For each row, `numbers` has the number of its line (None for a heading), and `colours` the lengths and kinds
+    of its tokens. `sentences` has remarks, and `files` maps the row of a heading to the full name of its file.
     """
 
     listing: Listing
@@ -54,7 +54,7 @@ class Source:
     sentences: list[str] = dataclasses.field(default_factory=list)
 
     def as_data(self) -> dict[str, Any]:
-        """Plain data, as `docs/explorer.md` describes it."""
+        """Return the pane as plain data, as `docs/explorer.md` describes it."""
         return self.listing.as_data() | {"numbers": self.numbers, "colours": self.colours, "sentences": self.sentences}
 
     def row(self, line: str, number: int | None, numbers: Sequence[int], colours: list[tuple[int, str]]) -> None:

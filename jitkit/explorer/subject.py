@@ -16,7 +16,7 @@ from .listing import Listing
 
 @dataclasses.dataclass
 class Failure:
-    """An error of the function, and its place: the page shows how far tracing came."""
+    """An error that the function raised while it was traced, and where: the page shows how far tracing came."""
 
     stage: str
     kind: str
@@ -57,8 +57,8 @@ def argument(name: str, aval: Any) -> str:
 
 
 def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:
-    """Mark a jaxpr that tracing could not finish: its last line, where the results would stand, says that the error
-    came there. No equation counts as dead, since the results are unknown.
+    """Mark a jaxpr that tracing could not finish: its last line, where the results would stand, says that an error was raised
+    there. No equation counts as dead, since the results are unknown.
     """
     for equation in found:
         equation.live = True

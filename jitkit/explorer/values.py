@@ -1,8 +1,8 @@
 """numbered equations -> which of them compute a value that already exists, and where their operands come from
 
-This finds from the equations alone what a compiler's simplifier finds: two that do the same with the same operands
-(common subexpressions), one that changes nothing (`x + 0`, `x * 1`, a reshape to the same shape), one that undoes
-another (a transpose of a transpose), one that depends on no argument (a constant). So once an operation is known to be
+From the equations alone, this module finds what a compiler's simplifier finds: two equations that do the same with the
+same operands (common subexpressions), and equations that change nothing (`x + 0`, `x * 1`, a reshape to the same shape),
+that undo another one (a transpose of a transpose), or that depend on no argument (constants). So if an operation is
 gone, the page can say why.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
@@ -19,7 +19,7 @@ import numpy as np
 
 from .equation import Dialect, Equation, Unchanged
 
-# By primitive: the constant that leaves the other operand as it is, whether it may be the first one, and that in words.
+# primitive -> the constant with which the result is the other operand, whether it may be the first operand, and words
 _NEUTRAL = {
     "add": (0, True, "x + {} is x"), "add_any": (0, True, "x + {} is x"), "sub": (0, False, "x - {} is x"),
     "mul": (1, True, "x * {} is x"), "div": (1, False, "x / {} is x"), "pow": (1, False, "x ** {} is x"),
@@ -27,7 +27,7 @@ _NEUTRAL = {
     "xor": (0, True, "x ^ {} is x"), "shift_left": (0, False, "x << {} is x"),
 }  # fmt: skip
 _IDEMPOTENT = {"max": "max(x, x)", "min": "min(x, x)", "and": "x & x", "or": "x | x"}
-# of bools and integers: the constant that decides the result alone, and what an operand gives with itself
+# for bools and integers: primitive -> the constant that alone decides the result, and the result for two equal operands
 _ABSORBING: dict[str, tuple[Any, str]] = {"mul": (0, "x * 0 is 0"), "and": (0, "x & 0 is 0")}
 _WITH_ITSELF: dict[str, tuple[Any, str]] = {
     "sub": (0, "x - x is 0"), "xor": (0, "x ^ x is 0"), "eq": (True, "x == x is True"), "ne": (False, "x != x is False"),
@@ -35,11 +35,11 @@ _WITH_ITSELF: dict[str, tuple[Any, str]] = {
 }  # fmt: skip
 _COMPUTED: dict[str, Callable[[Any, Any], Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
-# each with its parameters of no effect
+# primitives that change nothing with some parameters
 _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}
 _REDUCES = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor"})
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
-# Equations that run one jaxpr: their operands are its arguments, and its results theirs.
+# equations that run one jaxpr: their operands are its inputs, and its outputs are their results
 _CALLS = frozenset(
     {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
 )
@@ -255,8 +255,8 @@ def _converted(number: Any, dtype: Any) -> Any:
 def _absorbed(
     primitive: str, eqn: Any, value: Callable[[Any], Any], number_in: Callable[[Any], Any]
 ) -> tuple[Any, str] | None:
-    """Return the number that the result is whatever the arguments are, and the reason. Floats allow less: `x * 0.0` may
-    be nan.
+    """Return the number that the result is for all arguments, and the reason; None if there is no such number. Fewer rules hold
+    for floats than for integers: `x * 0.0` may be nan.
     """
     if len(eqn.invars) != 2 or len(eqn.outvars) != 1 or not hasattr(eqn.invars[0].aval, "dtype"):
         return None
@@ -293,8 +293,8 @@ def _size(aval: Any) -> int:
 
 
 def _params_key(params: dict[str, Any]) -> tuple[Any, ...]:
-    """Return a key for parameters. Functions and jaxprs count by identity, since two of them may differ and print
-    alike.
+    """Return a key for parameters. Two functions or jaxprs are equal in it only if they are one object, since different ones may
+    print alike.
     """
     return tuple(
         (name, value if isinstance(value, str | int | float | bool | None) else _text_or_identity(value))

@@ -94,7 +94,7 @@ def host_dispatcher(
     x64 = config.x64()
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        # jaxlib's x64 switch, which is JAX's, decides how C++ converts a Python float; where it differs from ours, use
+        # JAX's x64 switch, which jaxlib reads, decides how C++ converts a Python float; if it differs from ours, use
         # Python.
         agreed = jaxlib_has_x64() == x64
         results = execute(list(args))
