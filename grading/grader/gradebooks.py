@@ -133,7 +133,8 @@ def gradescope_results(records: Sequence[Record], warning: str, handins: Sequenc
 
 def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
     """Write points into nbgrader's gradebook, check by check. Only one process may do this: nbgrader's database does not allow
-    several writers."""
+    several writers.
+    """
     try:
         api: Any = importlib.import_module("nbgrader.api")
     except ImportError:

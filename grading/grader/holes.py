@@ -1,13 +1,14 @@
-"""jitkit with holes -> a student's functions in them, in a process that has imported it already
+"""jitkit with holes -> the same with a student's functions in them, in a process that has imported it already
 
-Importing jitkit costs more than most checks do, and each exercise of each student has a process of its own. So a zygote imports all of
-it once, without the bodies of the functions that exercises ask for: those are holes. A worker puts code into them (`function.__code__ =
-code`): the student's for the graded exercise, the reference's for all others. Decorators, registries and other modules hold the
-functions, and so see the new code.
+Importing jitkit costs more than most checks do, and each exercise of each student has a process of its own. So a zygote imports jitkit
+once, without the bodies of the functions that exercises ask for: these functions are *holes*. A worker puts code into them
+(`function.__code__ = code`): the student's for the graded exercise, the reference's for all others. Decorators, registries and other
+modules hold the functions, and so see the new code.
 
 The result is the same as with splicing before the import (`jitkit.kata.engine.splice`), except for functions that are called while
 jitkit is imported. `RECORD` finds these, and they keep the reference's body. If an exercise asks for one of them, or needs more than an
-exchange of code (`patch` returns None: a default value, a method beside, a closure), it is spliced and imported afresh.
+exchange of code (`patch` returns None: a default value, an additional method, a closure), its functions are spliced in, and jitkit is
+imported anew.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.submission import Function, LearnerFile, Target, defines, tree_of
 
 EMPTY, RECORD = "empty", "record"
-TABLE = "jitkit_holes"  # the module of the zygote's that knows the functions
+TABLE = "jitkit_holes"  # the module in the zygote that knows the functions
 
 
 def with_holes(source: str, path: str, targets: Mapping[Target, str]) -> CodeType:
-    """Return the code of a module that hands its exercises' functions to `TABLE`.
+    """Return the code of a module that registers the functions of exercises in `TABLE`.
 
     Args:
-      targets: the kind of hole for each function: EMPTY, it has no body; RECORD, it notes when it is called.
+      targets: the kind of hole for each function: an EMPTY one has no body; a RECORD one notes when it is called.
     """
     tree = tree_of(source, path)
     for target, how in targets.items():
@@ -60,7 +61,7 @@ def _call(name: str, target: Target) -> ast.Call:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """Return what is put into the holes of an exercise (`exchange.patch`)."""
+    """Return the code that is put into the holes of an exercise (`exchange.patch`)."""
     return exchange.patch({target: file for target, file in functions.items() if not target.module.startswith(LATE)})
 
 
@@ -74,11 +75,11 @@ def warm_up(targets: Iterable[Target]) -> None:
 def reference_codes(
     modules: Mapping[str, tuple[str, bool, CodeType]], targets: Iterable[Target]
 ) -> dict[Target, CodeType]:
-    """Return the reference's code of the functions that can be holes: those without closures, in modules that are imported with the rest
-    of jitkit.
+    """Return the reference's code of the functions that can be holes: functions without closures, in modules that are imported with the
+    rest of jitkit.
 
     Args:
-      modules: the reference's, by name: the path that each was given, whether it is a package, and its code.
+      modules: the reference's modules by name, each with the path that it was given, whether it is a package, and its code.
     """
     found = {}
     for target in targets:

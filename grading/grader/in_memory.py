@@ -1,7 +1,7 @@
 """Copies Python and its packages into memory for a jail: on a disk, one worker could tell what another has read
 
-The first read of a file on a disk waits for it, and so does the first look for a name that does not exist; the next one
-does not. That is a message that waits for its reader: 2,700 bits a second without an error, measured, and the two
+The first read of a file waits for the disk, and so does the first look for a name that does not exist; the next one does
+not wait. So one worker can leave a message for another: we measured 2,700 bits a second without an error, and the two
 workers need not run at the same time. In memory everything is there from the start, and nothing is cached about names
 that do not exist.
 """
@@ -22,7 +22,7 @@ from .leftovers import MEMORY, name_for
 _LEFT_OUT = shutil.ignore_patterns(
     "test", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "config-*", "site-packages", "dist-packages"
 )  # fmt: skip
-_ROOM = 2 << 30  # bytes that must be free: all packages are two thirds of a gigabyte
+_ROOM = 2 << 30  # so many bytes must be free; all packages together have two thirds of a gigabyte
 _numbers = itertools.count()
 _lock = threading.Lock()
 _copies: dict[pathlib.Path, pathlib.Path] = {}
@@ -30,8 +30,8 @@ _copies: dict[pathlib.Path, pathlib.Path] = {}
 
 @functools.cache
 def folder() -> pathlib.Path | None:
-    """Return the folder of the copies, which lasts as long as this process. None if there is no file system in memory,
-    or it is small or runs no code.
+    """Return the folder of the copies, which lasts as long as this process. Return None if there is no file system in memory, or
+    it is too small, or does not allow running code.
     """
     try:
         has = os.statvfs(MEMORY)

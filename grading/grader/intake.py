@@ -31,7 +31,7 @@ from .policy import zone_of
 from .records import GradeStatus, Item, ItemStatus, LabRead, Reading, reading
 from .sources import DEFINES, Source, hint_of, source_of, was_handed_out
 
-_MOST_PASSED = 60  # files that were passed over, of one submission, that are named
+_MOST_PASSED = 60  # at most so many files of a submission that were passed over are named
 _SECONDS, _MEMORY, _LONGEST_FRAME = 30, 2 << 30, 64 << 20
 
 
@@ -45,9 +45,9 @@ def read_submission(
     """Read a submission, and return it as data for JSON.
 
     Args:
-      only: the numbers of the labs that are asked for; without it, all of them.
-      whole: the exercises whose modules are wanted as code, and not only their functions.
-      zone: of archives that name no time zone.
+      only: the numbers of the labs to read; by default all.
+      whole: the exercises for which the code of whole modules is needed, and not only of their functions.
+      zone: the time zone of archives that do not name one.
     """
     status = path.lstat()
     digest = _digest(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode("utf-8", "surrogateescape"))
@@ -94,7 +94,7 @@ class _Submission:
         self.all_labs = labs
 
     def reading(self, digest: str, newest: float) -> Reading:
-        """Return the submission as it was read. Its status is INVALID if no exercise has anything to run."""
+        """Return the result of reading the submission. Its status is INVALID if no exercise has anything to run."""
         items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
         read = reading(GradeStatus.OK, "", digest, newest)
         read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}
@@ -109,7 +109,7 @@ class _Submission:
         return read
 
     def of_lab(self, lab: Lab) -> dict[str, Item]:
-        """Return what there is for each exercise of a lab; nothing if no file is about the lab."""
+        """Return the item of each exercise of a lab; an empty dict if no file is about the lab."""
         if lab.number in rungs.NAMES:
             is_there = self.package is not None and (lab.number == rungs.NAME or rungs.asks_for_c(self.package))
             return rungs.package_items(self.package, lab.exercises) if self.package is not None and is_there else {}
@@ -120,7 +120,7 @@ class _Submission:
         return {exercise.id: self.of_exercise(lab, exercise, hurt) for exercise in lab.exercises}
 
     def of_exercise(self, lab: Lab, exercise: Exercise, hurt: Sequence[Passed]) -> Item:
-        """Return what there is for an exercise. It counts as "not written" only if no skipped file may have it."""
+        """Return the item of an exercise. It counts as "not written" only if no file that was passed over may contain it."""
         item = self.reader.exercise(lab, exercise)
         if item["status"] not in (ItemStatus.MISSING, ItemStatus.TODO):
             return item
@@ -133,8 +133,8 @@ class _Submission:
         return item | {"status": ItemStatus.INVALID, "sentence": sentence} if sentence else item
 
     def taken(self, number: str, items: Mapping[str, Item], newest: float) -> LabRead:
-        """Return the files whose functions were taken for a lab. They give its time; if nothing is written, the files
-        with stubs do.
+        """Return the files whose functions were taken for a lab, with their time. If nothing is written, the time is that of the
+        files with stubs.
         """
         written = {path for item in items.values() for path in item["files"]}
         stubs = {item["path"] for item in items.values()} - {""}
@@ -161,7 +161,7 @@ class _Submission:
         return sorted(found[:_MOST_PASSED]) + more
 
     def why_nothing(self) -> str:
-        """Return a sentence for a submission in which nothing is about any lab."""
+        """Return a sentence for a submission without a file that is about a lab."""
         if self.unreadable:
             return self.unreadable[0].why
         names = {n for s in self.sources for n in DEFINES.findall(s.text)}
@@ -183,8 +183,8 @@ class _Submission:
 
 
 def _is_untouched(source: Source, labs: Sequence[Lab]) -> bool:
-    """Whether a file is as it was handed out. A notebook counts as untouched if it has no functions, since it has
-    outputs and was read into another text.
+    """Whether a file equals the one that was handed out. A notebook counts as untouched if it has no functions: its text differs
+    anyway, since it has outputs.
     """
     if source.path.endswith(".ipynb"):
         return not source.unread and not source.broken and "def " not in source.text

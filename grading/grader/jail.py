@@ -39,7 +39,7 @@ from .shipped_code import Modules
 
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
-    JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),  # jax is there for who imports it
+    JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),  # and jax can be imported
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 _USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
@@ -52,17 +52,17 @@ _ENVIRONMENT = {
     "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",
 }  # fmt: skip
 
-# The parts of what a worker is sent: for code that is run in it see `inside.worker`.
+# The parts of the image that a worker is sent; `inside.worker` says what it does with them.
 _NOTHING: dict[str, Any] = {
     "text": None,  # StableHLO, and nothing else
-    "fills": None,  # the reference's code for holes; without it jitkit is imported afresh, with `modules` and `spliced` in it
+    "fills": None,  # the reference's code for holes; without it jitkit is imported anew, with `modules` and `spliced` in it
     "modules": {},
     "spliced": None,  # modules with a student's functions in them
     "patch": None,  # a student's functions for holes
     "package": None,  # a package from scratch
-    "climbing": None,  # what the programs of the ladder import, where jitkit runs them
-    "own": [],  # the files that are a student's
-    "executables": None,  # programs that need not be compiled, sealed: see `inside.executables`
+    "climbing": None,  # the module that the programs of the ladder import, if jitkit runs them
+    "own": [],  # the names of the student's own files
+    "executables": None,  # sealed executables of programs, which need not be compiled: see `inside.executables`
     "keeps_executables": False,
 }
 
@@ -70,9 +70,9 @@ BUBBLEWRAP, NONE = "bubblewrap", "none"
 
 
 class Limits(NamedTuple):
-    """What one worker may use."""
+    """The limits of one worker."""
 
-    # Of a check, by the clock, but for waiting for a processor; a student's may compute for half of them.
+    # The seconds of a check by the clock, without waiting for a processor; a student's check may compute for half of them.
     seconds: float = 10.0
     memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
@@ -80,30 +80,30 @@ class Limits(NamedTuple):
     files: int = 1024
     frame: int = 16 << 20  # bytes of an answer
     random_programs: int = GRADED  # a check of random programs runs this many
-    # Whether each check has one; else only those of code that may keep something between calls.
+    # Whether each check gets a process of its own; else only checks of code that may keep something between calls do.
     fresh_process: bool = True
 
 
 class Time:
-    """The time that something in a worker may take. It stands still while the worker could run but has no processor, so that a busy
-    machine costs nobody a point.
+    """The time that a task in a worker may take. It stands still while the worker could run but has no processor, so nobody loses a
+    point because the machine is busy.
 
     Args:
-      seconds: by the clock.
-      computes: of a processor.
-      own: whether the worker itself works, and not what it has started.
+      seconds: the limit by the clock.
+      computes: the limit of processor time.
+      own: whether the worker's own process does the task, and not a process that it has started.
     """
 
     def __init__(self, worker: Worker, seconds: float, computes: float = math.inf, own: bool = True) -> None:
         self.worker, self.seconds, self.computes, self.own = worker, seconds, computes, own
         self.began = time.monotonic()
         self.waited = 0.0
-        self.look = min(seconds, _LOOK)  # by the clock, since it began: when it is looked how it does
+        self.look = min(seconds, _LOOK)  # when its processor time is looked at next, by the clock
         self.before = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, 0.0)
-        self.compiler: Compiler | None = None  # which works for it, and takes none of its time
+        self.compiler: Compiler | None = None  # compiles for the task, outside of its time
 
     def is_ready(self, reads: Any = None, writes: Any = None) -> bool:
-        """Wait until something can be read or written; False if the time is over."""
+        """Wait until something can be read or written; return False if the time is over."""
         asked = ([reads] if reads is not None else []), ([writes] if writes is not None else []), list[Any]()
         while True:
             left = self.look - (time.monotonic() - self.began)
@@ -113,7 +113,7 @@ class Time:
                 return False
 
     def goes_on(self) -> bool:
-        """Look at the worker's use of the processor, and say whether there is time left."""
+        """Look at how much processor time the worker has used, and return whether there is time left."""
         spent = time.monotonic() - self.began
         used, waited = self.worker.zygote.look(self.worker.pid, self.own)
         self.waited = min(spent, max(self.waited, waited - self.before[1]))
@@ -128,8 +128,8 @@ class Worker:
 
     Attributes:
       loaded: whether it has been sent what to import.
-      waited: for how long the last check waited for a processor, where it took longer than a moment.
-      processor: the seconds of a processor that it used, with all that it started; known at its end.
+      waited: how long the last check waited for a processor, if it took longer than a moment.
+      processor: the processor seconds of the worker, with all that it started; known at its end.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class Worker:
         self.processor = self.zygote.stop(self.pid)
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Send what to import (some of `_NOTHING`), and return the frame that comes back: None if the worker died; or TimeoutError."""
+        """Send an image (some keys of `_NOTHING`), and return the frame that comes back, or None if the worker died. Raise TimeoutError."""
         data = marshal.dumps(_NOTHING | image)
         allowed = Time(self, seconds)
         self.loaded = True
@@ -200,7 +200,7 @@ class Worker:
         return bytes(data)
 
     def ask(self, request: bytes, seconds: float, computes: float = math.inf) -> tuple[bytes, str]:
-        """Run one check: the bytes that it answered, and "", "time", "long" (more than a frame) or "gone" (the worker died)."""
+        """Run one check. Return the bytes of its answer, and a word: "", "time", "long" (more than a frame) or "gone" (the worker died)."""
         allowed = Time(self, seconds, computes, own=not self.alone)
         compiler = allowed.compiler = Compiler() if self.compiles else None
         ours, theirs = os.pipe2(os.O_CLOEXEC)
@@ -244,7 +244,7 @@ class Worker:
 
 
 class ProtocolError(Exception):
-    """Bytes that are not a frame."""
+    """Raised for bytes that are not a frame."""
 
 
 class Zygote:
@@ -253,11 +253,11 @@ class Zygote:
     Args:
       base: the code of jitkit that every worker has.
       packages: what is in the jail beside Python: NUMPY, JAX or JAXLIB.
-      backend: BUBBLEWRAP, or NONE: then students' code runs as we do.
-      imported: whether `base` is imported at once, with holes (`holes`), or by each worker with the functions in it.
+      backend: BUBBLEWRAP; or NONE, with which students' code runs without a jail, with our rights.
+      imported: whether the zygote imports `base`, with holes (`holes`); if not, each worker does, with the functions in it.
 
     Attributes:
-      called: the holes that were called while it was imported.
+      called: the holes that were called while `base` was imported.
     """
 
     def __init__(self, base: Modules, packages: str, backend: str = BUBBLEWRAP, imported: bool = False) -> None:
@@ -332,7 +332,7 @@ class Zygote:
 
         Args:
           alone: whether each check gets a process and a jail of its own; else the worker runs them all.
-          computes: how long a check may use a processor, as a share of its seconds by the clock. Each thread counts.
+          computes: how long a check may compute, as a share of its seconds by the clock. The time of all threads is added up.
           compiles: whether checks may ask for the machine code of C, and run it.
         """
         ours, theirs = socket.socketpair()
@@ -359,7 +359,7 @@ class Zygote:
         return worker
 
     def look(self, pid: int, own: bool) -> tuple[float, float]:
-        """Return how long a worker, or without `own` what it has started, has had a processor so far, and how long it waited for one."""
+        """Return the processor time of a worker (without `own`, of what it has started) so far, and how long it waited for a processor."""
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "look", "pid": pid, "own": own}).encode())
         answer = self.line()

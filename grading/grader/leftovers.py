@@ -15,11 +15,11 @@ from .control_groups import GROUPS
 
 _OURS = re.compile(r"jitkit-(?:zygote-|canary-|copies-)?(\d+)-\w+")
 MEMORY = pathlib.Path("/dev/shm")  # a file system in memory
-_AGE = 60.0  # seconds: what is younger may be of a process that we cannot see, in another container
+_AGE = 60.0  # seconds: a younger folder may belong to a process that we cannot see, in another container
 
 
 def name_for(kind: str) -> str:
-    """Return the beginning of a temporary name, which tells a later grader whether its owner lives."""
+    """Return the beginning of a temporary name, from which a later grader sees whether its owner lives."""
     return f"jitkit-{kind}-{os.getpid()}-"
 
 
@@ -45,7 +45,7 @@ def sweep() -> int:
 
 
 def _left(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Yield the files and groups that have one of our names, and no owner."""
+    """Yield the files and groups with one of our names whose owner does not live any more."""
     with contextlib.suppress(OSError):
         for path in sorted(folder.iterdir()):
             found = _OURS.fullmatch(path.name)

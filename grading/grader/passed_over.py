@@ -1,7 +1,7 @@
-"""an exercise without an answer -> where its author may have written one all the same
+"""an exercise without an answer -> places where its author may have written one nevertheless
 
-No point is lost silently: before an exercise counts as "not written", the grader looks at everything that it did not
-take. If it finds something, the exercise is INVALID, with the place, and a person decides.
+No point is lost silently: before an exercise counts as "not written", the grader looks at all files that it did not
+take. If one may contain an answer, the exercise is INVALID, with the place, and a person decides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .sources import Source, was_handed_out
 def elsewhere(
     reader: Answers, lab: Lab, exercise: Exercise, unreadable: Sequence[Passed], passed: Iterable[Passed]
 ) -> str:
-    """Return a sentence on an answer that was not looked at, or nothing.
+    """Return a sentence about an answer that was not taken, or an empty text.
 
     Args:
       unreadable: the sources that could not be read, each with the sentence.
@@ -52,7 +52,7 @@ def _is_written(reader: Answers, lab: Lab, target: Target) -> bool:
 
 
 def _in_source(reader: Answers, lab: Lab, target: Target, source: Source) -> str:
-    """Return a sentence on an answer in one source that was read, but not taken; or nothing."""
+    """Return a sentence about an answer in a source that was read, but from which it was not taken; or an empty text."""
     name = target.path[-1]
     if name in source.unread:
         return f"`{target.name}` is in {source.path}, {source.unread[name]}; that was not read."
@@ -74,7 +74,7 @@ def _in_source(reader: Answers, lab: Lab, target: Target, source: Source) -> str
 
 
 def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
-    """Yield the lines at which a file has a function that is not taken from there, with the reason."""
+    """Yield the lines at which a file has a function in a place from which it is not taken, with the reason."""
     counts = file.functions.get(target.name)
     for place, node in _functions(file.tree.body, ()):
         if node.name != target.path[-1] or is_stub(node) or node is counts:

@@ -1,7 +1,7 @@
 """limits of time: for what this process computes about an answer, and for a submission
 
-A verdict is reached in a thread of the grader, which gets no signals. So another thread watches the processor time of
-that thread, and ends it with an exception. A busy machine costs nobody a point.
+A thread of the grader reaches a verdict, and only the main thread gets signals. So another thread watches the first one's
+processor time, and ends it with an exception. Nobody loses a point because the machine is busy.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 
 class Clock(threading.local):
-    """Counts the seconds of this thread's submission. It stands still (`forgive`) while the thread waits for something that is not the
-    student's fault.
+    """Counts the seconds of the submission that this thread grades. The clock stands still (`forgive`) while the thread waits for
+    something that is not the student's fault.
     """
 
     forgiven = 0.0
@@ -51,7 +51,7 @@ _raise_in.argtypes = [ctypes.c_ulong, ctypes.py_object]
 
 
 class TooLongError(BaseException):
-    """The computation took too long. No `except Exception` on the way catches it."""
+    """Raised in a computation that takes too long. It is not an Exception, so that no `except Exception` catches it."""
 
 
 @contextlib.contextmanager

@@ -10,29 +10,29 @@
     [late]
     grace_minutes = 15                  nothing is late until then
     percent_a_day = 10                  taken off the points of a lab for each day that has begun since it was due
-    most_days = 5                       later than that counts nothing
+    most_days = 5                       a lab that is later than that gets no points
 
     [limits]
-    seconds = 10                        of a check
+    seconds = 10                        what a check may take
     memory_mb = 3072
     submission_seconds = 900
-    fresh_process = false               those of an exercise share one; without it each check has its own
+    fresh_process = false               the checks of an exercise share a process; by default each check has its own
 
     [lab.05]
     due = 2027-03-01T23:59:00
-    points = 20                         what the lab counts; the sum of its exercises without it
-    extra = true                        counts on top, and not in the total
-    canvas_id = 4711                    of its assignment, for Canvas' gradebook
+    points = 20                         the points of the lab; by default the sum of its exercises
+    extra = true                        its points are a bonus, and not in the total
+    canvas_id = 4711                    the number of its assignment in Canvas' gradebook
 
     [exercise."05.3"]
-    points = 4                          its part in the lab, instead of lab.toml's
-    weights = { values = 2, traced = 0 }    of its checks, each of which weighs 1 otherwise
+    points = 4                          its part of the lab's points, instead of lab.toml's
+    weights = { values = 2, traced = 0 }    the weights of its checks, which are 1 otherwise
 
     [student."ann"]
-    more_days = 7                       whatever is due is due so much later for this student
+    more_days = 7                       for this student, every lab is due so many days later
     lab.05.due = 2027-04-01T12:00:00
 
-Everything may be left out. What is not known is an error, with its line.
+Everything may be left out. A name that is not known is an error, with its line.
 """
 
 from __future__ import annotations
@@ -120,11 +120,11 @@ class Policy(NamedTuple):
         return max(0.0, 1.0 - days * self.percent_a_day / 100)
 
     def is_extra(self, lab: str) -> bool:
-        """Whether a lab counts on top."""
+        """Whether the points of a lab are a bonus."""
         return self.of_lab.get(lab, LabPolicy()).extra
 
     def points(self, exercise: Exercise) -> float:
-        """Return the part of an exercise in its lab."""
+        """Return the points of an exercise in its lab."""
         own = self.of_exercise.get(exercise.id, ExercisePolicy()).points
         return exercise.points if own is None else own
 

@@ -1,4 +1,4 @@
-"""What a worker can do: run in the jail by the self-test, and sent there as source. Each finding is a hole in the jail."""
+"""Tries what a submission might do. The self-test sends this source into the jail and runs it: each finding is a hole in the jail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def probe(facts: dict[str, Any]) -> list[str]:
-    """Return what can be done here. It runs in the jail, and is sent there as source."""
+    """Return what can be done here and should not be possible."""
     leaks = []
     libc = ctypes.CDLL(None, use_errno=True)
     header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
@@ -105,7 +105,7 @@ def _of_libc(name: str, *arguments: int) -> Callable[[], None]:
 
 
 def _shared_futex() -> None:
-    """Wake a process that waits at an address which others may have mapped, too."""
+    """Try to wake a process that waits at an address which others may have mapped, too."""
     number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
     if ctypes.CDLL(None).syscall(number, ctypes.byref(ctypes.c_int()), 1, 1, None, None, 0) == -1:
         raise OSError("futex")
@@ -142,7 +142,7 @@ def _works(way: Callable[[], object]) -> bool:
 
 
 def _after_exec() -> bool:
-    """Whether a program that is started has capabilities, as those of user 0 may have."""
+    """Whether a program that is started here has capabilities, as programs of user 0 may have."""
     program = (
         "import ctypes; header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(); "
         "ctypes.CDLL(None).capget(header, data); raise SystemExit(7 if any(data) else 0)"

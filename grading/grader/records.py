@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from jitkit.kata.engine.statuses import Status
 
-# What a store of grades, and whatever is exported of it, has for a status: its name; a failed import is a crash there.
+# A status has its name in a store of grades, and in exports; a failed import is called a crash there.
 NAMES = {status: status.name for status in Status} | {Status.IMPORT: Status.CRASH.name}
 PASS = NAMES[Status.PASS]
 
@@ -20,7 +20,7 @@ class ItemStatus(enum.StrEnum):
 
     READY = "ready"  # functions that can be run
     TODO = "todo"  # a stub
-    BROKEN = "broken"  # not to be read as Python, or not to be spliced
+    BROKEN = "broken"  # it cannot be read as Python, or cannot be spliced
     MISSING = "missing"  # nothing
     INVALID = "invalid"  # two answers that differ, or one that is not where it belongs
 
@@ -42,8 +42,8 @@ class Item(TypedDict):
       files: the student's files whose functions were taken.
       path: the first of these, or the stub's.
       modules, patch, package: code as text, which only a worker reads.
-      digest: of the functions with their places, on which a verdict depends.
-      code: a digest of the functions alone, which moving lines does not change.
+      digest: a hash of the functions with their places: a verdict depends on both.
+      code: a hash of the functions alone, which does not change if lines are moved.
       keeps: whether the code may keep something from one call to the next.
       grams: see `suspicion.grams`.
     """
@@ -64,7 +64,7 @@ class Item(TypedDict):
 
 
 class LabRead(TypedDict):
-    """What was taken for a lab: the files, the time of the newest (seconds since 1970), a digest of the functions."""
+    """What was taken for a lab: the files, the time of the newest one (seconds since 1970), and a hash of the functions."""
 
     files: list[str]
     handed_in: float
@@ -72,11 +72,11 @@ class LabRead(TypedDict):
 
 
 class Reading(TypedDict):
-    """A submission as it was read.
+    """The result of reading a submission.
 
     Attributes:
       status: with INVALID and INFRA `sentence` says why.
-      digest: of all files that were read.
+      digest: a hash of all files that were read.
       exercises: by their ids.
       labs: what was taken, by the labs' numbers.
       passed: what was passed over: a path, and why.
@@ -144,7 +144,7 @@ class HandIn(NamedTuple):
     Attributes:
       lab: None if nothing of the submission was run.
       handed_in: the time of the newest file that was taken.
-      digest: of the functions of the lab.
+      digest: a hash of the functions of the lab.
       taken: the files whose functions were taken; `passed`: the others, each with the reason.
     """
 
@@ -160,7 +160,7 @@ class HandIn(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A row of `marks`: a change by hand. Without points it only adds the comment, and the graded points hold."""
+    """A row of `marks`: a change by hand. Without points it only adds a comment, and the graded points count."""
 
     id: int
     student: str

@@ -1,7 +1,7 @@
 """standing grades -> pages: one for the class, one for each student, and feedback that may be handed out
 
-The pages are jinja2 templates, in `pages/`, which escape whatever they get. Students' pages have no script. The class's
-page has one, which sorts and filters its table; the page contains its hash, so that a browser runs no other.
+The pages are jinja2 templates, in `pages/`, which escape all texts. Students' pages have no script. The page of the class
+has one, which sorts and filters its table; the page contains the script's hash, so that a browser does not run any other.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class View(NamedTuple):
 
     @classmethod
     def of(cls, standing: Standing) -> View:
-        """Collect the data once."""
+        """Return a view of the standing grades."""
         return cls(standing, standing.students, standing.titles)
 
 
@@ -306,7 +306,7 @@ def _is_answered(student: str, exercise: str, standing: Standing) -> bool:
 
 
 def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]:
-    """Return the remarks on a student, each with the words of a chip."""
+    """Return the remarks about a student, each with a few words that the table shows."""
     if not records:
         return {"missing": "never handed in"}
     found = {}
@@ -329,7 +329,7 @@ def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]
 
 
 def _alarms(record: Record) -> list[str]:
-    """Return why a person should look, except lateness and likeness, which have their own parts of the page."""
+    """Return why a person should look at a record, except lateness and likeness, which have their own parts of the page."""
     g = record.grade
     found = [f for f in record.flags if f != record.late and _WORD_FOR_WORD not in f]
     if g.outcome != GradeStatus.OK:
@@ -347,7 +347,7 @@ def _copies(record: Record) -> list[str]:
 
 
 def _groups(records: Iterable[Record], reasons: Any) -> list[Group]:
-    """Group records by their remarks, the rarest first, each with the students, and these with their exercises."""
+    """Group records by their remarks, the rarest remark first. A group has its students, each with their exercises."""
     found: dict[str, dict[str, list[str]]] = {}
     for r in records:
         for reason in reasons(r):

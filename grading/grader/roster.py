@@ -1,7 +1,7 @@
 """The CSV files beside course.toml: who is in the course, and who asks for another look. Errors name the line.
 
-student,name,email,canvas_id,sis_id,login,moodle_id       the first column must be there: what submissions are called
-student,exercise,request,answer                           a request stands until it has an answer, or a mark is changed by hand
+student,name,email,canvas_id,sis_id,login,moodle_id       the first column must be there: the names of submissions
+student,exercise,request,answer                           a request is open until it has an answer, or a mark is changed by hand
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 
 class PolicyError(Exception):
-    """A course.toml, or a file that it names, has a fault: the file, the line, and why."""
+    """Raised if a course.toml, or a file that it names, has a fault. The message has the file, the line, and the reason."""
 
 
 class Student(NamedTuple):
@@ -85,8 +85,8 @@ def _rows(path: pathlib.Path, needed: Sequence[str]) -> Iterator[tuple[int, Mapp
 
 
 class Names:
-    """Finds the student that a platform's name means: by the id, the platform's own number, the address, the login, or
-    the name.
+    """Finds the student to whom a platform's name belongs: by the id, the platform's own number, the address, the login, or the
+    name.
     """
 
     def __init__(self, roster: Sequence[Student]) -> None:
@@ -113,7 +113,7 @@ class Names:
         self.ids = {s.id for s in roster}
 
     def whose(self, *names: str) -> str:
-        """Return the id of the first name that belongs to one student on the roster; nothing if none does."""
+        """Return the student's id for the first name that belongs to exactly one student on the roster; an empty text if none does."""
         for name in names:
             if name in self.ids:
                 return name

@@ -1,4 +1,4 @@
-"""the ladder, for the grader: a lab whose exercises are its rungs; one package of a student's answers all of them
+"""Makes the ladder a lab for the grader: its exercises are the rungs, and one package of a student answers all of them
 
 A package is parsed like any other submission, and imported in the jail: a process that has numpy, jaxlib and the given
 `xla.py`, and neither jax nor jitkit. jitkit runs the same programs in another process, and the results are compared.
@@ -41,7 +41,7 @@ _ASKS_FOR_THE_MACHINE = re.compile(r"^\s*(import xla\b|from xla import)", re.MUL
 
 
 class Rung(Exercise):
-    """A rung as an exercise; it takes no function out of anything."""
+    """A rung as an exercise, for which no function is taken out of jitkit."""
 
     @property
     def lab(self) -> str:
@@ -160,13 +160,13 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
 
 
 def asks_for_c(package: Found) -> bool:
-    """Whether a package has a compiler of its own, which the rungs behind the door are about."""
+    """Whether a package imports `cc`: then the rungs behind the door are graded, which are about a compiler of one's own."""
     return any(map(_ASKS_FOR_C.search, package.texts.values()))
 
 
 def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, Item]:
-    """Return an item for each rung: the same package. Only one of them has the hashes that are compared with other
-    students'.
+    """Return an item for each rung, all with the same package. Only one of them has the hashes that are compared with those of
+    other students.
     """
     item = _item(package.texts, package.name)
     return {rung.id: item if i == 0 else item | {"grams": []} for i, rung in enumerate(rungs)}

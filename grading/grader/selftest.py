@@ -20,10 +20,10 @@ _PROBE = pathlib.Path(__file__).with_name("probe.py")
 
 
 def self_test(compiles: bool = False) -> list[str]:
-    """Return what a worker could do and should not; nothing, if the jail holds. Raise JailError if there is no jail.
+    """Return what a worker could do and should not; an empty list if the jail holds. Raise JailError if there is no jail.
 
     Args:
-      compiles: whether it is a worker of those that may load machine code.
+      compiles: whether to test a worker that may load machine code.
     """
     with tempfile.NamedTemporaryFile("w", prefix=name_for("canary")) as canary, socket.socket() as listener:
         canary.write(secrets.token_hex())

@@ -1,11 +1,11 @@
 """an exercise -> what a worker receives: jitkit's code with a hole, and its checks, one by one
 
-The code of jitkit comes in two parts. `base` are the modules that contain no exercise, which the zygote holds. The
-others are sent to each worker with its task: the module of the graded exercise is the student's there (`intake` has
-spliced it). So no process that runs a student's code contains the reference's function.
+The code of jitkit comes in two parts. `base` has the modules without exercises; the zygote has them. All other modules
+are sent to each worker with its task. Among them, the module of the graded exercise has the student's functions in it
+(`intake` has spliced it). So no process that runs a student's code contains the reference's function.
 
-A check is sent alone, without its sentence, its misconceptions and the words that a message must have (`parts`): these
-are the judge's. Line numbers stay, since some checks are about lines.
+A check is sent alone, without its sentence, its misconceptions and the words that a message must have (`parts`): only the
+judge needs these. Line numbers stay, since some checks are about lines.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ShippedCode:
         self.base = {name: module for name, module in self.modules.items() if name not in self.taken}
         self.codes = holes.reference_codes(self.modules, targets)
         engine = PACKAGE / "kata" / "engine"
-        # what a package from scratch runs with: the helpers of its programs, and the machines
+        # modules for a package from scratch: the helpers of its programs, and the given machines
         self.ladder: Modules = {
             name: _module_alone(path)
             for name, path in (
@@ -71,22 +71,22 @@ class ShippedCode:
             )
         }
         self.kept: frozenset[str] | None = (
-            None  # functions that are called while jitkit is imported, once that is known
+            None  # the functions that are called while jitkit is imported, once they are known
         )
         self.lock = threading.Lock()
         self._marshalled = {str(t): marshal.dumps(code) for t, code in self.codes.items()}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
-        """Return what is sent beside `base`: the reference's modules without the student's, and without answers to
-        other exercises that stand in the course's own folder.
+        """Return the modules that are sent in addition to `base`: the reference's without those of the student, and without
+        answers to other exercises that are in the course's own folder.
         """
         own = {t.module for t in exercise.targets} if exercise is not None else set()
         rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(LATE)}
         return rest | spliced
 
     def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
-        """Return everything that is imported at once, with a hole for each function except those that keep their body
-        (`kept`, as texts).
+        """Return all modules, to be imported at once, with a hole for each function that exercises ask for, except functions in
+        `kept`, which keep their body.
         """
         by_module: dict[str, dict[Target, str]] = {}
         for target in self.codes:
@@ -111,7 +111,7 @@ def _module_alone(path: pathlib.Path) -> tuple[str, bool, CodeType]:
 
 
 def neutral_path(module: str, is_package: bool) -> str:
-    """Return the path that a module seems to have: no path of the machine reaches a worker."""
+    """Return a path for a module that does not show where it is on this machine."""
     path = "/" + module.replace(".", "/")
     return f"{path}/__init__.py" if is_package else f"{path}.py"
 
@@ -188,10 +188,10 @@ def _request(source: str, function: str, strip: bool, seed: int, name: str) -> b
 
 
 def generator_state(seed: int, name: str) -> dict[str, Any]:
-    """Return the state of a check's random generator, which a submission can read.
+    """Return the state of a check's random generator. A submission can read it.
 
-    The seed is hashed with the check's name, since numpy's own mixing of seeds can be undone: who knew the seed would know the
-    inputs of all checks.
+    The seed is hashed with the check's name, since numpy's own mixing of seeds can be undone: a submission that knew the seed
+    would know the inputs of all checks.
     """
     mixed = hashlib.sha256(f"{seed} {name}".encode()).digest()
     state = dict(np.random.default_rng(int.from_bytes(mixed, "big")).bit_generator.state)
@@ -226,7 +226,7 @@ def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
 
 
 def reduced(source: str, name: str, strip: bool) -> ast.Module:
-    """Return a file of checks with one check, called `ENTRY`, and what that uses. With `strip`, the words that a
+    """Return a file of checks with one check, called `ENTRY`, and the statements that it uses. With `strip`, the words that a
     message must have are left out.
     """
     parts = _parts(source, strip)
@@ -247,7 +247,7 @@ def reduced(source: str, name: str, strip: bool) -> ast.Module:
 
 
 def _as_entry(node: ast.stmt, name: str) -> ast.stmt:
-    """Return a check without its decorator, under the name `ENTRY`; any other statement as it is."""
+    """Return a check without its decorator, under the name `ENTRY`; return any other statement unchanged."""
     if not isinstance(node, ast.FunctionDef) or not _is_check(node):
         return node
     entry = copy.copy(node)

@@ -1,7 +1,7 @@
 """submissions -> pairs that read alike
 
-Each exercise is a set of hashes of runs of twelve tokens, with names made equal (`intake`). Runs that much of the class
-has say nothing; of the rest two submissions may share a part. That is a reason to look, not a proof.
+Each exercise is a set of hashes of runs of twelve tokens, with names made equal (`intake`). Runs that many students have
+are ignored. If two submissions share many of the others, that is a reason to look, not a proof.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 from .standing import Record
 
-_FEWEST = 20  # runs that are kept of an exercise
-_COMMON = 0.2  # a run that more of the class than this has says nothing
+_FEWEST = 20  # an exercise with fewer runs than this is not compared
+_COMMON = 0.2  # a run that a larger share of the class has is ignored
 _ALIKE = 0.7
 
 
 class Pair(NamedTuple):
-    """Two students whose functions read alike: how many exercises, and the part that is shared in these."""
+    """Two students whose functions read alike: in how many exercises, and which share of their runs is the same."""
 
     one: str
     other: str

@@ -26,7 +26,7 @@ _FOR_IPYTHON = re.compile(
 
 
 class Source(NamedTuple):
-    """A file of a submission as text, with what is known of it."""
+    """A file of a submission as text, and what is known about it."""
 
     path: str
     text: str
@@ -49,7 +49,7 @@ def hint_of(path: str, labs: Sequence[Lab]) -> str:
 
 
 def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
-    """Whether a file is the course's own, as it was handed out: by its place, and a source also by its text."""
+    """Whether a file is one that the course hands out, unchanged. Its place decides, and for a source also its text."""
     lab = next((lab for lab in labs if lab.number == hint_of(path, labs)), None)
     ours = lab.folder / pathlib.PurePosixPath(path).name if lab is not None else None
     if ours is None or not ours.is_file():
@@ -137,8 +137,8 @@ def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
 
 
 def _of_other_cells(cells: Iterable[tuple[str, Any]], targets: Collection[str]) -> dict[str, str]:
-    """Return the functions in cells that are not code though they contain Python (a key of Jupyter's changes that),
-    with the kind of cell. Prose with an example in it is not Python.
+    """Return the functions in cells that contain Python, but are not code cells (one keystroke in Jupyter changes that), with the
+    kind of cell. Prose with an example in it is not Python.
     """
     found: dict[str, str] = {}
     for kind, written in cells:
@@ -155,9 +155,7 @@ def _of_other_cells(cells: Iterable[tuple[str, Any]], targets: Collection[str]) 
 
 
 def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Iterable[str]:
-    """Return the graded cells of nbgrader's that are gone or changed. The grader does not use them, but a person should
-    ask why.
-    """
+    """Return nbgrader's graded cells that were removed or changed. The grader does not use them, but a person should ask why."""
     if lab is None:
         return
     present = {e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)}

@@ -16,11 +16,11 @@ from .workers import Workers
 
 MOST_TIMEOUTS = 2  # after this many timeouts in an exercise, its other checks and programs are not run
 _NOT_RUN = "It was not run: there are more programs than in the right answer, or others before it came to no end."
-_MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # results, and characters of one
+_MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # at most so many results are kept, none with more characters than this
 
 
 class Programs:
-    """Runs programs. Equal programs on equal arguments are run once: no student's code takes part."""
+    """Runs programs. Equal programs on equal arguments are run once; this is possible since no student's code takes part."""
 
     def __init__(self, shipped: ShippedCode, limits: Limits) -> None:
         self.shipped = shipped
@@ -31,15 +31,12 @@ class Programs:
     def run(
         self, workers: Workers, value: Any, right: Any, tries: int = MOST_TIMEOUTS, deadline: float = float("inf")
     ) -> int:
-        """Return a value in which each StableHLO program has the results that it computes on the reference's inputs, in
-        a process without the student's code. What the value itself says about them is dropped. The number of
-        programs is that of the right value, however many a student's has.
+        """Replace the results of each StableHLO program in a value by those that it computes on the reference's inputs, in a
+        process without the student's code. Return how many programs ran out of time. At most as many programs run as the right
+        value has.
 
         Args:
-          tries, deadline: how many may run out of time, and until when they are run; others are not.
-
-        Returns:
-          The value, and how many ran out of time.
+          tries, deadline: how many programs may run out of time, and until when programs are run.
         """
         ours = list(programs(right))
         endless = 0

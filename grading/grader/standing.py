@@ -1,10 +1,10 @@
 """rows of the store -> what stands: one record for each exercise of each student
 
-Of several hand-ins, lab by lab, the last one counts, or the best; going back to an earlier version is one, too. A verdict that was
-reached anew takes the place of the one on the same submission. A fault of ours takes the place of nothing: what was there before
-stands, and where nothing was, there is no score. What was changed by hand is the last word on an exercise, lateness included.
+Of several hand-ins, lab by lab, the last one counts, or the best; going back to an earlier version is a hand-in, too. A new verdict
+replaces the old one on the same submission. A fault of ours replaces nothing: an earlier verdict still counts, and if there is none, there
+is no score. A mark that was changed by hand is final, and lateness does not reduce it.
 
-Points are whole cents (`points`): those of an exercise's checks sum to its own, and these to the lab's.
+Points are whole cents (`points`): the points of checks sum to the points of their exercise, and these to the points of the lab.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _LATER = "a later submission could not be run"
 
 
 class Part(NamedTuple):
-    """What a check has of the points of its exercise, and the most that it can have."""
+    """The points of a check, and the most that it can have."""
 
     points: float
     max: float
 
 
 class Record(NamedTuple):
-    """What stands for an exercise of a student; `exercise` is None where nothing of a submission was run.
+    """The result that counts for an exercise of a student; `exercise` is None if nothing of a submission was run.
 
     Attributes:
-      points: after what the course wants for lateness and for the lab, or as they were changed by hand; None where there is no mark yet,
-        because the grader had a fault, or because nothing of the submission could be run.
-      parts: those of the checks. They sum to `points`, but for what was changed by hand, and to `max`.
-      factor: what lateness has left of the points.
-      mark: what was changed by hand.
+      points: the points that count: after the deduction for lateness, or changed by hand. None if there is no mark yet, because the
+        grader had a fault, or because nothing of the submission could be run.
+      parts: the parts of the checks. They sum to `points` (unless these were changed by hand) and to `max`.
+      factor: the share of the points that lateness leaves.
+      mark: the change by hand, if there is one.
     """
 
     grade: Grade
@@ -56,24 +56,24 @@ class Record(NamedTuple):
 
     @property
     def graded(self) -> float | None:
-        """The points as they were graded, without what was changed by hand."""
+        """The points that the grader gave, even if they were changed by hand."""
         return self.points if not self.parts or self.points is None else round(sum(p.points for p in self.parts), 2)
 
     @property
     def late(self) -> str:
-        """What a student is told of lateness, or nothing."""
+        """A sentence for the student about lateness, or an empty text."""
         return "" if self.factor == 1.0 else f"late: counts {100 * self.factor:g} %"
 
     @property
     def by_hand(self) -> str:
-        """What is told of a mark that was changed by hand, or nothing."""
+        """A sentence about a mark that was changed by hand, or an empty text."""
         if self.mark is None:
             return ""
         changed = "" if self.mark.points is None else f"changed by hand to {self.mark.points:g}: {self.mark.reason}"
         return ". ".join(text for text in (changed, self.mark.comment) if text)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the record of the JSON export."""
+        """Return the record as the JSON export has it."""
         g = self.grade
         checks = [
             {"name": c["name"], "hidden": c["hidden"], "status": c["status"], "points": p.points, "max": p.max}
@@ -87,14 +87,14 @@ class Record(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What stands in a folder of grades, and what is needed to show it.
+    """The results that count in a folder of grades, and everything that is needed to show them.
 
     Attributes:
-      folder: that folder.
-      labs: all that can be graded.
-      sandbox: BUBBLEWRAP, or NONE where some of it was graded without a jail.
-      handins: what was handed in, in order.
-      marks: what was changed by hand, in order.
+      folder: the folder of grades.
+      labs: all labs that can be graded.
+      sandbox: BUBBLEWRAP, or NONE if something was graded without a jail.
+      handins: the hand-ins, in order.
+      marks: the changes by hand, in order.
       people: what learning platforms call the students.
     """
 
@@ -109,7 +109,7 @@ class Standing(NamedTuple):
 
     @classmethod
     def of(cls, store: Store) -> Standing:
-        """Return what stands in a store, with the labs and the policy that it was graded by."""
+        """Return the results that count in a store, with the labs and the policy by which it was graded."""
         labs = labs_and_ladder(ROOT / "labs")
         policy = read_policy(pathlib.Path(name), labs) if (name := store.meta("policy")) else Policy()
         handins, marks = store.handins(), store.marks()
@@ -129,13 +129,13 @@ class Standing(NamedTuple):
 
     @property
     def missing(self) -> list[Student]:
-        """Who is on the roster and never handed in."""
+        """The students on the roster who have not handed in anything."""
         there = {r.grade.student for r in self.records}
         return [s for s in self.policy.roster if s.id not in there]
 
     @property
     def students(self) -> dict[str, Student]:
-        """All of them by their ids, with what the roster says of them, else what a learning platform said."""
+        """All students by their ids, with what the roster says about them, or else a learning platform."""
         said: dict[str, Student] = {}
         for person in self.people:
             known = said.get(person.student, Student(person.student))
@@ -181,9 +181,9 @@ def standing(
     """Return all records, by student, lab and exercise.
 
     Args:
-      labs: whose exercises share the points of a lab; without it each has those that it was graded by.
-      handins: what was handed in; a store of an older grader has none, and its rows say when.
-      marks: what was changed by hand.
+      labs: the labs whose exercises share a lab's points; without it each exercise has the points by which it was graded.
+      handins: the hand-ins. A store of an older grader has none; there the rows have the times.
+      marks: the changes by hand.
     """
     by_student: dict[str, list[Grade]] = {}
     for grade in grades:
@@ -204,7 +204,7 @@ def standing(
 
 
 def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:
-    """Return what each exercise counts, in cents; those of a lab sum to what the lab counts."""
+    """Return the most points of each exercise, in cents; the exercises of a lab sum to the lab's points."""
     found: dict[str, int] = {}
     for lab in labs:
         parts = [policy.points(e) for e in lab.exercises]
@@ -216,7 +216,7 @@ def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:
 def _with_marks(
     student: str, records: list[Record], marks: Mapping[str, Mark], labs: Iterable[Lab], worth: Mapping[str, int]
 ) -> list[Record]:
-    """Return the records with what was changed by hand, which may be of something that was never handed in."""
+    """Return the records with the changes by hand. A change may also be about an exercise that was not handed in."""
     if not marks:
         return records
     left = dict(marks)
@@ -241,7 +241,7 @@ def _with_marks(
 
 
 class _Attempt(NamedTuple):
-    """A hand-in of a lab: its place in their order, when it was (None: as its rows say), and the rows of its submission."""
+    """A hand-in of a lab: its place in the order, its time (None: its rows have it), and the rows of its submission."""
 
     order: tuple[int, int]
     handed_in: float | None
@@ -278,8 +278,8 @@ def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], han
 def _attempts(
     by_submission: Mapping[str, list[Grade]], handins: Sequence[HandIn], rows: Sequence[Grade]
 ) -> list[_Attempt]:
-    """Return the hand-ins of a lab that have grades. What was handed in again without a change was handed in when it
-    first was.
+    """Return the hand-ins of a lab that have grades. If the same is handed in again without a change, the time of the first
+    hand-in counts.
     """
     attempts = []
     known = {h.submission for h in handins}
@@ -311,7 +311,7 @@ def _of_lab(lab: str, attempts: Sequence[_Attempt], policy: Policy, worth: Mappi
 
 
 def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str, int]) -> list[Record]:
-    """Return the records of an attempt at a lab. What lateness leaves of it is shared among the checks that passed."""
+    """Return the records of an attempt at a lab. The points that lateness leaves are shared among the checks that passed."""
     most = [_of_checks(row, policy, worth) for row in rows]
     earned = [[m if _passed(row, i) else 0 for i, m in enumerate(parts)] for row, parts in zip(rows, most, strict=True)]
     factors = [policy.factor(row.student, lab, row.handed_in) for row in rows]
@@ -331,7 +331,7 @@ def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str
 
 
 def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int]:
-    """Return the most that each check of an exercise can have, in cents; one number where there are none."""
+    """Return the most points of each check of an exercise, in cents; if it has no checks, one number for the whole."""
     most = worth.get(row.exercise or "", cents(row.max))
     if not row.checks:
         part = row.points / row.max if row.points is not None and row.max else 0.0
@@ -341,7 +341,7 @@ def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int
 
 
 def _passed(row: Grade, i: int) -> bool:
-    """Whether the part of a row counts: a check's, or, where there are no checks, what the row says."""
+    """Whether the i-th part of a row gets points: whether this check passed. Without checks, the row has one part, which does."""
     return bool(row.checks[i]["status"] == PASS) if row.checks else i == 0
 
 

@@ -1,14 +1,14 @@
-"""What was graded: one SQLite file, to which rows are only ever added
+"""The store of grades: one SQLite file, to which rows are only ever added
 
-`results` are verdicts on code: the same functions, checks, seed, versions and limits have one, whoever handed it in. `grades` say whose
-it is: a row for a student, a submission and an exercise. `handins` say what a student handed in of each lab, and when: a row each time it
-is another thing than before, so that going back to an earlier version is a hand-in, too. `marks` say what was changed by hand, by whom, and
-why; the last one of a student and an exercise holds. `people` say what learning platforms call a student. `expected` is what the reference
-computed. Order is by the number of a row, never by a clock.
+`results` has verdicts on code: the same functions, checks, seed, versions and limits have one verdict, even if several students handed
+them in. `grades` says whose it is: a row for a student, a submission and an exercise. `handins` says what a student handed in of each lab,
+and when: there is a new row if it is not the same as the time before, so going back to an earlier version is a hand-in, too. `marks` says
+what was changed by hand, by whom, and why; the last row of a student and an exercise counts. `people` says what learning platforms call a
+student. `expected` has the reference's results. The order is by the number of a row, never by a clock.
 
-A store of an older grader gets the tables that it has not when it is written to; for reading it, they are empty.
+If a store of an older grader lacks a table, it is added at the next write; until then it reads as empty.
 
-There is one writer: a lock on a file beside it. Whoever reads needs none.
+Only one process writes: it holds a lock on a file beside the store. Reading does not need the lock.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _APPEND_ONLY = "".join(
 
 
 class StoreError(Exception):
-    """A store cannot be used, with the reason."""
+    """Raised if a store cannot be used, with the reason."""
 
 
 class Store:
@@ -116,8 +116,8 @@ class Store:
             ) from None
 
     def _connected(self, write: bool) -> sqlite3.Connection:
-        """Return a connection. SQLite reads a file in WAL mode only if it may write beside it. In another place it is
-        told that nobody else writes, and what a killed grader left in the WAL is read from a copy.
+        """Return a connection. SQLite reads a file in WAL mode only if it may write into the folder. If it may not, tell it that
+        nobody else writes; if a killed grader has left rows in the WAL, read a copy.
         """
         path = self.path
         options = ""
@@ -246,9 +246,9 @@ class Store:
         """Add all rows of a submission, or none; rows that exist stay. Raise StoreError if the disk is full.
 
         Args:
-          handins: what was handed in. A row equal to the last one of the student and the lab is not added.
-          again: the submission was graded again from its old place. It counts as a hand-in only if it is unlike all
-            earlier ones.
+          handins: the hand-ins. A row that equals the last one of the student and the lab is not added.
+          again: whether the submission was graded again from its old place. Then it counts as a hand-in only if it differs
+            from all earlier ones.
         """
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         with self.one:
@@ -285,7 +285,7 @@ class Store:
             self._insert("people", {**person._asdict(), "at": now})
 
     def _is_a_handin(self, row: HandIn, again: bool) -> bool:
-        """Whether a student has handed in something else than last time (with `again`: than ever)."""
+        """Whether a hand-in differs from the student's last one (with `again`: from all earlier ones)."""
         query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
         rows = self.database.execute(query, [row.student, row.lab]).fetchall()
         if again:

@@ -17,9 +17,9 @@ from typing import Any
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.submission import LearnerFile, Target, tree_of, walk
 
-_GRAM = 12  # tokens
+_GRAM = 12  # tokens of a run
 _DOTTED = re.compile(r"\w+(\.\w+)*")
-_TELLING = 60  # syntax nodes: everyone writes shorter functions alike
+_TELLING = 60  # syntax nodes of a function: shorter functions look the same whoever writes them
 
 _USUAL_IN_A_PACKAGE = frozenset(
     {
@@ -37,7 +37,7 @@ _USUAL_IN_A_PACKAGE = frozenset(
     }
 )
 
-# Ways to look around, out of the process or into others, to code that writes code, and to the real thing.
+# Names by which code can look around, reach out of the process or into others, write code, or get at JAX itself.
 _SUSPECT_MODULES = frozenset(
     {
         "_ctypes", "_posixsubprocess", "_socket", "_thread", "asyncio", "atexit", "bdb", "builtins", "cProfile", "code", "codeop",
@@ -66,7 +66,7 @@ _SUSPECT_ANYWHERE = frozenset(
 
 
 def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
-    """Return the flags of an exercise's functions; `nodes` are these with all that comes along."""
+    """Return the flags of an exercise's functions; `nodes` has these functions, and the helpers that come with them."""
     used = sorted(_suspects(nodes).difference(*map(_suspects_of_reference, functions)))
     flags = [f"uses {name}" for name in used]
     if sum(map(_size, functions)) > _TELLING and all(is_ours(f, t) for t, f in functions.items()):
@@ -75,9 +75,8 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 
 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
-    """Whether code may keep something from one call to the next, as far as reading tells: it has a variable of the
-    module that is not a constant, `global`, a default value or a decorator that remembers, or it stores into objects
-    that are not its own.
+    """Whether code may keep something from one call to the next. Reading it tells: it has a variable of the module that is not a
+    constant, `global`, a default value or a decorator that remembers, or it stores into objects that are not its own.
     """
     for top in nodes:
         if isinstance(top, ast.FunctionDef):
@@ -133,11 +132,11 @@ def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
 
 
 def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
-    """Return the flags of a whole package, which may do more than a function: it has `xla.compile`, looks at frames for
+    """Return the flags of a whole package, which may do more than a function: it calls `xla.compile`, looks at frames for
     its errors, and so on.
 
     Args:
-      solution: the longer functions of the reference's.
+      solution: the longer functions of the reference's package.
     """
     flags = [f"uses {name}" for name in sorted(_suspects(trees) - _USUAL_IN_A_PACKAGE)]
     own = longer_functions(trees)
@@ -147,9 +146,7 @@ def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
 
 
 def longer_functions(trees: Sequence[ast.AST]) -> frozenset[str]:
-    """Return the functions that are long enough to be written differently by everyone, without decorators and
-    docstrings.
-    """
+    """Return the functions that are so long that two people do not write them alike, without decorators and docstrings."""
     functions = (n for tree in trees for n in walk(tree) if isinstance(n, ast.FunctionDef))
     return frozenset(_bare(f) for f in functions if len(list(walk(f))) > _TELLING)
 
@@ -192,7 +189,7 @@ def _of_the_course(modules: Iterable[str]) -> set[str]:
 
 
 def is_ours(file: LearnerFile, target: Target) -> bool:
-    """Whether a function is the reference's, apart from decorators and docstring."""
+    """Whether a function equals the reference's, apart from decorators and docstring."""
     return _bare(file.find(target)) == _bare_reference(target)
 
 

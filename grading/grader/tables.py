@@ -1,6 +1,6 @@
 """standing grades -> texts: table cells that no spreadsheet runs, JSON, and what a student may read about a check
 
-Names and sentences come from students. So cells never begin a formula, and control characters are removed.
+Names and sentences come from students. So no cell is a formula, and control characters are removed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .records import PASS, HandIn
 
 
 class ExportError(Exception):
-    """An export cannot be made, with the reason."""
+    """Raised if an export cannot be made, with the reason."""
 
 
 def cell(value: Any) -> str:

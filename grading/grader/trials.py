@@ -1,7 +1,7 @@
 """an exercise's functions, and its checks -> verdicts: run in workers, judged here
 
-A worker runs the functions, and the student's code may do there what it likes. Only this process knows what is right, and whether an
-answer is. All threads share `Trials`: the labs with their checks, and how they are run.
+A worker runs the functions, and the student's code may do there what it likes. Only this process knows the right results, and compares
+answers with them. All threads share `Trials`: the labs with their checks, and how they are run.
 
 **Each check alone.** A check runs in a process and a jail of its own, which import the functions anew: nothing that code does in one
 check can be seen in another. If the course says `fresh_process = false`, a worker runs all checks of an exercise one after the other, as
@@ -45,12 +45,12 @@ from .workers import Gate, Workers
 RUN_WITH_JAX = "asked for jax, where the reference does not: run again with it"
 _NOT_TRIED = "It was not tried: two checks before it did not end."
 _OUT_OF_TIME = "It was not tried: the submission had used up its time."
-_TOGETHER_SECONDS = 2.0  # of a check beside others: one that takes longer has its full time in a process of its own
+_TOGETHER_SECONDS = 2.0  # a check in a shared process may take this long; then it runs again in one of its own
 _VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much processor time
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
-_COMPUTES = 0.5  # of a check's seconds by the clock: what computed for so long comes to no end
-_STOPPED_BY_ITSELF = 1.0  # seconds more of a processor: one process alone has met its own limit until then
-_WAITED_FOR_NOTHING = 0.9  # the share of these for which it had a processor
+_COMPUTES = 0.5  # a check that has computed for this share of its seconds is taken for an endless one
+_STOPPED_BY_ITSELF = 1.0  # processor seconds beyond this share, in which a single process meets its own limit
+_WAITED_FOR_NOTHING = 0.9  # a check that has computed for less than this part of its share had to wait for a processor
 
 
 Kind = tuple[str, bool, Exercise | None]  # of a jail: what `Workers.zygote` takes
@@ -68,16 +68,16 @@ class Settings(NamedTuple):
 
 
 class How(NamedTuple):
-    """In which process functions run."""
+    """How functions are run."""
 
     uses_xla: bool
-    patched: bool = False  # they are put into holes, where that comes to the same
-    reference: bool = False  # they are the reference's, and checks keep the words of messages
+    patched: bool = False  # whether they are put into holes, if that gives the same results
+    reference: bool = False  # whether they are the reference's; then checks keep the words of messages
     executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
 
     @classmethod
     def of(cls, expected: dict[str, Any]) -> How:
-        """Return how the reference ran, from what `Grader.expected` returns."""
+        """Return how the reference was run, from the result of `Grader.expected`."""
         return cls(expected["xla"], expected["patched"], False, expected["executables"])
 
 
@@ -101,7 +101,7 @@ class Trials:
         self.gate = Gate()
 
     def workers(self) -> Workers:
-        """Return the machines for one thread."""
+        """Return the processes for one thread."""
         return Workers(self.shipped, self.labs[0].folder.parent, self.settings.backend, self.settings.zone)
 
     def checks(self, exercise: Exercise) -> list[tuple[CheckFile, Check]]:
@@ -143,10 +143,10 @@ class Trials:
         """Return the verdicts on an exercise, check by check. Raise JailError for a fault of ours.
 
         Args:
-          notes: collects what a person should look at.
-          expected: what `Grader.expected` returns.
-          deadline: by `patience.clock`; a check that was not tried until then is TIME.
-          alone: asked before a check that ran out of time, and had to wait for a processor, runs again with nothing beside it.
+          notes: a list to which remarks for a person are added.
+          expected: the result of `Grader.expected`.
+          deadline: a time of `patience.clock`; a check that has not begun by then is TIME.
+          alone: is called before a check that ran out of time, and had to wait for a processor, runs again with nothing beside it.
         """
         how = How.of(expected)
         checks = self.checks(exercise)
@@ -205,10 +205,10 @@ class Trials:
         """Return an outcome for each check of an exercise, in order, each of its own process. Raise JailError for our faults.
 
         Args:
-          wanted: these checks only.
-          ended: how often its time was up before.
-          made: gets what was compiled, in the form of `How.executables`. For the reference only: a student's process
-            says what it likes.
+          wanted: run these checks only.
+          ended: how many checks of the exercise have run out of time before.
+          made: gets the compiled programs, in the form of `How.executables`. For the reference only: a student's process may
+            send anything.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
         if clock.now() > deadline:
@@ -365,7 +365,7 @@ class Trials:
 
 
 def _misses_jax(outcome: Outcome) -> bool:
-    """Whether a check failed because the jail of exercises that compile nothing has no jax."""
+    """Whether a check failed because jax is not in its jail: exercises whose reference compiles nothing get a jail without it."""
     return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
 
 
@@ -375,7 +375,7 @@ def _stands(outcome: Outcome) -> bool:
 
 
 def _is_far_longer(value: Any, right: Any) -> bool:
-    """Say whether comparing them could take long, since that happens in this process, without a time limit."""
+    """Whether comparing the two values could take long: this process compares them, without a time limit."""
     length = len(json.dumps(value))
     return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
 

@@ -1,7 +1,7 @@
-"""bytes from a worker -> outcome: a check's answer, trusted in nothing but its value
+"""bytes from a worker -> outcome: a check's answer, of which only the value is believed
 
 A frame is a length and JSON, with nothing before or after it. It contains plain data of known kinds and bounded size.
-Anything else is PROTO: the answer breaks the rules, and the fault is never ours.
+Anything else is PROTO: the answer breaks the rules, and this is never our fault.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def outcome_of(
     """Return the outcome of a check.
 
     Args:
-      data, trouble: what `Worker.ask` returned.
-      ended: the exit status of the check's process, as far as it is known.
+      data, trouble: the result of `Worker.ask`.
+      ended: the exit status of the check's process, if it is known.
       starved: whether the system ended a process because memory was used up.
       seconds: the time that the check may take, and `spent`, by the clock.
       limited: whether the check's process computed for as long as it may.

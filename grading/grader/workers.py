@@ -1,4 +1,4 @@
-"""The processes of a batch: those that one thread works with, and the gate that lets a check run with nothing beside it"""
+"""The processes that a thread of a batch works with, and the gate that lets a check run with nothing beside it"""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .shipped_code import ShippedCode
 
 
 class Gate:
-    """Admits many at once, or one alone. Who wants to be alone has the next turn: nobody else enters before."""
+    """Admits many threads at once, or one alone. If a thread wants to be alone, no other one enters before it has had its turn."""
 
     def __init__(self) -> None:
         self.condition = threading.Condition()
@@ -33,7 +33,7 @@ class Gate:
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:
-        """Be inside with others."""
+        """Within the block, be inside of the gate, perhaps with others."""
         with self.condition:
             self.condition.wait_for(lambda: not self.alone_ and not self.waiting)
             self.inside += 1
@@ -46,7 +46,7 @@ class Gate:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        """Be alone inside for a while, as somebody who is inside already."""
+        """Within the block, be alone inside of the gate. The thread must be inside already."""
         with self.condition:
             self.inside -= 1
             self.waiting += 1
@@ -100,7 +100,7 @@ class Workers:
         return self.branches[name]
 
     def kept(self) -> frozenset[str]:
-        """Find the functions that are called while jitkit is imported, and so cannot be holes: once for all threads."""
+        """Find, once for all threads, the functions that are called while jitkit is imported: these cannot be holes."""
         with self.shipped.lock:
             if self.shipped.kept is None:
                 zygote = Zygote(self.shipped.with_holes((), RECORD), NUMPY, self.backend, True)

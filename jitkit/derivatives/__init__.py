@@ -2,7 +2,7 @@
 
 Comes in: a function of trees. Goes out: its derivative, a function of trees. The work on flat lists and jaxprs is done in
 `interpreters` (`ad`, `ad_linearize`, `ad_transpose`). Derivative rules stand beside their primitives in `lax`; this room imports the
-modules there that contain nothing else (`lax/NAME_derivatives.py`). In the order of reading:
+modules there that contain nothing else, such as `lax.powers_derivatives`. In the order of reading:
 
     linear_maps   jvp, linearize, vjp, linear_transpose
     gradients     grad, value_and_grad

@@ -95,7 +95,8 @@ def slice_index(op: Op, index: Any) -> Index:
 
 def rev_index(op: Op, index: Any) -> Index:
     """Return the index in the operand for an index of the result of `rev`: along the axes `op.params["dimensions"]` the last element
-    comes first."""
+    comes first.
+    """
     turned = op.params["dimensions"]
     sizes = op.ins[0].shape
     return tuple(f"({sizes[k] - 1} - {i})" if k in turned else i for k, i in enumerate(index))

@@ -11,5 +11,5 @@ executables   StableHLO text -> executable, without compiling where it is known
 worker        runs checks with a student's functions, and sends what they compute
 """
 
-ASK_FOR_CHECK = b"c"  # the first byte of what a worker is sent after its image, with a descriptor
-PLAIN = "jitkit_plain"  # what `jitkit.kata.engine.plain` is called beside a package from scratch, whose files may have any name but that
+ASK_FOR_CHECK = b"c"  # a worker gets this byte after its image, with a descriptor
+PLAIN = "jitkit_plain"  # the name of `jitkit.kata.engine.plain` beside a package from scratch, none of whose files may be called so

@@ -1,9 +1,10 @@
 """StableHLO text -> executable, without compiling if the reference's program is the same
 
-Students' programs are mostly those of the reference: the grade depends on how they come about. So a worker gets XLA's
-executables of the reference's programs, each sealed with its own text. It finds one by a hash of the text, and no other
-text opens it. So only somebody who has the program, and could compile it, can read one. Only workers without a
-student's code make them (`made`). Lines of Python, which stand in the text and change nothing, do not count.
+Students' functions mostly lead to the same programs as the reference's; the grade depends on how they do. So a worker
+gets XLA's executables of the reference's programs, each encrypted with its own text. A worker finds an executable by a
+hash of the text, and only the same text decrypts it: so only somebody who has the program, and could compile it, can read
+the executable. Only workers without a student's code make them (`made`). The lines of Python in the text are left out of
+the hash, since the executable does not depend on them.
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_ROOM = 4 << 20  # bytes of what one check may keep: it travels with its answer
+_ROOM = 4 << 20  # so many bytes of executables may go with the answer of one check
 
 
 class Executables:
     """Replaces `jitkit.runtime.compile_text` in this process, after `install`.
 
     Args:
-      sealed: executables by the names that `_key` gives them.
-      keeps: whether to keep those that are compiled here in `made`, sealed.
+      sealed: encrypted executables, by the names that `_key` gives them.
+      keeps: whether to keep executables that are compiled here in `made`, encrypted.
     """
 
     def __init__(self, sealed: Mapping[str, bytes], keeps: bool) -> None:
@@ -33,7 +34,7 @@ class Executables:
         self.without_lines = importlib.import_module("jitkit.kata.engine.executables").without_lines
 
     def install(self) -> None:
-        """Take the place of jitkit's compiler."""
+        """Replace jitkit's `compile_text` by this object's."""
         self.runtime.compile_text = self.compile_text
 
     def compile_text(self, text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()) -> Any:

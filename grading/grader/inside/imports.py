@@ -1,4 +1,4 @@
-"""jitkit as a process in the jail has it: modules that came as code, and functions whose bodies are elsewhere"""
+"""jitkit in a process of the jail: its modules came as code, and some of its functions are holes"""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _HAS_DOCSTRING = 0x4000000
 
 
 class Holes(ModuleType):
-    """The functions of jitkit whose bodies are elsewhere, by name (`holes`), and those that were called. It is a
-    module, so that jitkit's code can reach it while it is imported.
+    """The functions of jitkit without a body, by name (`holes`), and the names of those that were called. It is a module, so that
+    jitkit's code can reach it while it is imported.
     """
 
     def __init__(self, name: str) -> None:

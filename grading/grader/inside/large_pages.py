@@ -1,7 +1,7 @@
-"""The memory of a process in large pages, where the system has them: a fork, and its end, then take less
+"""Moves the memory of a process to large pages, if the system has them: then a fork, and the end of a fork, take less time
 
-A fork copies a table with an entry for each page, and there is one for each check. A page of 2 MiB is one entry, and is cut into small ones
-where somebody writes. Measured: a third off a fork of a zygote, and off the end of what was forked.
+A fork copies a table with an entry for each page, and there is a fork for each check. A page of 2 MiB is one entry; it is cut into small
+pages when somebody writes to it. Measured: the fork of a zygote, and the end of the fork, take a third less time.
 """
 
 from __future__ import annotations
@@ -22,5 +22,5 @@ def in_large_pages() -> None:
         begin, end = (int(address, 16) for address in place.split("-"))
         begin, end = -(-begin // _LARGE) * _LARGE, end // _LARGE * _LARGE
         if rights == "rw-p" and inode == "0" and name in ([], ["[heap]"]):
-            for address in range(begin, end, _LARGE):  # one alone: where nothing is, there is an error
+            for address in range(begin, end, _LARGE):  # one by one, since an address without memory is an error
                 madvise(address, _LARGE, _COLLAPSE)

@@ -1,4 +1,4 @@
-"""Libraries of the system that Python's own modules need: loaded while they are there, for whatever an answer imports
+"""Loads the system's libraries that Python's own modules need, while they are there: an answer may import any of the modules
 
 A jail has none of the system's files once it serves (`walls.close_system`). An extension of Python's that needs one, such as sqlite3's, can
 be imported later if the library is in the process already. Each library is read to its end: if a page is read for the first time, this
@@ -12,7 +12,7 @@ import contextlib
 import ctypes
 import os
 
-# libraries that ending threads, and C++, load late
+# libraries that are loaded late: when a thread ends, or by C++
 _LATE = ("libgcc_s.so.1", "libstdc++.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1", "libutil.so.1")
 _NOT_THERE = ("_test", "_ctypes_test", "_xx", "xx", "_tkinter")  # for Python's tests, and for windows
 

@@ -1,6 +1,4 @@
-"""The inner wall: what a worker does to itself before it reads anything: namespaces, limits, and a filter of system
-calls
-"""
+"""The inner wall of a jail: namespaces, limits and a filter of system calls, which a worker gives itself before it reads anything"""
 
 from __future__ import annotations
 
@@ -72,7 +70,7 @@ _CAPABILITIES_OF_THIS, _NONE = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_u
 
 
 def enter_namespaces() -> None:
-    """Enter new namespaces for mounts, IPC and the host's name, with an empty /proc and no /tmp yet."""
+    """Enter new namespaces for mounts, IPC and the host's name, with an empty /proc. /tmp comes later (`mount_disk`)."""
     libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     call("unshare", _NEW_NS | _NEW_IPC | _NEW_UTS)
     call("mount", b"none", b"/", None, _REC | _PRIVATE, None)
@@ -80,9 +78,9 @@ def enter_namespaces() -> None:
 
 
 def close_system(kept: str) -> None:
-    """Remove, for good and for all workers, devices whose times can be read, and the system's libraries. Those that are
-    needed have been loaded before. A file that nobody has read yet is slow to read, which is a message; and without
-    libraries nothing can be started.
+    """Remove, for good and for all workers, devices whose times can be read, and the system's libraries. The libraries that are
+    needed have been loaded before. A file is slow to read for the first time, so one worker could leave a message for another;
+    and without libraries no program can be started.
 
     Args:
       kept: Python's own library.
@@ -107,7 +105,7 @@ def close_system(kept: str) -> None:
 
 
 def prepare() -> None:
-    """Do once what is the same for all workers: take capabilities away from whatever is started, and write the filter."""
+    """Do once what is the same for all workers: see to it that programs which are started have no capabilities, and write the filter."""
     for capability in range(64):
         libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
     _filter_of_workers()
@@ -142,11 +140,10 @@ def drop_privileges(user: int) -> None:
 
 @functools.cache
 def system_call_filter(compiles: bool = False) -> bytes:
-    """Return a seccomp filter that refuses the calls of `_FORBIDDEN`, those of other architectures, and a clone into
-    new namespaces.
+    """Return a seccomp filter that refuses the calls in `_FORBIDDEN`, calls of other architectures, and a clone into new namespaces.
 
     Args:
-      compiles: whether it is for a compiler, in a jail that nothing else uses.
+      compiles: whether the filter is for a compiler, in a jail that nothing else uses.
     """
     number = _FORBIDDEN.get(os.uname().machine)
     if number is None:
@@ -198,7 +195,7 @@ def _forbid() -> None:
 
 
 def limit(limits: dict[str, int]) -> None:
-    """Bound memory, the size of files, processes and what is open, for this process and all that it starts."""
+    """Limit memory, the size of files, processes and open files, for this process and all that it starts."""
     for what, most in (
         (resource.RLIMIT_AS, limits["memory"]),
         (resource.RLIMIT_FSIZE, limits["disk"]),

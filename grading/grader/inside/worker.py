@@ -3,9 +3,9 @@ compute
 
 It receives the rest of jitkit, as code, with the student's functions, and then one check after the other: a program, a
 state of the random generator, and a pipe for one frame. Each check gets a fork, which enters a jail of its own before
-it touches the student's code: without privileges, and without a way to new ones. (Or all checks share one jail and one
-process, if the course wants that.) The student's code may make it lie: its frames are answers, which another process
-compares with the right ones.
+it touches the student's code: without privileges, and without a way to new ones. (If the course wants it, all checks
+share one jail and one process.) The student's code may make the fork lie: its frames are only answers, which another
+process compares with the right ones.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from .imports import Holes, ImageFinder
 from .walls import NEW_PID, call, drop_privileges, enter_namespaces, limit, mount_disk, unmount_disk
 
 Modules = dict[str, Any]  # name -> file, whether it is a package, code
-Program = tuple[Any, Any, Any]  # jitkit, what makes plain data of results, what has compiled
-_PROGRAMS = "jitkit.kata.engine.random_programs"  # random ones, of which there are more in grading
+Program = tuple[Any, Any, Any]  # jitkit, the function that makes plain data of results, the object that compiles
+_PROGRAMS = "jitkit.kata.engine.random_programs"  # the module of random programs; grading runs more of them
 _LONGEST_OUTPUT = 10_000
 _COLLECT_AFTER = 10_000  # objects: a worker is soon over, and looks for garbage less often than Python would
 ENVIRONMENT = {
@@ -110,8 +110,8 @@ class _ImportFails(Exception):
 
 
 def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = True, compiler: int = -1) -> Program:
-    """Import an image, in which a student's code begins to run; return what checks are called with. `_ImportFails` if
-    it raises.
+    """Import an image, which runs a student's code for the first time; return the arguments of checks. Raise `_ImportFails` if the
+    import raises.
 
     Args:
       runs: whether to import jitkit, and not only to prepare it.
@@ -135,8 +135,8 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
             jitkit = importlib.import_module("jitkit")
             plain = importlib.import_module("jitkit.kata.engine.plain")
             to_plain = plain.to_plain
-            # all rooms are open before a check, as where jitkit was imported at once; beside a student's functions only those that it
-            # asks for, as it has this import for itself alone (a fifth of a second; the control shows that it comes to the same)
+            # Import all rooms before a check, as if jitkit had been imported at once. With a student's functions, which have this import
+            # for themselves alone, import only what the check asks for (saves a fifth of a second; the control shows the same results).
             for name in () if spliced else sorted(modules):
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)
@@ -242,8 +242,8 @@ def _serve_alone(
 
 
 def _open_anew(*kept: int) -> None:
-    """Close all descriptors but these, and open /dev/null in the place of 0, 1 and 2. Two processes that share an open
-    file can pass messages by its flags.
+    """Close all descriptors but these, and open /dev/null as 0, 1 and 2: two processes that share an open file could pass messages
+    by its flags.
     """
     sys.stdout.close()
     before = -1
@@ -272,7 +272,7 @@ def _package(data: dict[str, Any], compiler: int) -> tuple[ModuleType, Callable[
 
 
 def _translate(channel: int, source: str) -> bytes:
-    """Return the machine code of C, which the grader has made: what `cc.translate` does in a jail, where no compiler runs."""
+    """Return machine code for C. This replaces `cc.translate` in a jail, where no compiler runs: the grader compiles."""
     text = source.encode("utf-8", "replace")
     if channel < 0:
         raise RuntimeError("there is no C compiler here: only the programs of rungs 19 and up may ask for one")

@@ -30,8 +30,8 @@ from .worker import Modules, read, work
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until the socket is closed. Arguments: the socket's number, the user for workers (-1: the same as ours),
-    modules to import.
+    """Serve until the socket is closed. The arguments are the socket's number, the user for workers (-1: ours), and modules to
+    import.
     """
     control = socket.socket(fileno=int(arguments[0]))
     user = int(arguments[1])
@@ -128,15 +128,15 @@ def _serve(control: socket.socket, base: Modules, holes: Holes, user: int, own: 
 
 
 def seconds_of_processor(pid: int, own: bool = True) -> float:
-    """Return the processor time of a process so far, with all that it started (or of these alone, without its `own`):
-    those that live, and those that were waited for. 0 without /proc.
+    """Return the processor time of a process so far, and of all that it started (without `own`, of these alone), also of those that
+    have ended and were waited for. Return 0 without /proc.
     """
     return sum(_family(pid, own).values()) / os.sysconf("SC_CLK_TCK")
 
 
 def seconds_of_waiting(pid: int, own: bool = True) -> float:
-    """Return for how long the living threads of these processes could have run and had no processor, all together. 0
-    where Linux does not count it.
+    """Return how long the living threads of these processes could have run and had no processor, added up. Return 0 if Linux does
+    not count it.
     """
     waited = 0
     for member in _family(pid, own):
@@ -148,7 +148,7 @@ def seconds_of_waiting(pid: int, own: bool = True) -> float:
 
 
 def _family(pid: int, own: bool) -> dict[int, int]:
-    """Return the ticks of a processor of a process and of all that it started, or of these alone, by number."""
+    """Return the processor ticks of a process and of all that it started (without `own`, of these alone), by process number."""
     ticks, parents = dict[int, int](), dict[int, int]()
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
