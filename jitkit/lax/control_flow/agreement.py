@@ -1,4 +1,4 @@
-"""Checks that the branches of a conditional agree, and the input carry of a loop's body with its output carry.
+"""Checks that the branches of a conditional agree, and that a loop's body returns a carry like the one it takes.
 
 XLA compiles one program for all steps and all branches, so their types must be the same. Weak types need not agree:
 they only decide promotion while a function is traced.
@@ -55,9 +55,9 @@ def promote_weak_inputs(
       out_avals: the types that the body returned for them.
 
     Returns:
-      The values, and whether one of them is new. A weakly typed one whose body returned another type (not
-      `same_type`) is converted, by `convert_element_type`, to the dtype where its own and the returned one meet,
-      `dtypes.result_type(value, returned type)`. All others are the objects that they were.
+      The values, and whether one of them is new. If a value is weakly typed, and the body returned another type for it (not
+      `same_type`), convert it, by `convert_element_type`, to the dtype where its own and the returned one meet,
+      `dtypes.result_type(value, returned type)`. Return all other values themselves.
     """
     promoted = [
         convert_element_type(x, dtypes.result_type(x, out)) if aval.weak_type and not same_type(aval, out) else x
@@ -67,7 +67,7 @@ def promote_weak_inputs(
 
 
 def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced) -> None:
-    """Raise TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types
+    """Raise TypeError unless the carry that a loop's body returns has the same tree as the one it takes, and then the same types
     (`same_type`).
 
     Args:
@@ -75,8 +75,8 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
       body: what was traced.
       in_tree: the tree of the tuple of the body's arguments, of which the carry is the first (`in_tree.children()`).
       out_tree: the tree of the carry that the body returned.
-      traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then whatever else the
-        body takes; its outputs are the carry, then whatever else it returns.
+      traced: the traced body. The inputs of its jaxpr are the constants, then the carry, then whatever else the body
+        takes; its outputs are the carry, then whatever else it returns.
 
     `carry_structure_error(what, body, in_tree, out_tree)` makes the error for the tree; and for types
     `carry_type_error(what, jaxpr, names, pairs)`, where `names` are the names of the jaxpr's inputs
@@ -94,7 +94,7 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> TypeError:
-    """Return the error for a carry that comes out as another tree. Where None came out, it shows both trees, as in JAX."""
+    """Return the error for a body that returns the carry as another tree. If it returned None, show both trees, as in JAX."""
     carry_tree = in_tree.children()[0]
     if out_tree == tree_structure(None):
         differences = f"the input tree structure is:\n{carry_tree}\nthe output tree structure is:\n{out_tree}\n"
@@ -111,7 +111,7 @@ def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: P
 
 
 def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> TypeError:
-    """Return the error for a carry with a leaf, of this name and these two types, whose type changes."""
+    """Return the error for a carry with leaves whose types change. `pairs` has both types of each leaf, `names` its name."""
     different = [i for i, (before, after) in enumerate(pairs) if not same_type(before, after)]
     differences = [
         f"{_component(names[i])} has type {pairs[i][0].str_short()} but the corresponding output carry component "
@@ -132,7 +132,7 @@ def _component(name: str) -> str:
 
 
 def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
-    """Return the clause for structures that differ at no place, as by metadata with an odd equality."""
+    """Return the clause for two structures that differ, but not at any one place, as with metadata whose equality is odd."""
     return f"{one} has the structure {tree} and {two} the structure {other}"
 
 
@@ -161,7 +161,7 @@ def _mend(before: Any, after: Any) -> str:
 
 
 def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
-    """Return `v['w'] is made at train.py:31. `: where outputs of jaxprs are made, as far as that is known."""
+    """Return sentences such as `v['w'] is made at train.py:31. `, for those outputs of jaxprs whose line is known."""
     places = []
     for name, jaxpr, output in outputs:
         atom = jaxpr.outvars[output]
@@ -193,8 +193,8 @@ class _ShownAsLeaf(type):
         return "pytree leaf"
 
 
-# `_ARRAY` and `_LEAF` stand for every array in a message about structure. In one about a carry, JAX names the class
-# `ShapedArray`; in one about a branch, it says "pytree leaf".
+# `_ARRAY` and `_LEAF` stand for every array in a message about structure. In a message about a carry, JAX names the class
+# `ShapedArray`; in a message about a branch, it says "pytree leaf".
 _ARRAY = core.ShapedArray((), np.float32)
 _LEAF = _ShownAsLeaf("Leaf", (), {})()
 

@@ -39,9 +39,9 @@ def _as_they_are(*args: Any) -> tuple[Any, ...]:
 class Body(NamedTuple):
     """A function to be traced for an equation.
 
-    `fun` is called on trees; `user` is what the user wrote, `fun` itself or a function inside of it: messages name it,
-    and its traces are cached as long as it lives. `view` turns the arguments of `fun` into those of `user`. `statics`
-    are values that `fun` was made with; different ones need another trace.
+    `fun` is called on trees. `user` is the user's function: `fun` itself, or a function that it calls. Messages name
+    `user`, and its traces are cached as long as it lives. `view` turns the arguments of `fun` into the arguments of `user`.
+    `statics` are values that `fun` was made with: with other values it needs another trace.
     """
 
     fun: Callable[..., Any]
@@ -64,7 +64,7 @@ class Traced(NamedTuple):
 
 
 class _Memory:
-    """The traces so far, by the user's function."""
+    """Maps each user's function to its traces so far."""
 
     def __init__(self) -> None:
         self.clear()
@@ -99,7 +99,7 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
-    """Do the same without the cache: `fun` is more than `user`, such as a partial of it."""
+    """Trace without the cache: for a `fun` that is more than `user`, such as a partial of it."""
     out_trees: list[PyTreeDef] = []
     info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))
 
@@ -130,7 +130,7 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def is_call_of_ours(error: TypeError) -> bool:
-    """Whether Python refused the arguments with which this package called a function of the user's, and nobody has said so yet."""
+    """Whether the error is Python's refusal of the arguments with which this package called a user's function, not explained so far."""
     frame, text = error.__traceback__, str(error)
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -169,13 +169,13 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
 def batched_carry(
     jaxpr: Jaxpr, axis: AxisData, consts: Sequence[bool], carry: Sequence[bool], xs: Sequence[bool] = ()
 ) -> list[bool]:
-    """Find which parts of a loop's carry are batches: those that start as batches, and those that become batches in
-    some step, maybe through other parts.
+    """Return, for each part of a loop's carry, whether it is a batch: parts that start as batches, and parts that become batches in
+    some step, perhaps through other parts.
 
     Args:
-      jaxpr: that of a step; its first outputs are the carry. `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of its
-        outputs are batches, if these inputs are, and if those outputs are made such that must be.
-      consts, carry, xs: which of its inputs are batches, before the first step.
+      jaxpr: the jaxpr of a step; its first outputs are the carry. `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of
+        its outputs are batches, if `inputs` marks the inputs that are, and `musts` the outputs that are made batches anyway.
+      consts, carry, xs: for each input of the jaxpr, whether it is a batch before the first step.
     """
     now = list(carry)
     while True:
@@ -218,10 +218,10 @@ def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts:
 
 @remembered
 def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
-    """Give the jaxpr one input for each constant of all branches; `places` say which of them are its own.
+    """Return the jaxpr with an input for each constant of all branches; `places` says which of these are its own.
 
-    A branch that occurs a second time in the same equation gets its own variables for them. (The other arguments are
-    cache keys, which decide, as in JAX, which branches share a jaxpr.)
+    A branch that occurs a second time in the same equation gets variables of its own for the constants. (The other
+    arguments are cache keys, which decide, as in JAX, which branches share a jaxpr.)
     """
     count = sum(place is not None for place in places)
     consts = [

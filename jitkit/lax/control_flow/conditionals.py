@@ -1,8 +1,8 @@
 """cond, switch: one of several functions runs, chosen by a value that is known only when the program runs.
 
-All branches are traced, because the choice is not known then; one runs. The branches of an equation take the same
-operands: what any of them closed over is an operand of all. A result that every branch passes through from the same
-operand bypasses the equation.
+All branches are traced, because the choice is not known while tracing; one of them runs. The branches of an equation
+take the same operands: if one of them closed over a value, all of them take it. If every branch returns the same operand
+unchanged, it is not a result of the equation.
 
 In StableHLO it is `case`, whose regions see the values around them and have no arguments.
 
@@ -33,7 +33,7 @@ from ..shaping import broadcast_in_dim
 from .agreement import check_branches, check_operands, same_type
 from .common import Body, avals_of, trace_body, with_consts_of_all
 
-# For each branch of a choice between platforms, their names; None is for all others.
+# for each branch of a choice between platforms, the names of its platforms; None is for all others
 Platforms = tuple[tuple[str, ...] | None, ...]
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
@@ -56,7 +56,7 @@ def _(
 
 @register_lowering(cond_p)
 def _(ctx: LoweringContext, index: str, *args: str, branches: Any, branches_platforms: Any = None) -> list[str]:
-    """Lowering rule: of branches for platforms, write only the one for this platform."""
+    """Lowering rule: write a `case`; if the branches are for platforms, write only the branch for this platform."""
     if branches_platforms is None:
         return lower_cond(ctx, index, *args, branches=branches)
     place = branch_for(ctx.module.platform, branches_platforms)
@@ -64,7 +64,7 @@ def _(ctx: LoweringContext, index: str, *args: str, branches: Any, branches_plat
 
 
 def branch_for(platform: str, platforms: Platforms) -> int:
-    """Return the branch for a platform that a program is lowered for. Raise NotImplementedError where there is none."""
+    """Return the number of the branch for the platform of a program. Raise NotImplementedError if there is none."""
     name = {"gpu": "cuda"}.get(platform, platform)
     for place, names in enumerate(platforms):
         if names is None or name in names:
@@ -78,18 +78,18 @@ def branch_for(platform: str, platforms: Platforms) -> int:
 def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jaxpr, ...]) -> list[str]:
     """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names of its results.
 
-    `index` and `args` are names in the text: of the scalar that chooses, and of the branches' operands. Their types are
-    `ctx.avals_in`, `index` first; those of the equation's results are `ctx.avals_out`. A region of `case` has no
-    arguments of its own: it may use every name from around it.
+    `index` and `args` are names in the text: the name of the scalar that chooses, and the names of the branches' operands.
+    `ctx.avals_in` has their types, that of `index` first; `ctx.avals_out` has the types of the equation's results. A region
+    of `case` has no arguments of its own: it may use every name from around it.
 
-    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it, which
-    `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th is
-    `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
+    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` returns the function that writes its region;
+    `ctx.emit_regions` takes this function and the types of the region's arguments. The scope of the i-th branch is
+    `cond/branch_i_fun`. `ctx.emit_regions` also takes the operation up to its regions, `"stablehlo.case"(%0)`, and its
     signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
 
-    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without an effect passes
-    its token through. The operation returns a token for each (of the type `abstract_token`), then the results of the
-    equation. `ctx.take_tokens` takes the tokens and returns the rest.
+    `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without one of the effects
+    passes its token through. The operation returns a token for each effect (of the type `abstract_token`), then the
+    results of the equation. `ctx.take_tokens` takes the tokens and returns the rest.
     """
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -123,7 +123,7 @@ def region_of(
 
 @register_batcher(cond_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], branches_platforms: Any = None) -> Any:
-    """Batching rule. With branches for platforms there is nothing to select: one branch runs for all elements."""
+    """Batching rule: batch a `cond`. If the branches are for platforms, one branch runs for all elements, and nothing is selected."""
     if branches_platforms is None:
         return batch_cond(axis, vals, dims, branches=branches)
     index, *operands = (x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True))
@@ -139,13 +139,14 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     operands.
 
     With one index for all elements one branch runs, on batches: bind a `cond` again. All branches must agree on which
-    results are batches: if it is one in any of them, make it one in all. With an index for each element all branches
-    run, for all elements (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from its own
-    branch.
+    results are batches: if a result is a batch in one branch, make it a batch in all. With an index for each element all
+    branches run, for all elements (`batch_jaxpr_if`, `eval_jaxpr`), and `select_case` takes each element's result from
+    the branch that its index names.
 
-    A branch may divide by zero for elements that do not take it. No derivative may flow back through those, so operands
-    of a branch go through `stop_gradient` where another one is taken. A branch that writes (`io_callback`) would write
-    for all elements: refuse such branches (`refuse_effects`), with one index for all, too, as in JAX.
+    A branch may divide by zero for elements that do not take it. No derivative may flow back through these elements, so
+    the operands of a branch go through `stop_gradient` at elements that take another one. A branch that writes
+    (`io_callback`) would write for all elements: refuse such branches (`refuse_effects`), as in JAX also if there is one
+    index for all elements.
 
     All batch axes of branches' operands and results, and of the rule's results, come first.
 
@@ -240,9 +241,9 @@ def cond(
       pred: a scalar; a number is true if it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of arrays of the
         same types. If one is not callable, the call may have the old form (`cond_with_two_operands`). Pass both to
-        `choose` by their names, which messages use, `true_fun` first; in the equation, `choose` puts the branch of
+        `choose` with their names, which messages use, `true_fun` first; in the equation, `choose` puts the branch of
         `false_fun` first.
-      operands: trees of arrays. What the functions close over is passed along too.
+      operands: trees of arrays. Values that the functions close over are passed to the equation, too.
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
@@ -259,7 +260,7 @@ def cond(
 
 
 def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
-    """Handle the form of the earliest versions: `cond(pred, x, true_fun, y, false_fun)`."""
+    """Return the result of a call in the form of JAX's earliest versions: `cond(pred, x, true_fun, y, false_fun)`."""
     if len(rest) == 4 and callable(rest[1]) and callable(rest[3]):
         x, true_fun, y, false_fun = rest
         return cond(pred, lambda x, _: true_fun(x), lambda _, y: false_fun(y), x, y)
@@ -267,7 +268,7 @@ def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
 
 
 def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """Return the operands, which may have been given as one by keyword. Raise TypeError for both."""
+    """Return the operands; there may be one that is given by keyword. Raise TypeError if there are operands of both kinds."""
     if operand is NOT_GIVEN:
         return operands
     if operands:
@@ -302,15 +303,15 @@ def truth_of(pred: Any) -> Any:
 
 @traceback_util.api_boundary
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN) -> Any:
-    """Return `branches[index](*operands)`, with the nearest branch where the index is out of bounds.
+    """Return `branches[index](*operands)`. An index below 0 chooses the first branch, one that is too large the last.
 
     All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A device cannot raise an error in
-    the middle of a program, so whatever the index is, it becomes one of the numbers that there are:
+    the middle of a program, so every index is clamped to the numbers of branches:
 
         [switch(i, [f, g, h], x) for i in (-5, 0, 1, 2, 9)]       f(x), f(x), g(x), h(x), h(x)
 
-    That has to be in the program: an index that Python clamps has to be known while tracing. With a single branch there
-    is no choice, and no equation is written. Where jit is disabled and the index has a value, Python chooses.
+    The program has to clamp it, since Python can only clamp an index that is known while tracing. With a single branch there
+    is no choice, and no equation is written. If jit is disabled and the index has a value, Python chooses.
 
     Args:
       index: an integer scalar (`check_index` raises for all else).
@@ -359,20 +360,20 @@ def check_index(index: Any) -> None:
 
 
 def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]) -> Any:
-    """Return what the function chosen by `index` returns for the operands: trace all of them, and write one equation.
+    """Return the result of the function that `index` chooses, for these operands: trace all functions, and write one equation.
 
-    Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then
-    all must agree (`check_branches`). The result is a tree of the structure that they return.
+    Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then all of
+    them must agree (`check_branches`). The result is a tree of the structure that they return.
 
     The branches of an equation take the same inputs: first the constants of all functions, each of them once
     (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` makes such a branch.
 
     Args:
-      what: `cond` or `switch`, for messages and as what the functions are traced for. In an equation of `cond`,
-        the branch for False is the first.
+      what: `cond` or `switch`. Messages use it, and the functions are traced for it. In an equation of `cond`, the branch
+        for False is the first.
       index: an int32 scalar within bounds.
-      functions: with the names that messages call them: for `cond` the true one first.
-      operands: trees of arrays, which the functions are called with.
+      functions: the functions by the names that messages use; for `cond` the one for True comes first.
+      operands: the arguments of the functions, trees of arrays.
     """
     args, in_tree = tree_flatten(operands)
     avals = avals_of(args)
@@ -388,8 +389,8 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
-    """Write the equation, with `params` added. A result that all branches return unchanged from the same input does not
-    go through it.
+    """Write the equation, with `params` added. If all branches return the same input unchanged, it is not a result of the
+    equation.
     """
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]

@@ -1,7 +1,7 @@
 """Differentiates `cond` and `switch`: the derivative chooses between the branches' derivatives.
 
-All branches of one equation have the same results. A tangent that is zero in one branch only becomes an array of zeros
-there; a residual that only another branch needs is left empty.
+All branches of an equation have the same results. If a tangent is zero in one branch, and not in all, it becomes an array
+of zeros in that branch. A branch returns an uninitialised array for a residual that only another branch needs.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:_cond_linearize
 """
@@ -76,8 +76,8 @@ def _with_forwarded(
     count: int,
     operands: Sequence[Any],
 ) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Return the operands and constants that are forwarded as residuals, and the places of all residuals of each
-    branch: the given ones among the `count` that are computed, and the forwarded after these.
+    """Return the operands and constants that are forwarded as residuals; and for each branch the places of its residuals:
+    `places` for the computed ones, of which there are `count`, and places after these for the forwarded ones.
     """
     values: list[Any] = []
     found: dict[Any, int] = {}
@@ -100,8 +100,8 @@ def _with_forwarded(
 def _partial_eval(
     trace: PartialTrace, index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any
 ) -> list[Any]:
-    """Partial evaluation: a `cond` now for what depends on no tangent, and one later for the rest. A result is known if
-    it is in all branches.
+    """Partial evaluation rule: bind a `cond` now for the results that depend on no tangent, and record another for the rest. A
+    result is known if it is known in all branches.
     """
     if trace.is_tangent(index):
         with set_current_trace(trace.tangents):
@@ -123,7 +123,7 @@ def _partial_eval(
 
 
 def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Merge lists of types into one in which every branch finds a place for each of its own; also return these places."""
+    """Merge the branches' lists of types into one list that has a place for each type of every branch. Also return these places."""
     merged: dict[tuple[Any, int], int] = {}
     places = []
     for avals in per_branch:

@@ -16,8 +16,7 @@ from ...base.errors import ConcretizationTypeError
 
 
 def scan_length(xs: Sequence[Any], length: Any) -> int:
-    """Return the number of steps of a scan over the leading axes of `xs`, an int, from the arrays, from `length`, or
-    both:
+    """Return the number of steps of a scan over the leading axes of `xs`, as an int. The arrays give it, or `length`, or both:
 
         xs                      length
         f32[3], i32[3, 2]       None        3
@@ -32,11 +31,12 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
         f32[3], f32[]           4           IndexError: no axes; it is Python's own, of `shape[0]`
         f32[3]                  a tracer    ConcretizationTypeError (`traced_length(length)`)
 
-    Where several things are wrong, leaves that have no axis come first; a traced length comes before any comparison.
+    If several things are wrong, raise the error about leaves without an axis first, and the one about a traced length before
+    any comparison.
 
     Args:
-      xs: the leaves, arrays or what else was passed; there may be none.
-      length: None, or what converts to an int.
+      xs: the leaves: arrays, or whatever was passed in their place; there may be none.
+      length: None, or a value that converts to an int.
     """
     if not all(hasattr(x, "shape") for x in xs):
         raise no_leading_axis(xs)

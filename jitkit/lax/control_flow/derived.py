@@ -33,18 +33,17 @@ from .scanning import run_scan, scan
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
-    """Compute `val = body_fun(i, val)`, from `val = init_val`, for `i` from `lower` up to but without `upper`; return
-    the last `val`.
+    """Compute `val = body_fun(i, val)` for `i` from `lower` to `upper - 1`, beginning with `val = init_val`; return the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). Pass this one bounds of one dtype (`dtype_of_bounds`): convert a bound
-    of another dtype, and leave one that has it as it is, weak if it was weak.
+    otherwise a `while_loop` (`count_by_while`). Pass the latter two bounds of one dtype (`dtype_of_bounds`): convert a bound
+    of another dtype, and pass a bound of this dtype unchanged, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
       body_fun: takes the index and the carry, returns the carry with the same structure and types.
       init_val: the carry, a tree of arrays.
-      unroll: as for `scan`, False where it is not given; only for known bounds.
+      unroll: as in `scan`, by default False; only for known bounds.
 
     Raises:
       TypeError: `body_fun` is not a function, the bounds are of different types, or the carry changes its type.
@@ -70,7 +69,7 @@ def fori_loop(
 def count_by_scan(
     lower: Any, trips: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int | bool
 ) -> Any:
-    """Do `fori_loop` as a scan of `trips` steps over nothing, whose carry is the pair of the index and the value."""
+    """Return the last value of a `fori_loop`, computed by a scan of `trips` steps without `xs`; its carry is the pair (index, value)."""
 
     def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         i, val = carry
@@ -84,12 +83,12 @@ def count_by_scan(
 
 
 def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
-    """Do `fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
+    """Return the last value of a `fori_loop`, computed by a while loop, whose carry is (index, upper bound, value).
 
-    `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
-    `while_cond`. The body's `fun` takes the carry, its `user` is the user's function, traced for `fori_loop`; its
-    `view` returns the arguments of that, the index and the value. The index is counted up by `add(index, one)`, with a
-    one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
+    `run_while(cond, body, init_val)` writes the loop; `cond` and `body` are a `Body` each. The condition is `below_upper`,
+    traced for `while_cond`. The `fun` of the body takes the carry; its `user` is the user's function, traced for
+    `fori_loop`; its `view` returns the arguments of `user`: the index and the value. The index is counted up by
+    `add(index, one)`, where `constant_like` makes a `one` of the same dtype, which is weak if the index is.
     """
 
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
@@ -109,7 +108,7 @@ def below_upper(carry: tuple[Any, Any, Any]) -> Any:
 
 
 def dtype_of_bounds(lower: Any, upper: Any) -> Any:
-    """Return the dtype of the index: that of both bounds, or of the one that is not a Python int."""
+    """Return the dtype of the index: the dtype that both bounds have, or the dtype of the one that is not a Python int."""
     lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
     if lower_dtype == upper_dtype:
         return lower_dtype
@@ -143,8 +142,8 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     Args:
       f: takes a tree of elements, returns a tree of arrays.
       xs: a tree of arrays with leading axes of one size.
-      batch_size: how many elements one step of the loop takes, all at once (`vmap`); 0 for all. The rest is done after
-        the loop.
+      batch_size: how many elements one step of the loop takes, all at once (`vmap`); 0 means all. If elements are left
+        over, they are done after the loop.
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
@@ -178,8 +177,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     """Return all prefixes of `elems`, combined by an associative function: `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`,
     ...
 
-    Combine neighbours, find the prefixes of these pairs by the same method, and get every second prefix from one of
-    them by one more combination. So the depth is logarithmic, and the work linear.
+    Combine neighbours, and find the prefixes of these pairs by the same method: they are every second result. Each other
+    result takes one more combination. So the depth is logarithmic, and the work linear.
 
     Args:
       fn: takes two trees like `elems`, returns one; elementwise along `axis`.
@@ -235,8 +234,8 @@ def _prefixes(
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """Alternate the elements of both, beginning with `even`, which may have one more: each is spread with zeros in
-    between, and the two are added.
+    """Return the elements of both in turn, beginning with `even`, which may have one more. Zeros are put between the elements
+    of each, and the two arrays are added.
     """
     extra = even.shape[axis] - odd.shape[axis]
 

@@ -1,10 +1,10 @@
 """while_loop: repeats a function of a carry, as long as another function of the carry is true.
 
-Both functions are traced once, and the carry has the same type in all steps. A part of the carry that the body passes
-through, and the condition does not read, becomes a constant of the body.
+Both functions are traced once, and the carry has the same type in all steps. If the body returns a part of the carry
+unchanged, and the condition does not read it, it becomes a constant of the body.
 
 In StableHLO it is `while`, which has no constants: everything that its two regions read is part of its carry, also the
-tokens of the body's ordered effects. The region of the condition returns only a bool: a condition with ordered effects
+tokens of the body's ordered effects. The region of the condition returns only a bool. So a condition with ordered effects
 is evaluated in the body instead, and its result is part of the carry.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_loop
@@ -59,10 +59,10 @@ def lower_while(
 ) -> list[str]:
     """Write the two regions of one `stablehlo.while`; return the names of the last carry.
 
-    `args` are names in the text: of the constants of the condition, then of those of the body, then of the carry.
-    `ctx.avals_in` are their types. StableHLO's `while` has no constants: everything that its regions read is carried,
-    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body ends
-    with a value for each of them, of the same type: constants as they came.
+    `args` are names in the text: of the constants of the condition, then the constants of the body, then the carry.
+    `ctx.avals_in` has their types. StableHLO's `while` has no constants: everything that its regions read is carried,
+    so both regions have an argument for each of `args`, and the operation has a result for each. The region of the body
+    ends with a value for each of them, of the same type; it returns the constants unchanged.
 
     `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
     returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
@@ -90,7 +90,7 @@ def lower_while(
 def lower_batch_of_loops(
     ctx: LoweringContext, *args: str, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
 ) -> list[str]:
-    """Do the same where the condition is an array: the loop goes on while any element does, and the elements that are
+    """Write the loop for a condition that is an array of bools: it goes on while any element does, and elements that are
     finished keep their carry.
     """
     sizes = [cond_nconsts, body_nconsts]
@@ -123,7 +123,7 @@ def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
 
 
 def _where(ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any) -> str:
-    """Write `after` for the elements that go on, `before` for the others: the axes of `goes_on` come first in both."""
+    """Write a selection: `after` for the elements that go on, `before` for the others. The axes of `goes_on` are the first of both."""
 
     def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
         return [select(broadcast_in_dim(goes_on, aval.shape, range(answer.ndim)), after, before)]
@@ -191,10 +191,10 @@ def batch_while(
     axis: AxisData, vals: Vals, dims: Dims, *,
     cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int,
 ) -> Any:  # fmt: skip
-    """Batch a loop: it goes on as long as it does for any element.
+    """Batch a loop: it goes on as long as any element does.
 
-    Where the condition is a batch, all of the carry must be one: finished elements keep their last carry
-    (`lower_while`). Otherwise the axes of an outer batch's condition, if any, stay in front.
+    If the condition is a batch, all parts of the carry must be batches: finished elements keep their last carry
+    (`lower_while`). Otherwise, if the condition has axes of an outer batch, these stay in front.
     """
     if ordered_io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
         raise Exception("Ordered IO effects not supported in vmap.")
@@ -256,13 +256,13 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
 def run_while(cond: Body, body: Body, init_val: Any) -> Any:
     """Return the last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
 
-    Condition and body are traced once, for a carry of the types that the leaves of `init_val` have (`trace_both`).
-    When the body returns as many leaves as it gets, and other types for weak ones, these are promoted
-    (`promote_weak_inputs`), and both functions traced again. Then the carry must come out as it went in
-    (`check_carry`, where the loop is called `while_loop body`).
+    Condition and body are traced once, for a carry with the types of the leaves of `init_val` (`trace_both`). If the body
+    returns as many leaves as it takes, with other types for weak leaves, promote these (`promote_weak_inputs`), and trace
+    both functions again. Then the carry must have the same tree and types before and after the body (`check_carry`, where
+    the loop is called `while_loop body`).
 
-    `bind_while(cond, body, init)` writes the equation for what was traced, and returns the leaves of the last carry.
-    The tree of arguments that tracing wants is that of a tuple: `treedef_tuple((carry_tree,))`.
+    `bind_while(cond, body, init)` writes the equation for the traced functions, and returns the leaves of the last carry.
+    Tracing takes the tree of a tuple of arguments: `treedef_tuple((carry_tree,))`.
     """
     init, carry_tree = tree_flatten(init_val)
     in_tree = treedef_tuple((carry_tree,))
@@ -276,8 +276,8 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 
 def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
-    """Write the equation. A part of the carry that the body returns unchanged, and that the condition does not read,
-    does not go through it.
+    """Write the equation. If the body returns a part of the carry unchanged, and the condition does not read it, it becomes a
+    constant of the body.
     """
     cond_jaxpr, body_jaxpr, constant = without_constant_carry(cond, body)
     carry, moved = partition_list(constant, init)
@@ -313,23 +313,22 @@ def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any])
 
 
 def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """Take out of the carry what never changes; return the jaxprs of condition and body for the smaller carry, and for
+    """Take the parts that never change out of the carry. Return the jaxprs of condition and body for the smaller carry, and for
     each part of the carry whether it was taken out.
 
-    A part is taken out when the body returns it unchanged and in its own place, and the condition does not read it. It
-    becomes a constant of the body. The inputs of both jaxprs are their constants, as many as there are `cond.consts`
-    and `body.consts`, and then the carry. Afterwards they are
+    A part is taken out if the body returns it unchanged and in its own place, and the condition does not read it. It
+    becomes a constant of the body. The inputs of the given jaxprs are their constants (as many as there are `cond.consts`
+    and `body.consts`), then the carry. The inputs of the returned jaxprs are
 
-        of the condition    its constants, all of them, and the parts that are left
-        of the body         the parts that were taken out, its constants, and the parts that are left
+        condition    all its constants, then the parts that are left
+        body         the parts that were taken out, then its constants, then the parts that are left
 
-    (which the body returns), each in the order that they had. If nothing is taken out, return the jaxprs that were
-    given.
+    each in their old order; the body returns the parts that are left. If nothing is taken out, return the given jaxprs.
 
-    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. `dce_jaxpr(jaxpr, True,
-    instantiate=keep)` returns the jaxpr without unused inputs, except those to keep (`keep` has a bool for each input),
-    and for each input whether it is there. `keep_outputs` and `move_inputs_to_front` take tuples of bools, one for each
-    output or input.
+    `forwarded_inputs(jaxpr)` says for each output which input it is, or None if it is computed. `dce_jaxpr(jaxpr, True,
+    instantiate=keep)` returns the jaxpr without unused inputs, except the inputs to keep (`keep` has a bool for each
+    input), and for each input whether it is still there. `keep_outputs` and `move_inputs_to_front` take tuples of bools,
+    one for each output or input.
     """
     nconsts = len(body.consts)
     changes = [place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]

@@ -1,9 +1,9 @@
 """Differentiates `while_loop`, in forward mode only: without a known number of steps, residuals cannot be allocated.
 
-The loop's JVP carries the carry and the tangents of those parts that depend on the arguments. A fixed point finds
-these: a part whose tangent is zero at first may get one in a step, so repeat until nothing changes.
+The JVP of the loop carries the carry, and the tangents of those parts that depend on the arguments. To find these parts,
+repeat until nothing changes: a part whose tangent is zero at first may get a tangent in a step.
 
-Linearised, the loop of primals runs, and its JVP is recorded whole.
+To linearise the loop, run the loop of primals now, and record the whole JVP.
 
 JAX: jax/_src/lax/control_flow/loops.py:_while_loop_jvp
 """
@@ -56,7 +56,7 @@ def _jvp(
 
 @remembered
 def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
-    """Give the jaxpr more inputs, which it does not read."""
+    """Return the jaxpr with more inputs, which it does not read."""
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars)) + ("",) * len(avals)
     return jaxpr.replace(
         invars=[*jaxpr.invars, *map(Var, avals)], debug_info=jaxpr.debug_info._replace(arg_names=names)
@@ -66,7 +66,9 @@ def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
 def _partial_eval(
     trace: PartialTrace, *operands: Any, cond_nconsts: int, cond_jaxpr: Jaxpr, body_nconsts: int, body_jaxpr: Jaxpr
 ) -> list[Any]:
-    """Partial evaluation: run the part of the carry that depends on no tangent now; record the whole loop for the rest."""
+    """Partial evaluation rule: run the loop now for the parts of the carry that depend on no tangent; record the whole loop for the
+    others.
+    """
     known = [not trace.is_tangent(x) for x in operands]
     cond_known, body_known, carry_known = split_list(known, [cond_nconsts, body_nconsts])
     while True:

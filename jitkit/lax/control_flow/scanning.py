@@ -1,5 +1,4 @@
-"""scan: applies a function along the leading axis of arrays, with a carry from step to step, and stacks what it returns
-beside the carry.
+"""scan: applies a function along the leading axis of arrays, with a carry from step to step, and stacks its other results.
 
     carry, ys = init, []
     for x in xs:
@@ -7,8 +6,8 @@ beside the carry.
         ys.append(y)
     return carry, stack(ys)
 
-The number of steps is known while tracing. A part of the carry that the body passes through becomes a constant, and an
-output that is an unchanged element of `xs` bypasses the loop.
+The number of steps is known while tracing. If the body returns a part of the carry unchanged, it becomes a constant; if an
+output is the unchanged element of one of `xs`, that array is the result, and is not stacked again.
 
 It is lowered as a `while_loop` over an index, which `stepping` makes.
 
@@ -74,7 +73,7 @@ def _(ctx: LoweringContext, *args: str, **params: Any) -> list[str]:
 # --- as it is printed ---------------------------------------------------------------------------------------
 
 
-# Which of the user function's outputs a body still computes; a body that is not in the table computes all.
+# jaxpr of a body -> which outputs of the user's function it still computes; a body that is not in the table computes all
 _computed_ys: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakKeyDictionary()
 
 
@@ -91,8 +90,8 @@ _COMPUTED, _PASSED = _Words("RightsOnly(Right(None))"), _Words("RightsOnly(Left(
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Print, up to JAX 0.10, the numbers of constants and of carried values; later two trees with a None for each,
-    where an output's label also says whether it is computed or an element of `xs` that bypasses the loop.
+    """Print the parameters as the installed JAX does. Up to JAX 0.10 these are the numbers of constants and of carried values; later
+    they are two trees with a None for each value, where an output's label also says whether it is computed or is one of `xs`.
     """
     params = dict(eqn.params)
     if since(0, 11):
@@ -111,8 +110,8 @@ pp_eqn_rules[scan_p] = _pp
 
 
 def batched_step(jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Batch the jaxpr of a step, with batch axes first: `inputs` marks the inputs that are batches, `musts` the results
-    that must be. Also return which results are.
+    """Batch the jaxpr of a step, with batch axes first: `inputs` marks the inputs that are batches, `musts` the results that must
+    be. Also return, for each result, whether it is a batch.
     """
     step, are_batches = batch_jaxpr_if(jaxpr, axis, inputs, musts)
     if jaxpr in _computed_ys:
@@ -126,9 +125,9 @@ def batch_scan(
 ) -> Any:
     """Batching rule of `scan`: one scan whose step does for batches what the step of `jaxpr` does for elements.
 
-    In a step, batch axes come first (`batched_step`). So they do in constants and carry outside; in `xs` the scan's
-    axis comes before. `batched_carry` says which parts of the carry are batches: make them so from the start
-    (`move_to`), and as outputs. Do not make anything else a batch.
+    In a step, batch axes come first (`batched_step`). In the scan's constants and carry they come first, too; in `xs` and
+    ys the scan's axis comes before the batch axis. `batched_carry` says which parts of the carry are batches: make them
+    batches from the start (`move_to`), and as outputs. Do not make anything else a batch.
 
     Returns:
       The results, the carry and then the ys; and the batch axis of each, None for one that is not a batch.
@@ -152,9 +151,9 @@ def batch_scan(
 
 
 def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool]) -> list[bool]:
-    """Find the needed parts of a scan's carry, when these parts of the last carry and these outputs are used.
+    """Return which parts of a scan's carry are needed if these parts of the last carry and these outputs are used.
 
-    A part is needed if it is used after the last step, or if some step reads it for something needed: an output, or a
+    A part is needed if it is used after the last step, or if a step reads it to compute something needed: an output, or a
     part of the carry that a later step reads. For a carry of three, and a step that does `a, b, c = a + x, b + a, c *
     2.0` and has no output:
 
@@ -222,10 +221,10 @@ def scan(
       init: the carry before the first step, a tree of arrays. A weakly typed leaf, such as a Python number,
         takes the dtype that `f` returns.
       xs: a tree of arrays with leading axes of one size; or None, where only `length` counts.
-      length: the number of steps; needed where `xs` has no arrays.
+      length: the number of steps; needed if `xs` has no arrays.
       reverse: start at the end of `xs`. The outputs are where their elements are.
       unroll: how many steps one trip of the compiled loop does; 0 or True for all of them.
-      _split_transpose: accepted for programs that say it. In JAX the reverse pass is then two loops, with the same results.
+      _split_transpose: accepted and not used. In JAX it splits the reverse pass into two loops, with the same results.
 
     Returns:
       The carry after the last step, and the outputs with a leading axis of size `length`.
@@ -243,20 +242,20 @@ def scan(
 def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any) -> tuple[Any, Any]:
     """Return the last carry, a tree like `init`, and the outputs: trace the body once, and write one equation.
 
-    Where jit is disabled, Python runs the loop instead (`scan_in_python`). In either case call `avals_of`, which
-    refuses what is not an array, and then `scan_length`.
+    If jit is disabled, Python runs the loop instead (`scan_in_python`). In both cases first call `avals_of`, which raises
+    for anything but an array, and then `scan_length`.
 
     The body is traced by `trace_step(body, in_tree, avals)`, for the tree of a tuple of two,
     `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of elements of `xs`: an
     array of the type `aval` has elements of the type `element_of(aval)`. It returns a pair: the first of
     `traced.out_tree.children()` is the tree of its carry, whose leaves are the first outputs of the jaxpr.
 
-    When the body returns as many leaves for the carry as it gets, and other types for weak ones, these are promoted, and
-    the body is traced again: `promote_weak_inputs(leaves, avals, out_avals)` gives the leaves, and whether one is new.
-    Then the carry must come out as it went in: `check_carry("scan body", body, in_tree, carry_tree, traced)`, for the
-    carry's tree as the body returns it. `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation
-    for what was traced, with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is there a
-    number of steps: `steps_at_once(unroll, length)`.
+    If the body returns as many leaves for the carry as it takes, with other types for weak leaves, promote these, and trace
+    the body again: `promote_weak_inputs(leaves, avals, out_avals)` returns the leaves, and whether one is new. Then the
+    carry must have the same tree and types before and after the body: call `check_carry("scan body", body, in_tree,
+    carry_tree, traced)`, with the tree of the returned carry. `bind_scan(traced, init, xs, reverse, length, unroll)`
+    writes the equation for the traced body, with the leaves of `init` and `xs`, and returns the leaves of the result; its
+    `unroll` is a number of steps, `steps_at_once(unroll, length)`.
     """
     init_leaves, carry_tree = tree_flatten(init)
     x_leaves, xs_tree = tree_flatten(xs)
@@ -295,8 +294,8 @@ def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
 
 
 def bind_scan(traced: Traced, init: list[Any], xs: list[Any], reverse: bool, length: int, unroll: int) -> list[Any]:
-    """Write the equation. What the body passes through bypasses it: an unchanged part of the carry becomes a constant,
-    and a returned element of `xs` is not collected again.
+    """Write the equation. If the body returns a part of the carry unchanged, it becomes a constant; if an output is the
+    unchanged element of one of `xs`, that array is the result, and is not stacked again.
     """
     jaxpr, consts, num_ys = traced.jaxpr, list(traced.consts), len(traced.jaxpr.outvars) - len(init)
     sources = forwarded_inputs(jaxpr)
@@ -340,13 +339,13 @@ def scan_in_python(
 
     Args:
       f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
-      carry: before the first step.
+      carry: the carry before the first step.
       xs: a tree of arrays whose leading axes have the size `length`, or None.
       length: the number of steps.
       reverse: start at the end of `xs`. The outputs are where their elements are.
 
     Returns:
-      The carry after the last step, and the tree of the outputs: of each leaf, those of all steps along a new
+      The carry after the last step, and the tree of the outputs. Each leaf has the outputs of all steps along a new
       leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
 
     Raises:

@@ -1,11 +1,11 @@
-"""Differentiates `scan`: its JVP is a scan; linearised, it is a scan that saves residuals and a linear one, which is
-transposed to a scan backwards.
+"""Differentiates `scan`: its JVP is a scan; to linearise it gives a scan that saves residuals, and a linear scan, whose
+transpose is a scan in the other direction.
 
-Linearised, the first loop computes the results and stacks its residuals, one row per step. What is the same in each
-step is hoisted out of it, and unchanged inputs of the loop are not stacked again.
+The scan that saves residuals computes the results, and stacks the residuals of all steps, one row for each step.
+Residuals that are the same in each step are computed once, before the loop, and inputs of the loop are not stacked again.
 
-Transposed, the linear loop runs from its last step to its first. It carries the cotangents of the carry, and adds
-up the cotangents of the operands that all steps share.
+The transposed loop runs from the last step to the first. It carries the cotangents of the carry, and adds up the
+cotangents of the operands that all steps share.
 
 JAX: jax/_src/lax/control_flow/loops.py:_scan_linearize
 """
@@ -123,7 +123,7 @@ def _linearize(
 def _linearized_body(
     nonzero: Sequence[bool], primals: Sequence[Any], jaxpr: Jaxpr, num_consts: int, num_carry: int
 ) -> tuple[LinearizedJaxpr, list[bool]]:
-    """Linearise the body to two jaxprs; also return which operands of the loop have a tangent."""
+    """Linearise the body to two jaxprs. Also return, for each operand of the loop, whether it has a tangent."""
     const_nz, carry_nz, xs_nz = split_list(nonzero, [num_consts, num_carry])
     forward = (True,) * len(jaxpr.consts) + tuple(_may_be_residual(primals, num_consts, num_carry))
     while True:
@@ -143,8 +143,8 @@ def _first_loop(
     num_carry: int,
     params: dict[str, Any],
 ) -> tuple[list[Any], list[Any], list[bool]]:
-    """Run the first loop, with the body `both.primal`. Returns its results, the residuals, and which residuals have a
-    row per step; `closed_over` are the consts of the body that was split.
+    """Run the first loop, with the body `both.primal`. Return its results, the residuals, and for each residual whether it has a
+    row for each step. `closed_over` are the consts of the body that was split.
     """
     count = len(both.primal.outvars) - both.num_residuals
     primal, left, hoisted, values = hoist(both.primal, list(consts), both.num_residuals)
@@ -160,10 +160,10 @@ def _first_loop(
 
 
 def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, list[Any], list[bool], list[Any]]:
-    """Hoist out of a loop's body what depends on its constants only, and compute it now.
+    """Compute the part of a loop's body that depends on its constants only, once and now.
 
-    Returns the jaxpr of the rest, without the residuals (its last outputs) that are known now; its constants; which
-    residuals are known; and their values.
+    Return the jaxpr of the rest, without those residuals (its last outputs) that are known now; its constants; for each
+    residual whether it is known; and the known values.
     """
     parent = core.current_trace()
     rest = DynamicJaxprTrace(parent, jaxpr.debug_info)
@@ -189,8 +189,8 @@ def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, l
 def _partial_eval(
     trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
-    """Partial evaluation of a scan's JVP, before it is transposed: run a loop now for everything that does not depend
-    on tangents, and record another loop for the rest, which reads the first one's residuals.
+    """Partial evaluation rule, for the JVP of a scan before it is transposed: run a loop now for everything that does not depend
+    on tangents, and record another loop for the rest, which reads the residuals of the first.
     """
     sizes, num_ys = [num_consts, num_carry], len(jaxpr.outvars) - num_carry
     const_later, carry_later, xs_later = split_list(list(map(trace.is_tangent, operands)), sizes)
@@ -216,8 +216,8 @@ def _partial_eval(
 
 
 def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -> list[bool]:
-    """Say which operands can be residuals as they are: not the carry, which changes, and not a numpy array, which would
-    be copied at each use.
+    """Return, for each operand, whether it can itself be a residual. The carry cannot, since it changes, nor can a numpy array,
+    which would be copied at each use.
     """
     last = num_consts + num_carry
     return [not num_consts <= i < last and not isinstance(x, np.ndarray) for i, x in enumerate(operands)]
@@ -229,17 +229,17 @@ def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -
 def transpose_scan(
     cts: Sequence[Any], *operands: Any, reverse: bool, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
-    """Transpose rule of a scan that is linear in some constants, in its carry and in some of its `xs`: a scan in the
-    other direction, with the body `transposed_body` (see there for its inputs and outputs). Its constants are the
-    shared residuals, its carry the sums and the cotangents of the carry; its `xs` are the cotangents of outputs that
-    are not a Zero, and the rows of residuals.
+    """Transpose a scan that is linear in some constants, in its carry and in some of its `xs`: bind a scan in the other
+    direction, with the body `transposed_body` (see there for its inputs and outputs). The constants of the new scan are
+    the shared residuals; its carry are the sums, and the cotangents of the carry; its `xs` are the cotangents of outputs,
+    except those that are a Zero, and the rows of residuals.
 
     Args:
       cts: the cotangents of the last carry and of the stacked outputs; some may be Zero.
       operands: constants, carry, and `xs`. The linear ones, which need a cotangent, are UndefinedPrimals; the other
         constants are the shared residuals, and the other `xs` the rows of residuals. A part of the carry may be an
-        array, but is carried like the others.
-      params: those of `scan_p` that stay as they are, `length` and `unroll`.
+        array, and is carried like the others.
+      params: the parameters of `scan_p` that do not change, `length` and `unroll`.
 
     Returns:
       A cotangent for each operand that is an UndefinedPrimal, and None for each that is not.
@@ -282,21 +282,21 @@ def transposed_body(
     nonzero_ys: tuple[bool, ...],
     avals: tuple[Any, ...],
 ) -> Jaxpr:
-    """Return the body of the loop that runs backwards: one step of the other loop, transposed (`backward_pass`).
+    """Return the body of the loop that runs backwards: one step of the linear loop, transposed (`backward_pass`).
 
-        the loop's      shared residuals, linear constants, carry, linear elements, rows of residuals
+        linear loop     shared residuals, linear constants, carry, linear elements, rows of residuals
                             -> carry, ys
         transposed      shared residuals, sums, cotangents of carry, cotangents of ys, rows of residuals
                             -> sums, cotangents of carry, cotangents of elements
 
-    Every step reads a constant: its cotangent is the sum over all steps, which is carried.
+    All steps read the same constants: the cotangent of a constant is the sum over all steps, and this sum is carried.
 
     Args:
-      jaxpr: that of the loop.
+      jaxpr: the body of the linear loop.
       num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and
-        rows.
+        rows of residuals there are.
       nonzero_ys: for each of the ys, whether it has a cotangent; those without one are not inputs.
-      avals: the types of the inputs of the body that is made.
+      avals: the types of the inputs of the new body.
 
     Returns:
       A jaxpr, all of whose outputs are arrays.
@@ -306,7 +306,7 @@ def transposed_body(
         sizes = [num_shared, num_sums, num_carry, sum(nonzero_ys)]
         shared, sums, ct_carry, ct_ys, rows = split_list(args, sizes)
         elements = jaxpr.in_avals[num_shared + num_sums + num_carry : len(jaxpr.invars) - num_rows]
-        # A cotangent of the carry is as weakly typed as the incoming cotangent, whatever the carry was.
+        # A cotangent of the carry is weakly typed if the incoming cotangent is; it does not matter whether the carry was.
         linear = [*map(core.get_aval, [*sums, *ct_carry]), *map(tangent_aval, elements)]
         inputs = [*shared, *map(UndefinedPrimal, linear), *rows]
         cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]

@@ -1,11 +1,12 @@
-"""Solves equations with implicit derivatives, whatever the solver: custom_root and custom_linear_solve.
+"""Solves equations with any solver, and differentiates the solution: custom_root and custom_linear_solve.
 
-The derivative of a solution follows from the equation alone. If f(m, u) = 0 holds for u(m), so does its derivative,
-df/dm + df/du u' = 0, which is linear in u'. And where A x = b, dx is the solution of A dx = db - dA x: the same system
-with another right side. So the solver is never differentiated, and may be a loop without a reverse-mode derivative.
+The derivative of a solution follows from the equation alone. If the root x(p) of f(p, x) = 0 depends on parameters p, then
+df/dp + (df/dx) x' = 0, which is a linear equation for x'. If A x = b, then dx is the solution of A dx = db - dA x: the
+same system with another right side. So the solver is never differentiated, and may be a loop without a reverse-mode
+derivative.
 
 A linear system is one equation of a jaxpr, with four jaxprs: the product with the matrix and with its transpose, and
-the solution of either system. Transposing it swaps each pair.
+the solution of both systems. To transpose it, swap the two of each pair.
 
 JAX: jax/_src/lax/control_flow/solves.py:custom_linear_solve
 """
@@ -72,15 +73,15 @@ class _Root(NamedTuple):
 def custom_root(
     f: Callable[[Any], Any], initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
-    """Return a root of `f`, found by `solve(f, initial_guess)`; its derivatives, by values that `f` closes over, are
-    those of the equation `f(root) = 0`.
+    """Return a root of `f`, found by `solve(f, initial_guess)`. Its derivatives by values that `f` closes over follow from the
+    equation `f(root) = 0`.
 
     Args:
       f: takes a tree, and returns one of the same structure.
       initial_guess: the tree that the search begins with.
-      solve: returns a tree x with `f(x) = 0`, which is not checked. It need not be differentiable.
-      tangent_solve: takes a linear function g, which is `f` linearized at the root, and a tree y, and returns x with `g(x) = y`:
-        for a scalar `lambda g, y: y / g(1.0)`.
+      solve: returns a tree x with `f(x) = 0`; this is not checked. It need not be differentiable.
+      tangent_solve: takes a linear function g, which is `f` linearized at the root, and a tree y, and returns x with `g(x) = y`.
+        For a scalar it is `lambda g, y: y / g(1.0)`.
       has_aux: `solve` returns a pair: the root, and other data, which is returned beside it.
 
     Raises:
@@ -144,7 +145,7 @@ def _root_jvp(
 
 
 class _LinearSolveTuple(NamedTuple):
-    """One thing for each of the four functions: x -> A x, y -> A^T y, and the solutions of both."""
+    """Four values, one for each of the functions x -> A x, y -> A^T y, and the two that solve these systems."""
 
     matvec: Any
     vecmat: Any
@@ -152,7 +153,7 @@ class _LinearSolveTuple(NamedTuple):
     transpose_solve: Any
 
     def transpose(self) -> _LinearSolveTuple:
-        """Return the same for the transposed system."""
+        """Return the four values for the transposed system."""
         return _LinearSolveTuple(self.vecmat, self.matvec, self.transpose_solve, self.solve)
 
 
@@ -186,8 +187,8 @@ def _(ctx: LoweringContext, *args: str, const_lengths: _LinearSolveTuple, jaxprs
 
 
 def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[Any]:
-    """Bind the equation; eagerly, where the solution has another dtype than the right side, return what `solve`
-    returns, as in JAX.
+    """Bind the equation. Outside of any trace, if the solution has another dtype than the right side, return the result of `solve`,
+    as in JAX.
     """
     *consts, b = split_list(args, const_lengths)
     dtypes = [aval.dtype for aval in jaxprs.solve.out_avals[: len(b)]]
@@ -198,8 +199,8 @@ def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTupl
 
 @register_batcher(linear_solve_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
-    """Batching rule: what is a batch in one of the four functions must be one in all; repeat for right sides and
-    solutions until nothing changes. All batch axes come first.
+    """Batching rule: a value that is a batch in one of the four functions must be a batch in all of them; for right sides and
+    solutions, repeat until nothing changes. All batch axes come first.
     """
     *consts, b = split_list(vals, const_lengths)
     *const_dims, b_dims = split_list(dims, const_lengths)
@@ -285,13 +286,13 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """Return the solution x of `matvec(x) = b`, found by `solve(matvec, b)`; its derivatives are those of the equation.
+    """Return the solution x of `matvec(x) = b`, found by `solve(matvec, b)`. Its derivatives follow from the equation.
 
     Args:
       matvec: a linear function of trees like `b`, which is differentiable by what it closes over.
       b: the right side, a tree of arrays.
-      solve: returns x with `matvec(x) = b`, which is not checked. It need not be differentiable.
-      transpose_solve: the same for the transpose of `matvec`, which is its argument; needed for reverse-mode
+      solve: returns x with `matvec(x) = b`; this is not checked. It need not be differentiable.
+      transpose_solve: takes the transpose of `matvec` and a right side, and returns the solution; needed for reverse-mode
         derivatives, unless `symmetric`.
       symmetric: `matvec` is its own transpose, and `solve` solves for it.
       has_aux: `solve` and `transpose_solve` return a pair: the solution, and other data, which is returned beside it.

@@ -3,8 +3,8 @@
 A step of the loop reads its `x` by a dynamic slice, and writes its `y` into an array that is part of the loop's carry.
 With `unroll`, a trip of the loop is several steps of the scan.
 
-It uses the library's own functions, on values from the lowering of `scan`; so everything that works for while loops and
-slices works for a scan, too.
+The lowering of `scan` calls the library's own functions; so everything that works for while loops and slices works for a
+scan, too.
 
 JAX: jax/_src/lax/control_flow/loops.py:_scan_impl
 """
@@ -34,7 +34,7 @@ Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
 def scan_as_while(
     *args: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, num_carry: int, unroll: int
 ) -> list[Any]:
-    """Do what `scan` does with a while loop."""
+    """Return the results of a `scan`, computed by a while loop."""
     consts, carry, xs = split_list(args, [num_consts, num_carry])
 
     def step(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -60,12 +60,12 @@ def loop_over(
 ) -> tuple[list[Any], list[Any]]:
     """Run a while loop over the leading axes of `xs`: trip i gives `step` the i-th elements, or the i-th from the end.
 
-    The step's outputs go into arrays that are made before the loop, uninitialised (`empty`), and are carried: each
-    element is written at the index of its `xs`. Without steps there is no loop.
+    The step's outputs go into arrays that are made before the loop, uninitialised (`empty`), and are part of its state: an
+    output is written at the index of the element that the step read. Without steps there is no loop.
 
     The loop is `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its state is a
-    tuple: the number of trips done, which starts as `0`; the carry; the outputs so far. The `xs` are not part of it:
-    the body closes over them. Use `lt`, `add` and `sub` for the index, and `read_element` and `write_element`.
+    tuple: the number of trips so far, which starts as `0`; the carry; the outputs so far. The `xs` are not part of it: the
+    body closes over them. Use `lt`, `add` and `sub` for the index, and `read_element` and `write_element`.
 
     Args:
       step: takes the carry and one element of each of `xs`, returns the carry and one element of each output.
@@ -96,15 +96,15 @@ def loop_over(
 
 
 def read_element(x: Any, i: Any) -> Any:
-    """Return `x[i]`, for an index that is data, and within bounds: the slice of size 1 along the leading axis
-    (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
+    """Return `x[i]`, for a traced index within bounds: the slice of size 1 along the leading axis (`dynamic_slice_in_dim` with
+    `allow_negative_indices=False`), without that axis.
     """
     return squeeze(dynamic_slice_in_dim(x, i, 1, allow_negative_indices=False), (0,))
 
 
 def write_element(x: Any, element: Any, i: Any) -> Any:
-    """Return `x` with `x[i]` replaced, for an index that is data, and within bounds: the element with an axis in front,
-    written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to expect negative indices).
+    """Return `x` with `x[i]` replaced, for a traced index within bounds: the element gets an axis in front, and is written over
+    the slice at `i` (`dynamic_update_slice_in_dim` with `allow_negative_indices=False`).
     """
     return dynamic_update_slice_in_dim(x, expand_dims(element, (0,)), i, 0, allow_negative_indices=False)
 
@@ -112,7 +112,7 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 def loop_in_blocks(
     step: Step, carry: list[Any], xs: list[Any], y_avals: Sequence[Any], length: int, reverse: bool, unroll: int
 ) -> tuple[list[Any], list[Any]]:
-    """Do `loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one after the other.
+    """Do the same as `loop_over` with fewer trips, each of which does `unroll` steps one after the other; 0 means all steps.
 
     Of `length` steps, `length // unroll` blocks go into a loop; the rest is done after it: the last elements, or with
     `reverse` the first ones. A single block, without a rest, needs no loop. Without steps the outputs are empty arrays,
@@ -155,7 +155,7 @@ def one_after_the_other(
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Stack arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last one was made first.
+    """Stack arrays of one shape, or numbers, along a new leading axis. With `reverse` the last element was made first.
 
     Each gets an axis of size 1 in front (`expand_dims`), along which they are joined (`concatenate`).
     """
