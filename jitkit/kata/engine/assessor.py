@@ -1,7 +1,7 @@
 """an exercise + a learner's files -> verdict
 
-The checks of an exercise run twice: with the reference, whose results say what is right, and with the learner's functions in
-it. `Assessor` remembers the reference's results, in memory and in a folder, so that they are computed once.
+The checks of an exercise run twice: with the reference, whose results are the right ones, and with the learner's functions in
+its place. `Assessor` keeps the reference's results, in memory and in a folder, so that they are computed once.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .statuses import Status
 from .submission import Target
 from .verdicts import CheckResult, Verdict, find_problem, place_of
 
-_PATIENCE = 6  # times as long may the reference take, when the machine is busy
+_PATIENCE = 6  # the reference may take this many times as long, since the machine may be busy
 
 
 def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
-    """Return the checks of a lab, or of one exercise; with those of a file that learners do not have."""
+    """Return the checks of a lab, or of one exercise, including those of `hidden`, a file that learners do not have."""
     files = [lab.folder / "checks.py", *([hidden] if hidden is not None and hidden.is_file() else [])]
     found = [c for file in files for c in load_checks(file.read_text(encoding="utf-8"), str(file))]
     return [c for c in found if exercise is None or c.exercise == exercise]
@@ -46,8 +46,8 @@ class Assessor:
     """Runs checks and compares results.
 
     Args:
-      folder: where the reference's results are kept between runs, and the machine code of programs; None keeps the ones in memory,
-        and the others not at all.
+      folder: where the reference's results and the machine code of programs are kept between runs. With None, results are kept
+        in memory, and machine code is not kept.
       run_stablehlo: see `comparison`.
       seconds: the time that one check may take.
     """
@@ -82,11 +82,11 @@ class Assessor:
         Args:
           others: functions of other exercises that take the reference's place, too.
           checks_file: the lab's `checks.py`, or another file of checks.
-          seed: of the random inputs.
+          seed: the seed of the random inputs.
           draw: the seed of random programs.
-          graded: whether there are as many of these as in grading.
-          hurried: seconds of a processor, after which no further one begins; 0 for all of them.
-          spare: processes that wait.
+          graded: whether to run as many random programs as in grading.
+          hurried: processor seconds after which no further random program begins; 0 means that all run.
+          spare: processes that wait for a request.
           stop: stops the run, which then raises Stopped.
         """
         problem = find_problem(exercise, file)
@@ -126,7 +126,7 @@ class Assessor:
         return Verdict(exercise, status, results, "", called or place_of(exercise, file), file.path)
 
     def shortest(self, result: CheckResult, job: Job, own: frozenset[str]) -> CheckResult:
-        """Turn a verdict on random programs into one on the shortest program that was found to fail, with its text."""
+        """Return the verdict on the shortest program that is found to fail, with its text, in place of one on random programs."""
         place = re.match(r"result\[(\d+)\]", result.difference.where) if result.difference is not None else None
         if place is None or result.value is None or result.value["is"] != "list":
             return result
@@ -153,7 +153,7 @@ class Assessor:
         seed: int = 0,
         draw: int = 0,
     ) -> Job:
-        """Return what runs for a verdict; `checks_file` is a path and its text."""
+        """Return the job to run for a verdict; `checks_file` is a path and its text."""
         placed = {target: other.path for other, target in others} | dict.fromkeys(exercise.targets, file.path)
         files = {other.path: other for other, _ in others} | {file.path: file}
         keeps = exercise.uses_xla and self.machine_code is not None and self.machine_code.is_there()
@@ -178,8 +178,8 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
-        """Return the outcomes of a job, which runs once, because the reference and the mutants give the same each time.
-        Those of random programs are kept apart: they change when the others do not.
+        """Return the outcomes of a job. It runs once, because the reference and the mutants give the same outcomes each time.
+        The outcomes of random programs are kept apart: they change with each draw.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()
@@ -257,8 +257,8 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """Return a result with the call that it comes from. If there are as many calls as values, or as lists of values, it
-    is the one in its place; else the last that returned the value; else the last call, and the result says so.
+    """Return a result with the call that it comes from. If there are as many calls as values (or as lists of values), take the
+    call in the same place. Otherwise take the last call that returned the value; otherwise the last call, and say so.
     """
     difference, value = result.difference, result.value
     if difference is None or value is None:
@@ -279,7 +279,7 @@ def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
     )
 
 
-_COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a whole number, or what a check of lab 10 says of one
+_COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a whole number, or a text of lab 10 that ends in one
 
 
 def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:

@@ -52,7 +52,7 @@ def behind(
     (`{"sin": 100}` counts `sinf`, too), and which of those it should be `without` it calls. Meanwhile XLA must run
     nothing, `cc` must run something, and the C must work in memory from `cc.alloc`.
 
-    The arguments are bounds. A count within its bound is returned as the bound, which is also the reference's answer.
+    The arguments are bounds. If a count is within its bound, the bound is returned; the reference also returns the bounds.
     """
     before = _asked(start=True)
     found = {"result": f(*args)}

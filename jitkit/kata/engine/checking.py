@@ -1,7 +1,7 @@
-"""What the `checks.py` of a lab is written with.
+"""The functions with which the `checks.py` of a lab is written.
 
 A check is a small program that uses the functions of an exercise and returns what it computed. It asserts nothing: the same
-program run with the reference, on the same seed, says what is right.
+program, run with the reference and the same seed, returns the right result.
 
     @check("02.3", "Operands keep their order.", against=["operand order does not matter"])
     def subtraction(jk, rng):
@@ -9,18 +9,17 @@ program run with the reference, on the same seed, says what is right.
         x, y = rng.normal(size=(2, 3))
         return jk.core.eval_jaxpr(f(x, y).jaxpr, (), x, y)
 
-`jk` is jitkit with the learner's functions in it, `rng` a `numpy.random.Generator`. Inputs are to be random, so that an
-answer which was written down fails. What is returned may be numbers, texts, arrays, jaxprs, types, trees, lists, tuples and
-dicts of them, and
+`jk` is jitkit with the learner's functions in it, `rng` a `numpy.random.Generator`. Inputs should be random, so that a
+hard-coded answer fails. A check may return numbers, texts, arrays, jaxprs, types, trees, lists, tuples and dicts of them, and
 
-    raised(f, *args, parts=[...])    the error that a call ends in; its message must have the parts, which the text of the exercise
-                                     gives. Without parts its class counts, and the words are the learner's
+    raised(f, *args, parts=[...])    the error that a call ends in. Its message must have the parts, which the text of the exercise
+                                     gives; without parts only the class of the error counts
     Stablehlo(text, arguments)       a program, which is compared by running it
     run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
     Unordered(values)                values in any order
 
 `module(jk, "kata.subjects.quiz")` is a module of `jk` that is not an attribute of it. `modules_of_jax(program)` runs a program and says
-which modules of the real JAX it used on the way: none, where it should be the learner's work.
+which modules of the real JAX it used on the way: there should be none if the program is the learner's work.
 """
 
 from __future__ import annotations
@@ -88,12 +87,12 @@ def check(
 
     Args:
       exercise: the id, `"02.3"`.
-      sentence: what the check looks at, said as what is true of a right answer.
-      against: the misconceptions that it refutes, in the words of the lab's mutants.
-      tolerance: relative tolerance of floating-point results, where the usual one is too narrow.
-      hidden: whether it is used in grading only.
-      drawn: whether it is made of random `programs`: a learner gets others at each save, until one fails.
-      fixed: why what is right is the same on every seed, where it is.
+      sentence: a sentence that is true of a right answer.
+      against: the misconceptions that the check refutes, in the words of the lab's mutants.
+      tolerance: relative tolerance of floating-point results, if the usual one is too narrow.
+      hidden: whether the check is used in grading only.
+      drawn: whether it runs random programs: a learner gets new ones at each save, until one fails.
+      fixed: if the right result is the same for every seed, the reason.
     """
 
     def collect(program: Program) -> Program:

@@ -5,8 +5,8 @@ they computed; another process runs the same program with `jitkit`. This module 
 process of a learner's package, neither jitkit nor jax can be imported, and `xla` is ours.
 
     @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in
-    jaxpr(closed)              a program that was written down: compared up to names
-    counted(f, *args, compiled=1, executed=1, copied=0)      the result, and what was asked of XLA meanwhile
+    jaxpr(closed)              a jaxpr: compared up to names
+    counted(f, *args, compiled=1, executed=1, copied=0)      the result, and the counts of what XLA did during the call
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
 
 `behind` has what programs say about a package's own compiler: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and others.
@@ -65,7 +65,7 @@ def program(
 
 @functools.cache
 def compiled(path: str, source: str) -> CodeType:
-    """Return the code of a file of programs: compiled once, and in a process that waits for a save before it comes."""
+    """Return the code of a file of programs. It is compiled once; a process that waits for a save compiles it beforehand."""
     return compile(source, path, "exec")
 
 
@@ -103,7 +103,7 @@ def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = ()) 
 
 @dataclasses.dataclass
 class Jaxpr:
-    """A program that was written down."""
+    """A jaxpr, to be compared as a program."""
 
     closed: Any
 
@@ -114,19 +114,19 @@ def jaxpr(closed: Any) -> Jaxpr:
 
 
 class NotAProgramError(TypeError):
-    """What should be a program is something else."""
+    """Raised if something that should be a program is not one."""
 
 
 @dataclasses.dataclass
 class Text:
-    """StableHLO, and the arguments that it is run on."""
+    """StableHLO text, and the arguments to run it on."""
 
     text: str
     arguments: Sequence[Any]
 
 
 def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
-    """Return the StableHLO of a function: of a learner's package `lower(f, *args)`, which JAX calls `jit(f).lower(*args).as_text()`."""
+    """Return the StableHLO of a function: `lower(f, *args)` in a learner's package, `jit(f).lower(*args).as_text()` in jitkit."""
     lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f).lower(*args).as_text()
     return Text(lowered, [np.asarray(x) for x in args])
 
@@ -138,7 +138,9 @@ def counted(
     executed: int | None = None,
     copied: int | None = None,
 ) -> dict[str, Any]:
-    """Return what a call returns, with the counts of what XLA compiled, ran and got for it. The reference returns the expected ones."""
+    """Return what a call returns, and how many programs XLA compiled and ran and how many arrays were copied to it. With the reference,
+    return the expected counts.
+    """
     machine: Any = sys.modules.get("xla")
     expected = {"compiled": compiled, "executed": executed, "copied": copied}
     before = {name: getattr(machine, name, 0) for name in expected}
@@ -250,7 +252,7 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses to import some packages, such as jax; finds the `cc.py` beside `machine`. `executables` is for compiled code."""
+    """Refuses to import some packages, such as jax, and finds the `cc.py` beside `machine`. `executables` is for compiled code."""
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
@@ -327,14 +329,14 @@ def loader(xla: Any) -> tuple[str, Callable[[bytes], Any]]:
 
 
 def load_ahead(folder: str, is_wanted: Callable[[], bool]) -> None:
-    """Load what the last save needed, in a process that waits for a save, with the machine open."""
+    """Load the executables that the last save needed, in a process that waits for the next save, after `warm_up`."""
     if folder and "xla" in sys.modules:
         executables = importlib.import_module(".executables", __package__)
         executables.load_ahead(pathlib.Path(folder), *loader(sys.modules["xla"]), is_wanted)
 
 
 def warm_up(path: str) -> None:
-    """Open the machine, and have it compile something: a quarter of a second that no save should wait for."""
+    """Load the ladder's `xla`, and let it compile something: this takes a quarter of a second, for which no save should wait."""
     xla = load_machine(path)
     module = (
         "module @m {\n  func.func public @main(%a: tensor<f32>) -> (tensor<f32>) {\n    return %a : tensor<f32>\n  }\n}"
@@ -377,7 +379,7 @@ def _no_such_file(error: BaseException) -> str:
 
 
 def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
-    """Return where a file has a null byte, which no program may have; Python does not say where."""
+    """Return the place of a null byte in a file: a program must not have one, and Python's error does not say where it is."""
     if not isinstance(error, (SyntaxError, ValueError)) or "null bytes" not in str(error):
         return []
     texts = ((path, path.read_bytes()) for path in sorted(pathlib.Path(folder).rglob("*.py")))
@@ -385,7 +387,7 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """Return the learner's line for an error without one: if the result is not a program, that of `make_jaxpr`."""
+    """Return the learner's line for an error without one: if the result is not a program, the line of `make_jaxpr`."""
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []

@@ -2,8 +2,8 @@
 
 Both are plain data (`plain`), computed by the same program on the same inputs. They are compared by meaning: arrays
 within a tolerance, jaxprs up to the names of variables, errors by their class and the words that matter, StableHLO by
-what it computes. The first difference is shown whole: where it is, what was expected, what came, and in one sentence
-why.
+what it computes. The first difference is shown in full: where it is, what was expected, what came instead, and in one
+sentence why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from .jaxpr_comparison import compare_jaxprs
 from .plain import Plain, array_of, to_plain
 
-# What XLA's parser adds to every refusal, on versions that have nothing to do with it.
+# XLA's parser adds this text, about versions, to every refusal; it has nothing to do with the error.
 _OF_THE_PARSER = re.compile(r"<unknown>:0: error: Failed to parse using StableHLO.*\n*")
 
 RunStablehlo = Callable[[str, Sequence[np.ndarray[Any, Any]]], Sequence[np.ndarray[Any, Any]]]
@@ -33,7 +33,7 @@ _TOLERANCE = {
 }
 
 
-# Numpy's scalars that are as good as a number of Python's: what `np.median`, `np.all` and `array.argmax()` give.
+# Numpy's scalars that are accepted in place of a number of Python: `np.median`, `np.all` and `array.argmax()` return them.
 _INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 _SCALARS_OF = {"bool": ("bool",), "int": _INTEGERS, "float": ("float64",), "complex": ("complex128",)}
 
@@ -41,7 +41,7 @@ _MOST_NUMBERS = 30  # an array of more numbers is not shown whole
 
 
 class Difference(NamedTuple):
-    """Where two results differ, and how. `line` is the learner's, when it is known."""
+    """Where two results differ, and how. `line` is the learner's line, if it is known."""
 
     where: str  # `result['x'][0]`, or "result"
     sentence: str
@@ -58,8 +58,8 @@ def first_difference(
 
     Args:
       expected, actual: plain data.
-      run_stablehlo: compiles and runs StableHLO text on arrays. Without it, the results that came along are compared, or
-        the texts.
+      run_stablehlo: compiles and runs StableHLO text on arrays. Without it, results that the data contain are compared, or
+        else the texts.
       tolerance: relative tolerance of floating-point results; by default a few units in the last place of their type.
     """
     return _Comparer(run_stablehlo, tolerance).compare(expected, actual, "result")
@@ -211,8 +211,8 @@ class _Comparer:
         return None
 
     def results_of(self, text: str, data: Plain, arguments: Sequence[Plain]) -> Sequence[np.ndarray[Any, Any]] | None:
-        """Return what a program computes: run it if there is a way to, else take the results that came along; None if
-        there are none. Raises _Refused if XLA refuses it.
+        """Return what a program computes: run it if `run_stablehlo` was given, else take the results in the data; None if there
+        are none. Raise _Refused if XLA refuses the program.
         """
         if self.run_stablehlo is not None:
             try:
@@ -266,7 +266,7 @@ def describe(data: Plain) -> str:
 
 
 def _refusal(text: str) -> str:
-    """Return XLA's complaint about a text, with the line that it means."""
+    """Return XLA's complaint about a text, with the line of the text that it is about."""
     said = re.search(r"(?:error: )(.*)", text)
     line = re.search(r"line (\d+) of the StableHLO text:\n *(.*)", text)
     message = said[1] if said is not None else text
@@ -316,8 +316,8 @@ def _python_number(kind: str, actual: Plain) -> Plain | None:
 
 
 def _close(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: float) -> np.ndarray[Any, Any]:
-    """Return where two arrays of one type agree: nan with nan, infinities with their like, numbers within the
-    tolerance.
+    """Return for each element whether two arrays of one type agree: nan with nan, an infinity with the same one, numbers within
+    the tolerance.
     """
     if tolerance == 0.0:
         return np.asarray(one == other)

@@ -1,9 +1,9 @@
 """a learner's functions -> code for the functions of a jitkit that is imported already
 
-Importing jitkit takes longer than most checks. A process that waits imports it with the reference's functions, and exchanges their code
-for a learner's afterwards (`function.__code__ = code`): decorators, registries and other modules hold the functions, and so see the new
-code. The result is the same as with splicing before the import (`splice`), except for functions that are called while jitkit is imported
-(`Ahead` notices these), and for what an exchange of code cannot express, for which `patch` returns None.
+Importing jitkit takes longer than most checks. So a process imports it with the reference's functions while it waits, and exchanges
+their code for a learner's afterwards (`function.__code__ = code`): decorators, registries and other modules hold the functions, and so
+see the new code. The result is the same as with splicing before the import (`splice`), except in two cases: functions that are called
+while jitkit is imported (`Ahead` notices these), and changes that an exchange of code cannot make (`patch` returns None).
 
 The grader does the same with holes in the place of the reference's functions (`grading.grader.holes`).
 """
@@ -27,12 +27,12 @@ from .reference import reference_function
 from .splice import added_statements, install, spliced_code
 from .submission import Function, LearnerFile, Submission, Target, tree_of
 
-# Functions of exercises that are called while jitkit is imported: their exercises are spliced. A test compares.
+# Functions of exercises that are called while jitkit is imported: their exercises are spliced. A test checks this list.
 CALLED_AT_IMPORT = (
     "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
     "jitkit.tree_util.functions:flatten_into",
 )  # fmt: skip
-# The same of rooms that are imported when a program asks for them: for these exercises they wait.
+# Functions that are called while a room is imported which programs ask for: for their exercises, the room is not imported ahead.
 CALLED_LATER = (
     "jitkit.tree_util.functions:flatten_until", "jitkit.pjit.compilation_cache:cache_of",
     "jitkit.signature.argument_spec:infer_missing", "jitkit.signature.argument_spec:check_positions",
@@ -71,8 +71,8 @@ class Ahead:
             self.called[id(frame.f_code)] = frame.f_code
 
     def put(self, submission: Submission) -> bool:
-        """Put the functions of a submission in place, except those of modules that are still to be imported. False, with nothing done,
-        if the result would differ from splicing.
+        """Put the functions of a submission in place, except functions of modules that are not imported yet. If the result would differ
+        from splicing, do nothing and return False.
 
         Raises:
           SpliceError: as splicing does.
@@ -117,9 +117,9 @@ def docstring_of(code: CodeType) -> str | None:
 def prepared(
     request: dict[str, Any], submission: Submission, package: pathlib.Path, known: dict[tuple[Any, ...], CodeType]
 ) -> Ahead | None:
-    """Import jitkit before the functions of a request (`Ahead`), and return it; None if the functions must be there first. Code that is
-    spliced before its module is imported is added to `known`. Other exercises' functions that the import calls are put in place
-    before.
+    """Import jitkit ahead of the functions of a request, and return it as an `Ahead`; None if the functions must be there first. Code
+    that is spliced before its module is imported is added to `known`. Functions of other exercises that the import calls are put in
+    place before.
 
     Raises:
       SpliceError: as splicing does.
@@ -174,8 +174,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """Return what replaces functions: `functions`, code by target, and `helpers`, code that runs in modules first. None if the result
-    would differ from splicing, or splicing would refuse it.
+    """Return the code that replaces functions: `functions`, by target, and `helpers`, which run in modules first. Return None if the
+    result would differ from splicing, or splicing would refuse it.
 
     Raises:
       SpliceError: a helper has a name that the module uses.
@@ -209,7 +209,7 @@ def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
 
 
 def _compiled(function: Function, target: Target, path: str, flags: int) -> CodeType:
-    """Compile a function inside of classes with the names of its own, and return its code."""
+    """Compile a function inside of classes with the names of its classes, and return its code."""
     node: ast.stmt = function
     for name in reversed(target.path[:-1]):
         node = ast.copy_location(ast.ClassDef(name, [], [], [node], []), function)

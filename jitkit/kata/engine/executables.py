@@ -1,8 +1,8 @@
-"""a program's text -> its executable, compiled earlier by another process, for the last save
+"""a program's text -> its executable, which another process has compiled for an earlier save
 
-A save compiles mostly what the save before compiled. A folder keeps machine code under a hash of all that it depends
-on; reading it takes a tenth of the time. Lines of Python, which stand in the text and change nothing, do not count.
-Code that cannot be read is compiled again.
+After a save, mostly the same programs are compiled as after the one before. A folder keeps machine code under a hash of
+everything that it depends on; reading it takes a tenth of the time. The lines of Python in the text are left out of the
+hash, since the code does not depend on them. Code that cannot be read is compiled again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class MachineCode:
         self.folder = folder
 
     def is_there(self) -> bool:
-        """Make the folder, and delete what nobody has asked for lately. False if that is impossible: then everything is
-        compiled again.
+        """Make the folder, and delete code that nobody has asked for lately. Return False if that is impossible: then everything
+        is compiled again.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def remembered(
     is kept.
 
     Args:
-      program: its text, and what it is compiled with.
+      program: its text, and the options with which it is compiled.
       jaxlib: the file of the jaxlib that compiles.
     """
     path = folder / f"{_build(jaxlib)}-{_digest(program)}"
@@ -98,8 +98,8 @@ _ready: dict[pathlib.Path, Any] = {}  # executables that are loaded, and were no
 
 
 def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], is_wanted: Callable[[], bool]) -> None:
-    """Load what the last save needed, in a process that waits for the next one, until the process `is_wanted`. Reading
-    machine code is most of the time that a climb takes.
+    """Load the executables that the last save needed, in a process that waits for the next save, until the process `is_wanted`: most
+    of the time of a climb goes into reading machine code.
     """
     with contextlib.suppress(OSError):
         paths = sorted(folder.glob(f"{_build(jaxlib)}-*"), key=lambda path: path.stat().st_mtime, reverse=True)
@@ -114,7 +114,7 @@ _MOST_AHEAD = 300
 
 
 def _build(jaxlib: str) -> str:
-    """Return what machine code depends on beside the program."""
+    """Return everything but the program that machine code depends on."""
     return _digest(
         "\n".join([jaxlib, str(os.stat(jaxlib).st_mtime_ns), platform.node(), os.environ.get("XLA_FLAGS", "")])
     )[:8]

@@ -1,4 +1,4 @@
-"""the text of a program -> texts with fewer lines, some of which do the same."""
+"""the text of a program -> texts with fewer lines, some of which may still show the same difference."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def _cut(text: str, first: int, last: int) -> str:
 
 
 def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
-    """Return the statements that may be left out, each with its first and last line. These must stay: the program's
-    last one, a body's only one, those of a class (which Python calls without naming them), each `return`, and a body on
-    the line of its header.
+    """Return the statements that may be left out, each with its first and last line. These must stay: the last statement of the
+    program, the only statement of a body, the statements of a class (Python calls its methods without naming them), each
+    `return`, and a body on the line of its header.
     """
     tree = ast.parse(text)
     found = []

@@ -1,4 +1,4 @@
-"""request + program -> the program, run with a learner's functions in place
+"""Runs a program with a learner's functions in place
 
 `jitkit run FILE` and `jitkit python` start this as a script, by its path, so that jitkit is not imported before the functions
 are in place: `python in_place.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a file of JSON, which is read and removed:
@@ -6,8 +6,8 @@ are in place: `python in_place.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a fil
     {"files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path}, "as_jax": options or None}
 
 With `as_jax`, the program's `jax` is jitkit: `jitkit.as_jax` runs it, and has these options.
-Without a FILE it is what `python -i` begins with, and leaves no name behind but `jitkit` and `jnp`; where nobody types, the
-program is what stands in the input.
+Without a FILE it is the beginning of `python -i`, and leaves no names but `jitkit` and `jnp`; if the input is not a terminal,
+the program is read from it.
 """
 
 import importlib
@@ -51,12 +51,12 @@ def main(request: str, *arguments: str) -> int:
 
 
 def is_in_place() -> bool:
-    """Whether this process was started by `main`: a program that asks for the functions once more has them."""
+    """Whether `main` runs in this process: then a program that asks for the functions has them already."""
     return _BESIDE in sys.modules and "in_place" in sys.modules[_BESIDE].__dict__
 
 
 def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
-    """Import jitkit with the functions of a request in it. SpliceError, or whatever they raise while they are imported."""
+    """Import jitkit with the functions of a request in it. Raise SpliceError, or an error that the functions raise at the import."""
     files = {
         path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
         for path, item in request["files"].items()
@@ -103,8 +103,8 @@ def _run(source: str | bytes, path: str) -> int:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """Return a module of this folder, and those of it that it imports, in a package of another name: their own would
-    import jitkit.
+    """Return a module of this folder, in a package of another name, together with the modules of the folder that it imports: the
+    real package would import jitkit.
     """
     package = sys.modules.setdefault(_BESIDE, ModuleType(_BESIDE))
     package.__path__ = [str(pathlib.Path(__file__).parent)]

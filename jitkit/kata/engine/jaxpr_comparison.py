@@ -1,11 +1,11 @@
 """two jaxprs as plain data -> the first equation in which they differ
 
-Two jaxprs are the same program if their outputs are computed in the same way from their inputs, whatever the names of
-variables and the order of independent equations. So each variable gets a number that says how it is computed: equal
-primitive, parameters and operands mean an equal number. If the numbers of an output differ, following the operands that
+Two jaxprs are the same program if their outputs are computed in the same way from their inputs. Names of variables and
+the order of independent equations do not matter. So each variable gets a number that says how it is computed: equal
+primitive, parameters and operands give an equal number. If the numbers of an output differ, following the operands that
 differ leads back to the equation that is to blame.
 
-In the text that is shown, a learner's variable that is computed like one of the reference's has that one's name.
+In the text that is shown, a learner's variable has the name of the reference's variable that is computed in the same way.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ Numbers = dict[Any, int]
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 _KIND = re.compile(r"^(bfloat|float|uint|int|complex)(\d.*)")
 _DTYPE = re.compile(r"\bdtype\('?([\w.]+)'?\)")  # a dtype as numpy prints it
-_UNSAID = [["sharding", "None"], ["out_sharding", "None"]]  # parameters that mostly say nothing
+_UNSAID = [["sharding", "None"], ["out_sharding", "None"]]  # parameters with these values are not shown
 
 
 class JaxprDifference(NamedTuple):
-    """The equations in which two jaxprs differ, as text, and a sentence on how; either equation may be missing."""
+    """The equations in which two jaxprs differ, as text, and a sentence that says how. One of the equations may be missing."""
 
     sentence: str
     expected: str
@@ -37,7 +37,7 @@ class JaxprDifference(NamedTuple):
 
 
 def compare_jaxprs(expected: Plain, actual: Plain) -> JaxprDifference | None:
-    """Return the first difference, or None for the same program."""
+    """Return the first difference between two jaxprs, or None if they are the same program."""
     numbers: Numbers = {}
     return _Comparison(_Program(expected, numbers), _Program(actual, numbers)).first_difference()
 
@@ -108,8 +108,8 @@ class _Comparison:
         self.names = _names(expected, actual)
 
     def first_difference(self) -> JaxprDifference | None:
-        """Return the first difference: of the inputs, then of what the outputs are computed from, then of equations
-        that no output needs.
+        """Return the first difference: in the inputs, then in what the outputs are computed from, then in equations that no
+        output needs.
         """
         if self.expected.key == self.actual.key:
             return None
@@ -145,8 +145,8 @@ class _Comparison:
     def between(
         self, one: Plain, other: Plain, eqn: Plain | None, other_eqn: Plain | None, what: str
     ) -> JaxprDifference:
-        """Return the difference that makes two atoms, operands or outputs, unequal: if equations made both, go back to
-        these.
+        """Return the difference that makes two atoms (operands or outputs) unequal. If both were made by equations, look for it
+        in these.
         """
         maker, other_maker = self.expected.maker(one), self.actual.maker(other)
         if maker is not None and other_maker is not None:
@@ -211,8 +211,8 @@ class _Comparison:
         return self.report(f"The parameter `{name}` of `{eqn['primitive']}` {how}.", eqn, other_eqn)
 
     def in_the_rest(self) -> JaxprDifference:
-        """Return a difference outside of the outputs, which agree: an equation is missing, or one too many, or effects
-        come in another order.
+        """Return a difference if the outputs agree: an equation is missing, there is one too many, or effects come in another
+        order.
         """
         missing = Counter(self.expected.number_of_eqn) - Counter(self.actual.number_of_eqn)
         extra = Counter(self.actual.number_of_eqn) - Counter(self.expected.number_of_eqn)
@@ -275,7 +275,7 @@ class _Comparison:
 
 
 def program_text(jaxpr: Plain) -> str:
-    """Return a jaxpr as text, one equation a line, as jitkit prints it: the full dump."""
+    """Return a whole jaxpr as text, one equation a line, as jitkit prints it."""
     names = _fresh_names(jaxpr)
     constants, inputs = _binders(jaxpr["constants"], names), _binders(jaxpr["inputs"], names)
     lines = [f"{{ lambda {constants}{' ' * bool(constants)}; {inputs}. let"]
@@ -289,7 +289,7 @@ def _outputs(jaxpr: Plain, names: dict[int, str]) -> str:
 
 
 def _names(expected: _Program, actual: _Program) -> tuple[dict[int, str], dict[int, str]]:
-    """Return names for the variables of both; those that are computed alike have the same."""
+    """Return names for the variables of both jaxprs; variables that are computed alike have the same name."""
     mine = _fresh_names(expected.jaxpr)
     name_of_number = {number: mine[var] for var, number in expected.number_of_var.items()}
     fresh = (f"{letters}'" for letters in map(_letters, itertools.count()))

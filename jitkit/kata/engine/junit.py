@@ -17,7 +17,7 @@ class Case(NamedTuple):
 
     Attributes:
       outcome: "" for a pass, else "failure", "error" (nobody knows whether it passes) or "skipped".
-      kind: of the failure, such as "crash".
+      kind: the kind of the failure, such as "crash".
       message: one sentence.
       detail: further lines.
       output: what was printed.

@@ -31,7 +31,7 @@ class Exercise(NamedTuple):
     points: int
     task: str  # what to write, in a sentence or a few paragraphs
     hints: tuple[str, str, str]  # a question, the concept, a skeleton; the mutant's hint comes before the last
-    why: str  # with the solution: why it is so
+    why: str  # shown with the solution: the reasons
     mistakes: tuple[str, ...]
     jax: str  # where JAX does it: "jax/_src/core.py:eval_jaxpr"
     uses_xla: bool  # whether its checks compile anything
@@ -44,7 +44,7 @@ class Exercise(NamedTuple):
 
 
 class Experiment(NamedTuple):
-    """What a lab ends with: a question to be answered before its plot is drawn."""
+    """The experiment at the end of a lab: a question to be answered before its plot is drawn."""
 
     question: str
     options: tuple[str, ...]
@@ -94,7 +94,7 @@ class Lab(NamedTuple):
 
     @property
     def targets(self) -> frozenset[str]:
-        """The same functions, each with its module: `jitkit.jaxpr.language:eval_jaxpr`."""
+        """All functions that its exercises take out, each with its module: `jitkit.jaxpr.language:eval_jaxpr`."""
         return frozenset(str(target) for e in self.exercises for target in e.targets)
 
 

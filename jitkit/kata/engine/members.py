@@ -1,8 +1,8 @@
 """a class of the reference -> its instances' methods and values, its own and inherited ones
 
 A method is described by its signature and its docstring. A value that `__init__` gives to an instance, or that a named
-tuple has, is described by its type as it is written there, and by the words under `Attributes:` in the class's
-docstring, or the comment beside it.
+tuple has, is described by its annotation, and by the words under `Attributes:` in the class's docstring, or by the
+comment beside it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Member(NamedTuple):
 
     Attributes:
       name: without the class.
-      value: the method; for a value its type as text, or "" if nobody says it.
-      told: for a value its description, or nothing.
+      value: the method; for a value its type as text, or "" if it has no annotation.
+      told: the description of a value, or an empty text.
       is_value: whether it is a value.
     """
 

@@ -1,5 +1,5 @@
-"""What the `mutants.py` of a lab is written with: plausible wrong answers, each with the misconception that it embodies; and
-right ones, written in another way than the reference.
+"""The functions with which the `mutants.py` of a lab is written: it has plausible wrong answers, each with the misconception behind
+it, and right answers, written in another way than the reference.
 
     edit("02.3", "operand order does not matter", "Which operand does `sub` read first?",
          "for var in eqn.invars", "for var in reversed(eqn.invars)")
@@ -10,11 +10,11 @@ right ones, written in another way than the reference.
     @also_right("02.3", "with a stack of its own")
     def one_by_one(jaxpr, consts, *args): ...
 
-The first is the reference with some of its text replaced; the second a function of its own. Either must fail, on a check that
-is said to be `against` the same misconception: that is how the checks are checked. And when a learner's function fails the
-checks that a mutant fails, the mutant's hint is the one for them.
+The first is the reference with a part of its text replaced, the second a whole function. Both must fail a check that is `against`
+the same misconception: so the checks are tested, too. If a learner's function fails in the same way as a mutant, the learner gets
+the mutant's hint.
 
-The third must pass every check, the hidden ones too: what the text of an exercise leaves open, no check may compare.
+The third must pass every check, the hidden ones too: checks must not compare what the text of an exercise leaves open.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .submission import Target, tree_of
 
 
 class Mutant(NamedTuple):
-    """A wrong answer: the exercise, the belief of its author, a hint for them, and how to make it."""
+    """A wrong answer: the exercise, what its author believes, a hint for them, and the code."""
 
     exercise: str
     misconception: str
@@ -43,8 +43,8 @@ class Mutant(NamedTuple):
 
 
 class RightAnswer(NamedTuple):
-    """A right answer that is not the reference's: the exercise, its approach, and the functions by their targets' names
-    ("" for the only one).
+    """A right answer, written in another way than the reference: the exercise, the approach, and the functions by the names of their
+    targets ("" if there is only one).
     """
 
     exercise: str
@@ -133,7 +133,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
     """Return a learner's file whose function for `target` is the mutant. `reference` is the source of the function
     there.
 
-    Raise ValueError where the text that an edit replaces does not occur exactly once.
+    Raise ValueError unless the text that an edit replaces occurs exactly once.
     """
     if mutant.edit is not None:
         old, new = mutant.edit

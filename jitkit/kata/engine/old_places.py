@@ -1,7 +1,7 @@
-"""imports of a learner's file -> the same, from where each name is today
+"""imports of a learner's file -> imports of the same names from their present modules
 
-A learner's file names the places of the day on which it was made. jitkit's modules stood side by side before there were
-rooms. When a file is read, each import is silently redirected to its present place.
+A learner's file imports from the modules that jitkit had when the file was made; before there were rooms, all modules
+were in one folder. When a file is read, each import is silently redirected to its present module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ def todays_imports(tree: ast.Module) -> ast.Module:
     return tree
 
 
-# By room, the modules that stood beside each other before there were rooms.
+# room -> its modules, which were all in one folder before there were rooms
 _ROOMS = {
     "base": "config errors util traceback_util source_info report pretty_printer rich_display",
     "core": "element_types dtypes effects operators avals tracer",
@@ -41,7 +41,7 @@ _MOVED = {
     "pjit.key_reuse": ("interpreters", "key_reuse"),
     **{f"kata.{name}": ("kata.subjects", name) for name in ("chips", "gradients", "pitfalls", "quiz", "small_jit")},
 }
-# Names that went from one module to another.
+# names that were moved from one module to another
 _MOVED_NAMES = {
     "tree_util.nodes.RegisteredNode": "tree_util.registered_nodes",
     "lax.control_flow.scanning.no_leading_axis": "lax.control_flow.counting",

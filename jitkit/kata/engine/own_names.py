@@ -1,13 +1,13 @@
-"""a learner's function + the module it goes into -> the function, with its own imports of names that mean something
-else there
+"""a learner's function + the module it goes into -> the function, with imports of its own for names that mean something
+else in the module
 
 A learner's `import jitkit.numpy as np` stands beside the function, and the module around the exercise may have another
 `np`, which is numpy. Such an import is put into the function itself, where it hides the module's: the function means
-what its author wrote, and the reference around it does not change. The same goes for built-in functions: in a module
-that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls another
-exercise's function, which mostly stands in another module, that is imported in the same way.
+what its author wrote, and the reference around it does not change. Built-in functions are treated in the same way: in a
+module that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls the
+function of another exercise, which is mostly in another module, that is imported in the same way.
 
-An import of something that the module has under the same name is left out.
+If the module has the same thing under the same name, the import is left out.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ _PACKAGE = "jitkit"
 
 
 def source_path(module: str, package_folder: str) -> str:
-    """Return the file of a reference module, for those who read it without importing it: `package_folder` is
-    `.../jitkit`.
-    """
+    """Return the file of a module of the reference, without importing it; `package_folder` is `.../jitkit`."""
     parts = module.split(".")[1:]
     plain = os.path.join(package_folder, *parts)
     return f"{plain}.py" if os.path.isfile(f"{plain}.py") else os.path.join(plain, "__init__.py")
@@ -89,8 +87,8 @@ def origin(meaning: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _names_handed_on(module: str) -> Mapping[str, str]:
-    """Return the names of a reference module, with those that its stub promises (`base.late_rooms`); none for anything
-    else.
+    """Return the names of a module of the reference, with the names in its stub (`base.late_rooms`); an empty result if there is no
+    such module.
     """
     if module.partition(".")[0] != _PACKAGE:
         return {}
@@ -121,8 +119,8 @@ def stays_outside(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Ma
 
 
 def with_own_names(function: Function, file: LearnerFile, known: Mapping[str, str]) -> Function:
-    """Return a learner's function for a module that has `known` names: each name that it uses and that means something
-    else there gets an import as its first statement. Without such a name, the same function comes back.
+    """Return a learner's function for a module that has `known` names: for each name that it uses and that means something else in
+    the module, an import is added at its beginning. If there is no such name, return the same function.
 
     Raises:
       SpliceError: such a name is used in a default value, or in a decorator.
@@ -153,7 +151,7 @@ def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str])
 
 
 def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
-    """Return the import of another exercise's function in another module: the learner's, or the reference's."""
+    """Return the import of the function of another exercise in another module: the learner's function, or the reference's."""
     statement = ast.ImportFrom(file.homes[name], [ast.alias(name)], 0)
     return ast.fix_missing_locations(ast.copy_location(statement, file.tree.body[0]))
 
@@ -176,7 +174,7 @@ def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast
 
 
 def name_is_taken(name: str, known: Mapping[str, str], path: str, line: int) -> SpliceError:
-    """Return the error for an import that cannot be brought along."""
+    """Return the error for a learner's import that cannot be put into the module, since its name is taken."""
     return SpliceError(
         f"`{name}` is `{known[name]}` in the module around this exercise, and something else in your file. Import yours by another name.",
         path,

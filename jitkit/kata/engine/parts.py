@@ -1,9 +1,8 @@
-"""a reference function -> what it is built from: the names of jitkit that a stub imports, each with signature and first
-sentence
+"""a reference function -> its parts: the names of jitkit that a stub imports, each with its signature and first sentence
 
-A learner needs to know what an exercise's helpers take and return, and not where they stand in jitkit. So the parts are
-what the stub imports, what the reference's function takes from a module (`config.value`), and the methods of `self`
-that it calls (`BatchTrace.wrap`). The texts are the functions' own docstrings.
+A learner needs to know what an exercise's helpers take and return, and not where they are in jitkit. So the parts are the
+names that the stub imports, the names that the reference's function takes from a module (`config.value`), and the methods
+of `self` that it calls (`BatchTrace.wrap`). Their texts are the docstrings.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Import(NamedTuple):
 
     name: str
     module: str
-    attribute: str  # of the module; "" for the module itself
+    attribute: str  # the name in the module; "" for the module itself
 
     @property
     def line(self) -> str:
@@ -52,10 +51,10 @@ class Part(NamedTuple):
     """A helper that an exercise may use.
 
     Attributes:
-      name: as the stub's file writes it: `check_arrays`, `config.value`.
-      line: its import.
-      signature: `(primitive, args)`; nothing if it cannot be called.
-      sentence: the first of its docstring.
+      name: the name as the stub's file writes it: `check_arrays`, `config.value`.
+      line: the import of the name.
+      signature: `(primitive, args)`; empty if it cannot be called.
+      sentence: the first sentence of its docstring.
       value: the object itself.
       labs: the numbers of the labs whose exercises use it, if that was asked for.
     """
@@ -168,15 +167,15 @@ def _chains(function: Function, name: str) -> Iterator[list[str]]:
 
 
 def part(name: str, line: str, value: Any) -> Part:
-    """Return a part, with the words of its docstring, or for a value those of the comment beside it."""
+    """Return a part, with the words of its docstring; for a value, with the words of the comment beside it."""
     origin = line.split()[1] if line.startswith("from ") and "." not in name else ""
     sentence = _first_sentence(_own_docstring(value)) or (_comment_on(origin, name) if origin else "") or _what(value)
     return Part(name, line, signature_of(value), sentence, value)
 
 
 def signature_of(value: Any, annotated: bool = True, returns: bool = True) -> str:
-    """Return `(primitive, args) -> list[Any]`, with annotations as they are written, or without those of the parameters or of the result;
-    "" for what cannot be called.
+    """Return `(primitive, args) -> list[Any]`, with annotations as they are written, or without annotations of the parameters or of the
+    result; "" if the value cannot be called.
     """
     if not callable(value) or _is_type_expression(value) or (inspect.isclass(value) and issubclass(value, enum.Enum)):
         return ""
@@ -201,7 +200,7 @@ def _written(annotation: Any) -> Any:
 
 
 def _short(default: Any) -> Any:
-    """Return a short text for a default: a function's name; for long values nothing."""
+    """Return a short text for a default value: for a function its name; for a long value an empty text."""
     if inspect.isfunction(default):
         return _Bare(default.__name__)
     return _Bare("...") if default is not inspect.Parameter.empty and len(repr(default)) > _WIDEST_DEFAULT else default
@@ -315,7 +314,7 @@ def _at(target: Target) -> Any:
 
 
 def parts_of_class(value: Any) -> list[Part]:
-    """Return what can be asked of the instances of a class of jitkit, inherited or its own: methods that have a docstring, and values."""
+    """Return a part for each member of a class of jitkit, also for inherited ones: the methods that have a docstring, and the values."""
     return [_part_of_member(value, each) for each in members_of(value)] if inspect.isclass(value) else []
 
 
@@ -327,7 +326,7 @@ def _without_self(method: Any) -> str:
 
 
 def imports_of(function: ReferenceFunction) -> Iterator[Import]:
-    """Yield each name that a function uses of its module, and where it is from."""
+    """Yield each name of its module that a function uses, with the place where it is defined."""
     module = function.target.module
     tree = tree_of(function.module_source)
     decorators = function.node.decorator_list if learners_decorate(tree) else []
@@ -349,7 +348,7 @@ def imports_of(function: ReferenceFunction) -> Iterator[Import]:
 
 
 def _by_the_door(module: str, name: str) -> str:
-    """Return the room that hands a name on: `jitkit.core` for `jitkit.core.tracer` and `Tracer`."""
+    """Return the room that exports a name of one of its modules: `jitkit.core` for `jitkit.core.tracer` and `Tracer`."""
     room, _, inside = module.rpartition(".")
     if room.count(".") != 1:
         return module
@@ -385,7 +384,7 @@ def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
 
 
 def _defined(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement of a module gives values to; those in comprehensions and lambdas are their own."""
+    """Yield the names that a statement of a module binds, without names that belong to comprehensions and lambdas in it."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
     elif isinstance(node, ast.Name):

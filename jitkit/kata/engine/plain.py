@@ -1,9 +1,9 @@
-"""value -> plain data: what a check computed, without behaviour
+"""value -> plain data: the result of a check, as JSON can write it
 
-A check runs a small program with a learner's functions in it and returns what it computed. That is compared elsewhere, by
-code that the learner's functions cannot reach. So it travels as plain data: dicts of strings, numbers and lists, which JSON
-can write, each with its kind under "is". Objects are read by their type's name and their slots; no method of theirs is
-called, since it may be the one that the learner is writing.
+A check runs a small program with a learner's functions in it and returns what it computed. Another process, which the
+learner's functions cannot reach, compares the result. So the result is sent as plain data: dicts of strings, numbers and
+lists, each with its kind under "is". Objects are read by the name of their type and by their slots; none of their methods
+is called, since it may be the one that the learner is writing.
 
     np.float32([1, 2])     {"is": "array", "dtype": "float32", "shape": [2], "weak": false, "data": "0000803f00000040"}
     TypeError("no")        {"is": "error", "class": "TypeError", "bases": [...], "text": "no", "lines": [...]}
@@ -44,7 +44,7 @@ class Raised:
 
 
 def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = (), **kwargs: Any) -> Any:
-    """Return what `function(*args, **kwargs)` ends in: the error, or its result where it should have been one."""
+    """Call `function(*args, **kwargs)` and return the error that it raises; if it does not raise, return its result."""
     try:
         return function(*args, **kwargs)
     except Exception as error:
@@ -52,7 +52,7 @@ def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = (), 
 
 
 class Ran:
-    """A random program: its text, the choices that it was written by, and what it computed, or the `Raised` that it ended in."""
+    """A random program: its text, the choices by which it was written, and its result, or the error that it ended in (`Raised`)."""
 
     def __init__(self, text: str, choices: Sequence[int], value: Any) -> None:
         self.text = text
@@ -68,16 +68,16 @@ class Unordered:
 
 
 def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None = None) -> Plain:
-    """Return the plain data of a value that a check returned. What is none of the kinds below is `{"is": "object"}`
-    with its type.
+    """Return the plain data of a value that a check returned. A value of any other kind than the ones below becomes
+    `{"is": "object"}`, with its type.
 
-    With `run_stablehlo`, StableHLO has beside it what it computes.
+    With `run_stablehlo`, StableHLO is run, and its results are added.
     """
     return _Writer(run_stablehlo).write(value)
 
 
 def array_of(data: Plain) -> np.ndarray[Any, Any]:
-    """Return the numpy array of `{"is": "array"}`. Raise ValueError where bytes, shape and dtype do not go together."""
+    """Return the numpy array for `{"is": "array"}`. Raise ValueError if bytes, shape and dtype do not fit together."""
     name = data["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
     if not dtype.itemsize:  # float0, whose elements have no bytes
@@ -86,7 +86,9 @@ def array_of(data: Plain) -> np.ndarray[Any, Any]:
 
 
 class _Writer:
-    """Counts what was written, so that a value of millions of parts, or of itself, ends as an object with a reason."""
+    """Writes plain data, and counts the parts: a value with millions of parts, or one that contains itself, becomes an object with a
+    reason.
+    """
 
     def __init__(self, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None) -> None:
         self.count = 0
@@ -119,7 +121,7 @@ class _Writer:
         return self.write_ours(value, f"{kind.__module__}.{kind.__qualname__}")
 
     def stablehlo(self, value: Stablehlo) -> Plain:
-        """Return a program, with its results or what XLA says of it."""
+        """Return a program, with its results or XLA's error."""
         arguments = [self.write(x) for x in value.arguments]
         data: Plain = {"is": "stablehlo", "text": _text(value.text), "arguments": arguments}
         if self.run_stablehlo is not None:
@@ -239,7 +241,7 @@ def _error(raised: Raised) -> Plain:
 
 
 def said(error: BaseException) -> str:
-    """Return the message of an error, whose class may be anybody's."""
+    """Return the message of an error of any class, whose `__str__` may fail."""
     try:
         return str(error)
     except Exception as other:

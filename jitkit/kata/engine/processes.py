@@ -1,8 +1,8 @@
 """processes that wait for a request, and answer in frames
 
-A `Process` is a worker (`worker.py`) that has imported what no submission changes, so that a check begins at once. `Spare` keeps one
-ready. `Forks` has processes that answer in copies of themselves, for those who run hundreds of submissions. What is said to them,
-and what an answer means, is the matter of `running`.
+A `Process` is a worker (`worker.py`) that has imported everything that no submission changes, so that a check begins at once. `Spare`
+keeps processes ready. `Forks` has processes that answer in copies of themselves, for running hundreds of submissions. `running` knows
+what to send to a process, and what an answer means.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from . import stacks
 
 _PRELOAD = ("numpy.random", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "xla")
-_PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # and no client, whose threads a copy does not have
+_PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # without a client, since a copy would not have its threads
 # Ctrl-C must reach the parent only, which then stops its workers.
 _IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
     {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
@@ -36,15 +36,15 @@ class Process:
     """A worker that has been started.
 
     Args:
-      uses_xla: it starts XLA, ahead of its request.
-      machine: for the ladder, the path of its `xla.py`, which is loaded in the place of jaxlib.
-      optimised: XLA compiles with all optimisations, as for users, which an experiment needs. Checks do without, since
+      uses_xla: whether it starts XLA, ahead of its request.
+      machine: for the ladder, the path of its `xla.py`, which is loaded in place of jaxlib.
+      optimised: whether XLA compiles with all optimisations, as for users: an experiment needs this. Checks do not, since
         they compare what programs compute.
     """
 
     forks = False  # whether a copy of it answers
     imported = False  # whether its functions could be put in place
-    worked = 0.0  # seconds of a processor, from a request to its last outcome
+    worked = 0.0  # processor seconds from a request to its last outcome
 
     def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
         preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD
@@ -76,7 +76,7 @@ class Process:
         self.frames.put(None)
 
     def next_frame(self, seconds: float) -> dict[str, Any] | None:
-        """Return the next frame, or None when the process has ended. TimeoutError after that many seconds."""
+        """Return the next frame, or None if the process has ended. Raise TimeoutError after this many seconds."""
         try:
             return self.frames.get(timeout=max(seconds, 0.0))
         except queue.Empty:
@@ -95,8 +95,8 @@ class Process:
                 stream.flush()
 
     def line_in(self, folder: str) -> tuple[str, int] | None:
-        """Return the line in the learner's folder that the process is at, or was at when a signal ended it; None if
-        that is unknown.
+        """Return the line in the learner's folder that the process is running, or was running when a signal ended it; None if
+        that is not known.
         """
         if self.process.poll() is None:
             stacks.ask(self.process.pid, self.stacks)
@@ -133,7 +133,7 @@ class Spare:
         self.machine = machine
 
     def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None, count: int = 1) -> None:
-        """Start processes to be taken later. Until then they do what `request` says."""
+        """Start processes to be taken later. Until then they prepare for `request`."""
         waiting = self.waiting[uses_xla]
         while len(waiting) < count:
             process = Process(uses_xla, self.machine if uses_xla else "")
@@ -142,7 +142,7 @@ class Spare:
             waiting.append(process)
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a process that waits, or None. The caller prepares another one when there is time."""
+        """Return a waiting process, or None. The caller should prepare another one when there is time."""
         with contextlib.suppress(IndexError):
             while True:
                 process = self.waiting[uses_xla].pop(0)
@@ -195,8 +195,9 @@ class _Forking(Process):
 
 
 class Forks(Spare):
-    """Has a process for each of those who ask at the same time, and lends it again and again. Without `fork` (Windows) there
-    is none, and each run starts its own."""
+    """Lends processes, one to each thread that asks, and lends them again when they come back. Without `fork` (Windows) there are
+    none, and each run starts its own.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -216,8 +217,8 @@ class Forks(Spare):
             Process.close(self.idle.pop())
 
 
-# A program is compiled in a tenth of the time (8 ms for 90), and computes the same. Without the newer emitters it is half of what it
-# is with them, where a release has the older ones; others end at the name of the option.
+# With these options a program is compiled in a tenth of the time (8 ms for 90), and computes the same. Without the newer emitters it takes
+# half the time, in releases that have the older ones; other releases end with an error at the name of the option.
 _OLDER_EMITTERS = tuple(map(int, (jax_version.installed("jaxlib") or "0.11").split(".")[:2])) < (0, 11)
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"
@@ -226,7 +227,7 @@ CHEAP_COMPILES = (
 
 
 def _environment(optimised: bool) -> dict[str, str]:
-    """Return the environment of a worker: nothing that changes what jitkit does, and the CPU, whatever else there is."""
+    """Return the environment of a worker: without variables that change what jitkit does, and with the CPU as the only platform."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JITKIT_", "JAX_", "XLA_", "PYTHON"))}
     kept |= {} if optimised else {"XLA_FLAGS": CHEAP_COMPILES}
     return kept | {"JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -4,8 +4,8 @@
     def programs_7(jk, rng):
         return random_programs(jk, rng, of_arrays.mapped("scan unary binary"), 6)
 
-A program is Python: statements, and a line with an expression at the end, whose value is the result. `jax`, `jnp`, `lax` and `np` are
-there; for who runs it by itself, `whole` adds the lines that import them, and prints the result.
+A program is Python: statements, and a last line with an expression, whose value is the result. It may use `jax`, `jnp`, `lax` and `np`;
+`whole` adds lines that import these and print the result, so that the program can be run by itself.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ def hurry(seconds: float) -> None:
 def random_programs(
     jk: Any, rng: Any, write: Writer, count: int, graded: int = GRADED, by_numpy: bool = True, types: bool = False
 ) -> list[Ran]:
-    """Return `count` programs of a writer, each with its result, or with the error that it ends in. The NotImplementedError of a
-    function that is still to be written ends all of them.
+    """Return at most `count` programs of a writer, each with its result, or with the error that it ends in. If a function is still to be
+    written, its NotImplementedError passes through.
 
     Args:
       rng: a `numpy.random.Generator`; or `Choices`, for the one program that they make; or the text of one.
-      count, graded: how many at most, for a learner who has saved, and in grading, if the course leaves it at `GRADED`.
+      count, graded: the most programs after a learner's save, and in grading, if the course does not change `GRADED`.
       types: whether weak types of results count, too.
       by_numpy: whether the last expression is a call to be traced, and computed by numpy without a compiler; if not, it runs as it is.
     """
@@ -72,7 +72,7 @@ def random_programs(
 
 
 def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
-    """Return the results of that many runs, or of those that there is time for."""
+    """Call `run` this many times, or as often as there is time for, and return the results."""
     limit = time.process_time() + _seconds[-1] if _seconds else float("inf")
     found: list[Ran] = []
     while len(found) < count and (len(found) < _FEWEST or time.process_time() < limit):
@@ -127,7 +127,7 @@ def _names(jk: Any) -> dict[str, Any]:
 
 
 def _begun(text: str, names: dict[str, Any]) -> str:
-    """Run all lines but the last. Return the last, an expression, behind as many empty lines, so that it keeps its line
+    """Run all lines but the last. Return the last line, an expression, with empty lines before it, so that it keeps its line
     number.
     """
     before, _, last = text.rpartition("\n")
@@ -141,7 +141,7 @@ def _as_it_is(jk: Any, text: str) -> Any:
 
 
 def _traced(jk: Any, types: bool, text: str) -> Any:
-    """Return the leaves of the result, with `types` whether each is weakly typed, and the tree of the result."""
+    """Return the leaves of the result (with `types`, also whether each is weakly typed), and the tree of the result."""
     names = _names(jk)
     tree = ast.parse(_begun(text, names), "<program>", "eval")
     call = tree.body

@@ -1,8 +1,9 @@
 """the reference's modules -> their code, read before it is needed
 
 Most of the time that `import jitkit` takes goes into finding and reading its 150 files. A process that waits for a learner's
-next save does that ahead: it keeps the code of every module, unrun. When the functions arrive, the modules run, the changed
-ones from spliced code, all others from here. Nothing of the reference has run before, so nothing can be left over from it.
+next save does that ahead: it keeps the code of every module, and does not run it. When the functions arrive, the modules run:
+changed modules from spliced code, all others from here. Since no module of the reference has run before, the learner's
+functions are there from the start.
 
 This file is loaded by its path, without the package around it: importing that would run jitkit.
 """
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from types import CodeType, ModuleType
 
-# What jitkit's modules import of the standard library, beside what Python itself has imported at its start. A test compares.
+# Modules of the standard library that jitkit imports, and Python has not imported at its start. A test checks this list.
 STANDARD_LIBRARY = (
     "ast", "base64", "collections", "concurrent.futures", "contextvars", "copy", "dataclasses", "datetime",
     "decimal", "difflib", "dis", "enum", "fractions", "functools", "getpass", "hashlib", "html",
@@ -36,7 +37,7 @@ _NOT_THE_REFERENCE = ("kata", "bench")
 
 
 class ReferenceCode(MetaPathFinder):
-    """Finds jitkit's modules in code that was read before, and not on the disk.
+    """Imports jitkit's modules from code that was read before, not from the disk.
 
     Args:
       package: the folder `.../jitkit`.

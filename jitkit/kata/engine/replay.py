@@ -1,7 +1,7 @@
 """a check that fails, run again -> how the learner's functions were called in it
 
-A verdict shows the call: which function, with what. Nobody watches while a check runs to be judged; the first one that fails is
-run once more, on the same numbers, with a profile function in place, in the process that has everything imported already.
+A verdict shows the call: which function was called, with which arguments. Calls are not recorded while a check runs to be judged. The
+first check that fails is run once more, on the same numbers, with a profile function, in the process that has imported everything.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ _LONGEST_CALL = 2000
 
 
 def replayed(jitkit: Any, program: Callable[[], Any], file: str, names: Collection[str]) -> tuple[Recorder, list[Any]]:
-    """Run a program with empty caches, since a cached function is not called again. Returns the calls, and the misses
-    of the cache. Of functions that are called by nobody but a `jit`, the calls are those without it: with the values,
-    and not with tracers.
+    """Run a program with empty caches, since a cached function is not called again. Return the calls, and the misses of the cache.
+    For a function that only a `jit` calls, return its calls without the `jit`, which have values instead of tracers.
     """
     _forget(jitkit)
     recorder, known = Recorder(file, names), {id(miss): miss for miss in jitkit.explain().misses}
@@ -54,10 +53,10 @@ def _forget(jitkit: Any) -> None:
 
 
 class Recorder:
-    """The calls of functions of one file that come from outside of them: not what they call of each other.
+    """Records the calls of functions of one file that come from outside of the file; calls between these functions are left out.
 
     Args:
-      file: the learner's.
+      file: the learner's file.
       names: the dotted names of the functions.
     """
 
@@ -118,7 +117,7 @@ def call_text(code: CodeType, values: dict[str, Any]) -> str:
 
 
 class _Short(reprlib.Repr):
-    """Values as a learner writes them, none of them long."""
+    """Writes values as a learner would, and cuts long ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +147,7 @@ def _array_text(array: Any, weak: bool) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value, in one line. It may be of a class whose `repr` is what the learner is writing."""
+    """Return a value in one line. The `repr` of its class may be the function that the learner is writing."""
     profile: Callable[..., Any] | None = sys.getprofile()
     sys.setprofile(None)
     try:

@@ -1,4 +1,4 @@
-"""StableHLO text + arguments -> results: how two programs are compared by what they compute."""
+"""StableHLO text + arguments -> results: two programs are compared by what they compute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jitkit import core, runtime
 
 
 def run_stablehlo(text: str, arguments: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """Compile a module for the default device, and run its `main`. Whatever XLA raises is raised."""
+    """Compile a module for the default device, and run its `main`. XLA's errors are raised."""
     device = runtime.default_device()
     sharding = runtime.single_device_sharding(device)
     values = [np.asarray(x) for x in arguments]

@@ -1,7 +1,7 @@
 """a submission + checks -> an outcome for each check
 
-Gives a process its request, and listens. A check that takes too long, a process that dies, one that says what it should not:
-each is an outcome with a sentence. After a check that ended its process, another process goes on with the next one.
+This module sends a process its request, and reads the answers. If a check takes too long, or the process dies or sends something that it
+should not, this is an outcome with a sentence. After a check that ended its process, another process goes on with the next check.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # it imports numpy, and `jitkit check` starts a process befor
 
 NOT_TRIED = "It was not tried: a check before it did not end."
 _START_SECONDS = 60.0
-_LONGEST_REPLAYED = 4.0  # seconds of a check that is run again
+_LONGEST_REPLAYED = 4.0  # seconds: a check that is run again to record calls may take this long
 
 
 class LearnerSource(NamedTuple):
@@ -41,17 +41,17 @@ def parsed(source: LearnerSource) -> LearnerFile:
 
 
 class Climb(NamedTuple):
-    """What a rung of the ladder needs in the place of functions: a package, and files of programs, each a path and a text."""
+    """What a job has for a rung of the ladder, instead of functions: a package, and files of programs, each a path and a text."""
 
     package: Mapping[str, str]  # folder, name, machine (the path of `xla.py`); empty for jitkit itself
     programs: tuple[tuple[str, str], ...]
 
 
 class Job(NamedTuple):
-    """What is to be run: the functions to be spliced, by the file they are in, and the checks."""
+    """What is to be run: the functions to be spliced, each with the file that it is in, and the checks."""
 
     files: tuple[LearnerSource, ...]
-    targets: Mapping[Target, str]  # the path of the file
+    targets: Mapping[Target, str]  # target -> the path of the file with its function
     checks_path: str
     checks_source: str
     wanted: tuple[str, ...]
@@ -63,12 +63,12 @@ class Job(NamedTuple):
     climb: Climb | None = None
     executables: str = ""  # the folder where those of programs are kept
     draw: int = 0  # the seed of random programs
-    graded: bool = False  # whether these are as many as in grading
-    hurried: float = 0.0  # seconds of a processor, after which no other random program begins; 0 for all of them
+    graded: bool = False  # whether to run as many random programs as in grading
+    hurried: float = 0.0  # processor seconds after which no other random program begins; 0: all of them run
 
 
 class Outcome(NamedTuple):
-    """What became of one check: the plain data of its result, or what went wrong."""
+    """The outcome of a check: the plain data of its result, or what went wrong."""
 
     check: str
     value: Plain | None
@@ -82,7 +82,7 @@ class Outcome(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A call of a function of the learner's, as text; the line where the function begins; and what it returned."""
+    """A call of a learner's function: its text, the line where the function begins, and the returned value."""
 
     text: str
     line: int
@@ -118,9 +118,9 @@ class Stop:
 
 
 def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None) -> list[Outcome]:
-    """Return an outcome for each wanted check, in order. It never raises for what the learner's functions do; it raises
-    Stopped when `stop` is set. With `replay`, the first check that fails has the calls of the learner's functions with
-    it.
+    """Return an outcome for each wanted check, in order. An error of the learner's functions is an outcome, and is not raised;
+    Stopped is raised if `stop` is set. With `replay`, the outcome of the first check that fails has the calls of the
+    learner's functions.
     """
     outcomes: list[Outcome] = []
     rest = list(job.wanted)
@@ -176,7 +176,7 @@ def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Rep
 
 
 def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = False) -> Iterator[Outcome]:
-    """Yield the outcomes up to the end of the process; with `stays`, it waits for one more request then."""
+    """Yield the outcomes up to the end of the process. With `stays`, the process then waits for one more request."""
     process.send(_request(job, wanted) | ({"stays": True} if stays else {}))
     current = wanted[0]
     began = time.monotonic()
@@ -224,9 +224,7 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
 
 
 def _limited(outcome: Outcome, own: Sequence[str]) -> Outcome:
-    """Return a result that says that a limit was met, or what a package may not import; at the line of the learner's
-    where it was.
-    """
+    """Return a result that says which limit was met, or what a package may not import, with the learner's line."""
     value = outcome.value or {}
     lines = [
         _line(line) for line in value.get("lines", ()) if any(place and line[0].startswith(place) for place in own)
@@ -263,7 +261,7 @@ def _line_of_package(process: Process, job: Job) -> tuple[str, int] | None:
 
 
 def _own_places(job: Job) -> list[str]:
-    """Return the folder with the learner's package, on the ladder; the learner's files in the labs."""
+    """Return the learner's own places: on the ladder the folder with their package, in the labs their files."""
     return [job.climb.package.get("folder", "")] if job.climb is not None else [file.path for file in job.files]
 
 
@@ -305,8 +303,8 @@ _imported_by: dict[tuple[str, tuple[str, ...]], dict[str, None]] = {}  # checks 
 
 
 def request_ahead(job: Job, own: Iterable[Target] | None = None) -> dict[str, Any]:
-    """Return what a process can do before the functions of a job are final: import jitkit for them, or compile the
-    programs of a rung. `own` are the functions that are being written, of all of them.
+    """Return the request for what a process can do before the functions of a job are final: import jitkit, or compile the programs
+    of a rung. `own` are those functions of the job that are still being written.
     """
     if job.climb is not None:
         what: dict[str, Any] = {"programs": job.climb.programs, "checks": None}

@@ -1,8 +1,8 @@
-"""a random program that shows a difference -> the shortest one that was found to show one
+"""a random program that shows a difference -> the shortest program found that shows one, too
 
-The choices that a program was written by are made fewer and smaller (`shorter`), then its lines are made fewer. All such programs are
-run with the learner's functions and with the reference, in one process each, and the shortest of those that still differ is taken; a
-few times over.
+First the choices by which the program was written are made fewer and smaller (`shorter`), then its lines are made fewer. In each round,
+all such programs are run with the learner's functions and with the reference, in one process each, and the shortest one that still shows
+a difference is taken.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .plain import Plain
 from .running import Job, Outcome
 
 _ROUNDS = 4  # each kind of change is tried in at most this many rounds
-_MOST = 70  # programs of one round
-_SECONDS = 0.7  # shortenings of each kind, after which no new round begins
+_MOST = 70  # a round runs at most this many programs
+_SECONDS = 0.7  # after this time with one kind of change, no new round begins
 
 
 class Short(NamedTuple):
-    """A program, and what the reference and the learner's functions make of it."""
+    """A program, and its results with the reference and with the learner's functions."""
 
     text: str
     choices: Sequence[int]
@@ -38,7 +38,7 @@ class Short(NamedTuple):
 
 
 def shortened(program: Plain, check: str, job: Job, differ: Callable[[Outcome, Outcome], bool]) -> Short | None:
-    """Return the shortest program beside a random one, of a check's name, that differs; None where none is shorter."""
+    """Return the shortest program that is found to show a difference, from a random one of a check; None if none is shorter."""
     nothing = Outcome(check, None)
     now = start = Short(program["text"], program["choices"], nothing, nothing)
     for kind in (_by_choices, _by_lines):

@@ -1,4 +1,4 @@
-"""source + functions -> source: functions replaced in a text, every other line as it was
+"""source + functions -> source: replaces functions in a text, and leaves every other line unchanged
 
 `reset` uses it on a learner's file, and `export` on the reference's modules.
 """
@@ -110,8 +110,7 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
     """Return a module's text with functions of a learner's file in it, and the helpers they use before the first of
     them.
 
-    `reference` is the module as it was before any file's functions came: its names are the ones that helpers do not
-    bring.
+    `reference` is the module's text before any functions were put in: a helper with a name that it has is not added.
     """
     module = LearnerFile.parse(reference, "", ())
     known = set(module.functions)
@@ -141,7 +140,7 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _statement_text(source: str, statement: ast.stmt) -> str:
-    """Return the text of a helper as it was written; an import is written anew, since a part may have been left out."""
+    """Return the text of a helper, unchanged; an import is written anew, since a part of it may have been left out."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return ast.unparse(statement)
     decorators = getattr(statement, "decorator_list", [])

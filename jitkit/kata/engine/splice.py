@@ -2,23 +2,23 @@
 
 A submission is the source of some functions, each with the target it takes the place of: `jitkit.jaxpr.language:eval_jaxpr`,
 `jitkit.core.primitive:Tracer.__bool__`. Importing `jitkit` while a `SplicingFinder` is installed gives a `jitkit` made of the
-reference's source and these functions. It is done before any module runs, on its syntax tree: where the reference
-defines the function, the learner's definition is put. So a rule that is registered when it is defined is the learner's
-from the start, other modules that import the function get the learner's, and nothing is patched afterwards.
+reference's source and these functions. A module's syntax tree is changed before the module runs: the learner's definition
+replaces the reference's. So if a rule is registered where it is defined, the learner's is registered from the start; other
+modules that import the function get the learner's; and nothing is patched afterwards.
 
 What comes from where:
 
     the body and the signature    the learner's
-    decorators, registrations     the reference's: a learner cannot lose them, and a decorator of theirs is refused; but where
-                                  decorating is a part of the exercises, and the module says so, the learner's
+    decorators, registrations     the reference's: a learner cannot lose them, and a decorator of theirs is refused. If decorating is
+                                  a part of the exercises, and the module says so, the learner's
     helpers and imports           the learner's, as far as the functions use them; they stand before the first function. An import of
                                   a name that is something else in the module goes into the functions (`own_names`)
-    file names and line numbers   of whoever wrote the line, so tracebacks and debuggers point into the learner's file
+    file names and line numbers   of the file in which the line was written: tracebacks and debuggers point into the learner's file
 
 Line numbers are kept by moving the learner's lines beyond all others (`_FAR`) before the tree is compiled, and back
 afterwards, in the code objects, together with the name of the file.
 
-It must happen in a fresh process, before `jitkit` is imported, and never in the one that talks to the learner.
+Splicing must happen in a fresh process, before `jitkit` is imported, and never in the process that talks to the learner.
 """
 
 from __future__ import annotations
@@ -79,10 +79,10 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
 
 
 def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Sequence[Target]) -> list[ast.stmt]:
-    """Return what comes along with functions of a file into a module of the reference that has `known` names
-    (`meanings`): helpers and imports. Imports of what is there by that name are left out.
+    """Return the helpers and imports that functions of a file need in a module of the reference, which has `known` names
+    (`meanings`). If the module has the same thing under the same name, the import is left out.
 
-    Raise SpliceError for a function, a class or a variable of such a name: it would change the reference around it.
+    Raise SpliceError for a helper (a function, a class or a variable) with a known name: it would change the reference.
     """
     kept: list[ast.stmt] = []
     others = set(other_names(file, known))
@@ -105,7 +105,7 @@ def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Seque
 
 
 def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], others: set[str]) -> Any:
-    """Return a helper, in which the learner's names mean what they do in the learner's file."""
+    """Return a helper in which names mean the same as in the learner's file."""
     if isinstance(node, Function):
         return with_own_names(node, file, known)
     if not others & names_used(node):
@@ -123,7 +123,7 @@ def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], othe
 
 
 def _replace(tree: ast.Module, target: Target, file: LearnerFile, known: Mapping[str, str], offset: int) -> int:
-    """Put the learner's function where the reference has its own; returns the place of the top-level statement."""
+    """Replace the reference's function by the learner's; return the position of the top-level statement."""
     theirs = _moved(with_own_names(file.find(target), file, known), offset)
     body: list[ast.stmt] = tree.body
     place = 0
@@ -153,8 +153,8 @@ def learners_decorate(tree: ast.Module) -> bool:
 
 
 def _decorated(function: Function, reference: Function, path: str, offset: int) -> list[ast.stmt]:
-    """Return the learner's function, decorated as the reference's is, with plain calls: a decorator's line number would
-    become the function's. Raise SpliceError for a decorator of the learner's, which would be lost.
+    """Return the learner's function with the reference's decorators, as plain calls, since the function would get the line number of
+    a decorator. Raise SpliceError for a decorator of the learner's, which would be lost.
     """
     if function.decorator_list:
         first = function.decorator_list[0]
@@ -189,7 +189,7 @@ def _check_signature(reference: Function, theirs: Function, path: str, offset: i
 
 
 def _parameters(args: ast.arguments) -> tuple[Any, ...]:
-    """Return what callers depend on: names, kinds, and which parameters may be left out."""
+    """Return what callers of a function depend on: the names and kinds of parameters, and which of them may be left out."""
     return (
         [arg.arg for arg in args.posonlyargs],
         [arg.arg for arg in args.args],
@@ -211,7 +211,7 @@ def _bare(args: ast.arguments) -> ast.arguments:
 
 
 def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, str], path: str) -> None:
-    """Check that helpers of two files with one name, which meet in one module, are the same. `known` is added to."""
+    """Check that helpers with the same name, from two files, are the same if they go into one module; add them to `known`."""
     for node in helpers:
         text = ast.unparse(node)
         for name in names_bound(node):
@@ -228,7 +228,7 @@ def _moved(node: Any, offset: int) -> Any:
 
 
 def _relocated(code: CodeType, files: Sequence[str]) -> CodeType:
-    """Return the code, with the parts that came from a learner's file at home there again."""
+    """Return the code, in which the parts from a learner's file have its file name and line numbers again."""
     number, line = divmod(code.co_firstlineno, _FAR)
     consts = tuple(_relocated(const, files) if isinstance(const, CodeType) else const for const in code.co_consts)
     if number == 0:
@@ -237,8 +237,8 @@ def _relocated(code: CodeType, files: Sequence[str]) -> CodeType:
 
 
 def original_position(filename: str, line: int, files: Sequence[str]) -> tuple[str, int]:
-    """Return the file and line of a frame in a spliced module. If a statement of the learner's ran while the module was
-    imported, such as a helper's default value, its line has moved.
+    """Return the file and line of a frame in a spliced module. The line is still moved if the frame ran while the module was imported,
+    such as for a helper's default value.
     """
     number, own_line = divmod(line, _FAR)
     return (files[number - 1], own_line) if number else (filename, line)
@@ -248,7 +248,7 @@ def original_position(filename: str, line: int, files: Sequence[str]) -> tuple[s
 
 
 class SplicingFinder(MetaPathFinder):
-    """Finds the modules that a submission changes; those it does not are found as always, and quickly.
+    """Finds the modules that a submission changes. All other modules are found in the usual way, and quickly.
 
     Args:
       known: code that was spliced before, by the submission's key for its module.
@@ -292,8 +292,8 @@ class _SplicingLoader(importlib.machinery.SourceFileLoader):
 
 
 def spliced_code(submission: Submission, package_folder: str) -> dict[tuple[Any, ...], CodeType]:
-    """Return the code of all modules that a submission changes, without running them: what `install` takes as `known`.
-    One that cannot be spliced is left out.
+    """Return the code of all modules that a submission changes, without running them; `install` takes it as `known`. A module that
+    cannot be spliced is left out.
     """
     code = {}
     for module in submission.modules:
@@ -304,8 +304,8 @@ def spliced_code(submission: Submission, package_folder: str) -> dict[tuple[Any,
 
 
 def install(submission: Submission, known: Mapping[tuple[Any, ...], CodeType] | None = None) -> None:
-    """Make `import jitkit` give the spliced one from now on. Call it once in a process, before the first import of what
-    changes.
+    """Make `import jitkit` import the spliced package from now on. Call it once in a process, before the first import of a module
+    that changes.
     """
     early = sorted(module for module in submission.modules if module in sys.modules)
     if early:

@@ -1,7 +1,7 @@
-"""a process that hangs or has died -> the learner's line that it was at
+"""a process that hangs or has died -> the learner's line that it was running
 
-A worker writes what it was doing (`faulthandler`) when it ends without an exception, and when it is asked to by a signal. On Windows it
-cannot be asked.
+A worker writes its stack (`faulthandler`) if it ends without an exception, or if a signal asks for it. On Windows there is no such
+signal.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def ask(process: int, file: IO[bytes]) -> None:
 
 
 def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
-    """Return the innermost line, of what was written last, that is in this folder, or in this file."""
+    """Return the innermost line that is in this folder, or in this file, from the stack that was written last."""
     inside = pathlib.Path(folder).resolve()
     for path, line in _FRAME.findall(_text(file).rpartition("(most recent call first)")[2]):
         place = pathlib.Path(path).resolve()

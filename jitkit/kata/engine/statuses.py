@@ -1,6 +1,6 @@
-"""Lists everything that a check, an exercise or a rung can come to.
+"""Lists the possible outcomes of a check, an exercise or a rung.
 
-JSON and the state of a workspace have its values; a store of grades has their names (`grading/grader/records.py`).
+JSON and the state of a workspace contain their values; a store of grades contains their names (`grading/grader/records.py`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ class Status(enum.StrEnum):
     CRASH = "crash"  # an error where the reference has none, or the end of the process
     TIME = "time"  # more time than a check may take
     LIMIT = "limit"  # more memory, output or files than a check may take
-    IMPORT = "import"  # jitkit, or the learner's package, cannot be imported with it
+    IMPORT = "import"  # jitkit with the learner's functions, or the learner's package, cannot be imported
     PROTO = "proto"  # an answer that breaks the rules of the sandbox
     TODO = "todo"  # a stub
-    BROKEN = "broken"  # not to be read as Python, or not there
+    BROKEN = "broken"  # it cannot be read as Python, or is not there
     NEW = "new"  # written, and never checked
     STALE = "stale"  # checked, and changed since

@@ -18,13 +18,13 @@ from .old_places import todays_imports
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-_DEEPEST = 200  # levels of a syntax tree: what people write has twenty
+_DEEPEST = 200  # levels of a syntax tree; what people write has about twenty
 _one_at_a_time = threading.Lock()
 
 
 def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
-    """Return the syntax tree of a text. One thread at a time: Python 3.11 counts how deep it is in a tree for all
-    threads together, and where two of them do this at once, now and then one ends in a SystemError.
+    """Return the syntax tree of a text. Only one thread parses at a time: Python 3.11 has one counter of depth for all threads, and
+    if two of them parse at once, one of them sometimes ends in a SystemError.
 
     Raises:
       SyntaxError, ValueError: as `ast.parse`.
@@ -34,7 +34,7 @@ def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
 
 
 class SpliceError(Exception):
-    """A submission that cannot be put in place. The message is for its author; `file` and `line` say where."""
+    """Raised for a submission that cannot be put in place. The message is for its author; `file` and `line` say where."""
 
     def __init__(self, message: str, file: str = "", line: int = 0) -> None:
         super().__init__(message)
@@ -164,7 +164,7 @@ class Submission:
 
     def key(self, module: str) -> tuple[Any, ...]:
         """Return what a module's code depends on: equal keys mean equal code. Of exercises that are put elsewhere only
-        the names count, so that writing one does not compile the others again.
+        the names count: if one of these is changed, the module need not be compiled again.
         """
         targets = self.targets_in(module)
         names = {target.path[0] for target in targets}
@@ -175,8 +175,8 @@ class Submission:
 
 
 def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield the top-level statements of a file, each with its line. Exercises outside of `names` are only reported as
-    being there.
+    """Yield the top-level statements of a file, each with its line. For an exercise that is not in `names`, yield only that it is
+    there.
     """
     lines = file.source.split("\n")
     for node in file.tree.body:
@@ -207,7 +207,7 @@ def defines(node: ast.stmt, name: str) -> bool:
 
 
 def _is_deep(tree: ast.AST) -> bool:
-    """Whether something is nested so deeply that a recursive function may not return."""
+    """Whether a tree is nested so deeply that a recursive function may exceed Python's limit."""
     level: list[ast.AST] = [tree]
     for _ in range(_DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -225,8 +225,8 @@ def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str
 
 
 def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
-    """Return an import reduced to the wanted names; another statement as it is. In the module that it goes to, the
-    other names may not be importable yet.
+    """Return an import reduced to the wanted names; return any other statement unchanged. The other names may not be importable yet
+    when the module that the import goes into runs.
     """
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return node
@@ -239,7 +239,7 @@ def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
     """Leave out statements that change nothing: they repeat an earlier one, and what they read and bind is the same."""
     kept: list[ast.stmt] = []
     latest: dict[str, int] = {}  # a name -> which of `kept` bound it
-    known: dict[str, dict[str, int | None]] = {}  # words -> what they read, as it was, and what they bound
+    known: dict[str, dict[str, int | None]] = {}  # text of a statement -> what it read and bound
     for node in statements:
         words, bound, read = ast.unparse(node), set(names_bound(node)), _read_at_once(node)
         if known.get(words) == {name: latest.get(name) for name in bound | read}:
@@ -269,7 +269,7 @@ def _may_help(node: ast.stmt) -> bool:
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
-    """Return what `ast.walk` gives, in a third of the time."""
+    """Return the same nodes as `ast.walk`, in a third of the time."""
     found = [node]
     for each in found:  # it grows
         for value in vars(each).values():
@@ -288,8 +288,8 @@ def names_used(node: ast.AST) -> set[str]:
 @functools.lru_cache(maxsize=1024)
 def globals_used(node: ast.stmt) -> frozenset[str]:
     """Return the names that a statement reads and that belong neither to its function nor to a function, lambda or
-    comprehension in it: `y` in `def f(x): return [x + y for z in x]`. A notebook may have an `x = f(3.0)` beside it,
-    which is not a helper of f's.
+    comprehension in it: `y` in `def f(x): return [x + y for z in x]`. (So if a notebook also has `x = f(3.0)`, this does
+    not count as a helper of f.)
     """
     return frozenset(_free(node)) if isinstance(node, Function) else frozenset(names_used(node))
 

@@ -1,4 +1,4 @@
-"""a TOML file -> its values, asked for key by key; an error names the line of what is missing, unknown or of a wrong
+"""a TOML file -> its values, read key by key; an error names the line with a missing or unknown key, or a value of a wrong
 type
 """
 
@@ -28,17 +28,16 @@ _KINDS = {
 
 
 class ManifestError(Exception):
-    """A TOML file has a fault: the file, the line, and what is missing or wrong."""
+    """Raised if a TOML file has a fault: it names the file, the line, and what is missing or wrong."""
 
 
 class TomlTable:
-    """A table of a file. As a context it raises ManifestError, when the block ends without an error, for a key that
-    nobody has asked for.
+    """A table of a file. In a `with` block it raises ManifestError, at the end of the block, for a key that the block has not read.
 
     Args:
       data: its contents.
-      file, text: its source.
-      keys: its place there; `called` is its other name in errors.
+      file, text: the file and its text.
+      keys: the table's place in the file; `called` is its other name in errors.
     """
 
     def __init__(self, data: dict[str, Any], file: pathlib.Path, text: str, keys: Keys = (), called: str = "") -> None:

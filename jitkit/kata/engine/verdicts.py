@@ -31,13 +31,13 @@ class CheckResult(NamedTuple):
     expected: Plain | None = None
     call: str = ""  # the call of the learner's function that failed
     called: int = 0  # the line where that function begins
-    misses: str = ""  # where a count is wrong, what `explain` says of the calls
-    program: str = ""  # the random program that shows it, where it is one
+    misses: str = ""  # if a count is wrong, what `explain` says about the calls
+    program: str = ""  # the random program that failed, if it was one
 
 
 class Verdict(NamedTuple):
-    """The verdict on an exercise: PASS, FAIL, TODO or BROKEN. `sentence` says why it is one of the last two. `line` is
-    the place of that, or of the function that was checked.
+    """The verdict on an exercise: PASS, FAIL, TODO or BROKEN. For the last two, `sentence` is the reason, and `line` its place;
+    otherwise `line` is the place of the function that was checked.
     """
 
     exercise: Exercise

@@ -1,7 +1,7 @@
 """two jaxprs -> numbers on which they disagree
 
-A jaxpr that is plain data can be run with numpy, as far as its primitives are plain arithmetic. Where both can be, a verdict has
-numbers beside the equations: for these inputs this is expected, and that came.
+A jaxpr in plain data can be run with numpy if its primitives are plain arithmetic. If both jaxprs can, a verdict has an example beside
+the equations: inputs, the expected result, and the learner's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Unknown(Exception):
 
 
 def witness(expected: Plain, actual: Plain) -> str:
-    """Return a sentence with inputs and both results, of two jaxprs that differ; or nothing."""
+    """Return a sentence with inputs for which two jaxprs give different results, and both results; or an empty text."""
     try:
         inputs = [_input(i, binder["type"]) for i, binder in enumerate(expected["inputs"])]
         with np.errstate(all="ignore"):

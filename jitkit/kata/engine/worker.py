@@ -17,15 +17,15 @@ A frame is one line of JSON, too, on a stream that nobody else can write to by a
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...}
     {"is": "done", "modules": [those of jitkit that checks imported], "processor": seconds of it since the request}
     {"is": "ended", "code": ...} | {"is": "calls", "calls": [...], "misses": ...}
-    {"is": "again"}: jitkit was imported, and these functions cannot be put in place any more; ask another process
+    {"is": "again"}: jitkit was imported already, and these functions cannot be put in place any more; ask another process
 
 With `stays` the process waits after `done` for one more request: a check is run again, to see how functions are called (`replay`).
 
-An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in the place of checks. So is a rung of the ladder:
+An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in place of checks. A rung of the ladder is, too:
 `{"do": "climb", ...}` imports a package instead (`climbing`).
 
-What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check. Whatever ends this
-process early is seen by the one that started it (`running`).
+What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check. If this process ends early,
+the process that started it notices that (`running`).
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ from typing import IO, Any
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 _BESIDE = "_jitkit_engine"
 _LONGEST_OUTPUT = 10_000  # characters of a check's output that are shown
-_MOST_OUTPUT = 50_000_000  # bytes that may be written to a file
+_MOST_OUTPUT = 50_000_000  # bytes: no file may become larger than this
 _SMALL_PROGRAM = """
 func.func public @main(%arg0: tensor<3xf32>) -> tensor<3xf32> {
   %0 = stablehlo.add %arg0, %arg0 : tensor<3xf32>
   return %0 : tensor<3xf32>
 }
 """
-_MOST_REPLAYED = 200  # calls of a check that is run again
+_MOST_REPLAYED = 200  # at most this many calls are recorded of a check that is run again
 _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
 
 
@@ -227,8 +227,8 @@ class _Session:
         )
 
     def run_program(self, name: str) -> Any:
-        """Run a check's program, on its own numbers, and return its result. The name `name@3,1,2` means the random program that these
-        choices make, `name@=x + 1` that program itself.
+        """Run a check's program with its random generator, and return its result. The name `name@3,1,2` stands for the random program
+        that these choices make, `name@=x + 1` for the program `x + 1`.
         """
         name, _, choices = name.partition("@")
         if choices.startswith("="):
@@ -293,7 +293,7 @@ def _run_stablehlo(text: str, arguments: Any) -> Any:
 
 
 def _is_asked() -> bool:
-    """Whether a request has come. Unknown on Windows, which cannot look into pipes."""
+    """Whether a request has come. On Windows this is not known, since it cannot look into pipes."""
     return sys.platform != "win32" and bool(select.select([sys.stdin], [], [], 0)[0])
 
 
@@ -323,7 +323,9 @@ def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """Load a module of this folder, and those of it that it imports, under another package name: their own would import jitkit."""
+    """Load a module of this folder, and the modules of it that this one imports, in a package of another name: the real one would
+    import jitkit.
+    """
     if _BESIDE not in sys.modules:
         package = sys.modules[_BESIDE] = ModuleType(_BESIDE)
         package.__path__ = [str(pathlib.Path(__file__).parent)]
@@ -331,8 +333,8 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module ahead of the request; `xla` stands for jaxlib with a first program compiled, which takes as long as the next
-    three; a path is the ladder's `xla`.
+    """Import a module ahead of the request. `xla` stands for jaxlib, which then compiles a first program: it takes as long as three later
+    ones. A path is the ladder's `xla`.
     """
     if name.endswith(".py"):
         _load_beside("climbing").warm_up(name)
@@ -350,7 +352,7 @@ def _send(frames: IO[str], frame: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
-    """Within the block, the function that is yielded reads what was printed in it. The file begins anew each time."""
+    """Yield a function that reads what was printed within the block so far. The file begins anew with each block."""
     os.ftruncate(1, 0)
     os.lseek(1, 0, os.SEEK_SET)
 
@@ -364,7 +366,7 @@ def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
 
 
 def _limit_resources() -> None:
-    """Limit this process, if the system can: a file or memory that grows without end becomes an error, and does not fill the machine."""
+    """Limit this process, if the system can: a file, or memory, that grows without end becomes an error before the machine is full."""
     try:
         resource: Any = importlib.import_module("resource")
     except ImportError:  # Windows
