@@ -218,7 +218,7 @@ def _(ctx: LoweringContext, *args: str, ordered: bool, partitioned: bool, **para
 
 
 def _call_for_each(primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
-    """Batching rule: a call for each element, in order."""
+    """Batching rule: make a call for each element, in order."""
     for i in range(axis.size):
         operands = [
             x if dim is None else index_in_dim(x, i, dim, keepdims=False) for x, dim in zip(vals, dims, strict=True)

@@ -186,7 +186,7 @@ def scale_and_translate(
 ) -> Any:  # fmt: skip
     """Resize the image so that what is at `p` along one of `spatial_dims` is afterwards at `p * scale + translation`.
 
-    Values outside of the image are zero. The other arguments are those of `resize`; `shape` is that of the result.
+    Values outside of the image are zero. `shape` is the shape of the result; for the other arguments see `resize`.
 
     Raises:
       ValueError: for a shape of another length than the image's, a scale or translation of another length than

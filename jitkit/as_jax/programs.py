@@ -124,7 +124,7 @@ def _run(program: Callable[[], Any]) -> None:
 
 
 def _in_program(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """Return a traceback without the frames of this room: those around the program, and those of the finder."""
+    """Return a traceback without the frames of this room, which are around the program, or of its finder of modules."""
     kept = []
     while trace is not None:
         if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:

@@ -248,7 +248,7 @@ class _ResidualsOfBatch:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartOfVjpRule(VjpRule):
-    """The rule of a function whose results are read only in part (`used`). Its residuals are those of the whole rule."""
+    """The rule of a function whose results are read only in part (`used`). It has the same residuals as the whole rule."""
 
     inner: VjpRule
     used: tuple[bool, ...]

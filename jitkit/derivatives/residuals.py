@@ -40,7 +40,7 @@ def _(x: Any, *, name: str) -> Any:
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, name: str) -> tuple[Any, Any]:
-    """JVP rule: the primal has the name, its tangent has none."""
+    """JVP rule: name the primal, and leave its tangent without a name."""
     return name_p.bind(*primals, name=name), tangents[0]
 
 

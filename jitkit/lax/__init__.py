@@ -6,19 +6,19 @@ or, where it takes more than a screen, in NAME_derivatives.py, which `derivative
 
     elementwise, elementwise_rules          the table of elementwise operations, and its columns
     elementwise_derivatives, accuracy       its derivatives; how exact some results must be
-    powers, powers_derivatives              powers whose exponent is data, or known
+    powers, powers_derivatives              powers whose exponent is an array, or a known integer
     convert, convert_derivatives            from one dtype to another
     utils, extended                         checks; arrays whose elements are keys
     creation, shaping, joining              making, rearranging and joining arrays
     selection, selection_derivatives        choosing element by element
-    slicing, dynamic_slicing                windows whose corner is known, or is data
+    slicing, dynamic_slicing                windows whose corner is known while tracing, or is not
     reduction, reduction_derivatives, reducers, generic_reduction, cumulative   folding an axis, by operations or
                                                                                 functions
     windows, windows_derivatives            over windows that move along an array
     precision, dot_products                 products of matrices, and how precisely they are summed
     convolution, convolution_shapes, convolution_derivatives, patches
-    index_checks, gathering                 many windows of an array, read
-    scattering, scattering_derivatives      the same, written
+    index_checks, gathering                 reading many windows of an array
+    scattering, scattering_derivatives      writing many windows of an array
     sorting, approximate, fourier, linalg   sorting, exactly or not; Fourier transforms; LAPACK
     control_flow                            conditionals, loops, solutions of equations
     ordering, placing, callback             barriers and tokens; from device to device; calls of Python

@@ -26,7 +26,7 @@ class Tolerance:
     """The allowed error: absolute, relative, and in units in the last place.
 
     Raises:
-      ValueError: where one is negative, or none is given.
+      ValueError: if one of these is negative, or none is given.
     """
 
     atol: float = 0.0

@@ -159,10 +159,10 @@ def approx_max_k(
       reduction_dimension: the axis.
       recall_target: which part of them a TPU is to find, on average.
       reduction_input_size_override: if positive, the size of the whole axis of which this operand is a part.
-      aggregate_to_topk: if false, a TPU returns more elements, as it has found them: as many as XLA says.
+      aggregate_to_topk: if false, a TPU returns all elements that it has found on the way: `runtime.approximate_size` gives their number.
 
     Raises:
-      ValueError: for a k below 1 or beyond the size of the axis; for what are not floats.
+      ValueError: for a k below 1 or beyond the size of the axis, and for an array that is not of floats.
       TypeError: for a scalar.
     """
     found: list[Any] = approx_top_k_p.bind(

@@ -74,7 +74,7 @@ bessel_i0e, bessel_i0e_p = unary("bessel_i0e", FLOAT, _lower, "exp(-|x|) I0(x), 
 
 
 def _jvp_i1e(g: Any, out: Any, x: Any) -> Any:
-    """JVP rule: I1' = I0 - I1 / x, and 1/2 at 0."""
+    """JVP rule: the derivative of I1 is I0 - I1 / x, and 1/2 at 0; here both are scaled by exp(-|x|)."""
     eps = dtypes.finfo(dtypes.dtype(x)).eps
     is_not_tiny = abs(x) > eps
     safe = select(is_not_tiny, x, full_like(x, eps))

@@ -98,7 +98,7 @@ def _row_major(aval: Any) -> str:
 def _with_tokens(
     function: Callable[..., Sequence[Any]], avals_out: Sequence[Any], tokens: int
 ) -> Callable[..., tuple[Any, ...]]:
-    """Wrap the function as XLA calls it: it gets and returns a None for each token, and numpy arrays."""
+    """Wrap the function for XLA, which calls it with a None for each token before the numpy arrays, and wants the same returned."""
 
     def called_by_xla(*args: Any) -> tuple[Any, ...]:  # `runtime.explained` looks for this name in a traceback
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
@@ -136,7 +136,7 @@ def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[An
 
 
 def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function(*args)`. Log what it raises: the error may reach nobody, or lose its traceback."""
+    """Call `function(*args)`. If it raises, log the error, too: it may not reach the user, or lose its traceback."""
     try:
         return function(*args)
     except BaseException as error:
@@ -233,7 +233,7 @@ def _with_elements(vals: Vals, dims: Dims, elements: Sequence[Any]) -> list[Any]
 
 @register_batcher(io_callback_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, ordered: bool, **params: Any) -> Any:
-    """Batching rule: a call for each element, one after the other."""
+    """Batching rule: make a call for each element, one after the other."""
     if ordered:
         raise ValueError("Cannot `vmap` ordered IO callback.")
     batches = [moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True) if dim is not None]

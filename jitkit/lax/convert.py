@@ -45,7 +45,7 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
 
 
 def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Stage a conversion: to the same type it is its operand, and a converted literal is a literal.
+    """Stage a conversion. To the same type it returns its operand; a literal is converted now, to a literal.
 
     Do not read an Array's value: it may not be computed yet.
     """
@@ -68,7 +68,8 @@ staging_rules[convert_element_type_p] = _stage_convert
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """Return the values of `operand` in another dtype, strongly typed, elementwise.
 
-    Floats become integers by truncation; what is out of range depends on the target. Anything but 0 is True.
+    Floats become integers by truncation; for a float out of range the result depends on the target. As a bool, anything
+    but 0 is True.
 
     Args:
       operand: an array or scalar.
@@ -84,9 +85,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
-    """Return `operand` as an array of this dtype (None: its own) and weak type; `operand` itself where it already is
-    one.
-    """
+    """Return `operand` as an array of this dtype (None: its own) and weak type; if it is one already, return `operand` itself."""
     if not is_array(operand) and core.has_jax_array(operand):
         operand = operand.__jax_array__()
     old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)

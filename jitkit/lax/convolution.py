@@ -192,8 +192,8 @@ def batch_convolution(
 
 
 def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
-    """Merge one axis of x into another one, outside of what is there, but inside of its `groups` outermost parts.
-    `destination` is counted without `source`.
+    """Merge one axis of x into another one. In the merged axis, its elements vary more slowly than those of the other one, but faster
+    than the other one's `groups` outermost parts. `destination` is counted without `source`.
     """
     if groups > 1:
         x = split_axis(x, destination + (source <= destination), groups)
@@ -349,11 +349,11 @@ def conv_transpose(
 
     Args:
       padding: "SAME", "VALID", or explicit pairs, which are applied to the dilated input.
-      use_consistent_padding: read explicit pairs as the padding of the forward convolution, as "SAME" and "VALID" are.
+      use_consistent_padding: whether explicit pairs are the padding of the forward convolution, as "SAME" and "VALID" always are.
       dimension_numbers: features come last by default.
-      transpose_kernel: flip the kernel and swap its feature axes; then the result is exactly that gradient.
+      transpose_kernel: whether to flip the kernel and swap its feature axes; then the result is exactly the gradient.
 
-    The other arguments are those of `conv_general_dilated`.
+    For the other arguments see `conv_general_dilated`.
     """
     if lhs.ndim != rhs.ndim or lhs.ndim < 2:
         raise ValueError(

@@ -143,8 +143,8 @@ def check_groups(
 class PaddingType(enum.Enum):
     """How much zero padding a window gets.
 
-    VALID: none, the window stays inside. SAME: as much as makes ceil(size / stride) positions, more of it
-    after than before. SAME_LOWER: the same with more of it before.
+    VALID: none, so the window stays inside. SAME: as much as is needed for ceil(size / stride) positions; if it cannot be
+    halved, the larger half comes after. SAME_LOWER: the larger half comes before.
     """
 
     VALID = 1

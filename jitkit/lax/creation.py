@@ -41,7 +41,7 @@ def _(ctx: LoweringContext, *, dtype: Any, shape: tuple[int, ...], dimension: in
 
 
 def iota(dtype: Any, size: int) -> Any:
-    """0, 1, 2, ... up to `size`, as an array of one axis. Raise TypeError for bool."""
+    """Return an array of one axis with the numbers from 0 to `size - 1`. Raise TypeError for bool."""
     return broadcasted_iota(dtype, (size,), 0)
 
 
@@ -64,7 +64,7 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Any:
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Return an array of this shape, filled with one scalar.
 
-    Without `dtype` the result has that of the scalar, and is weakly typed when the scalar is.
+    Without `dtype` the result has the dtype of the scalar, and is weakly typed if the scalar is.
 
     Raises:
       TypeError: where the value is not a scalar, or `shape` not a shape.
@@ -94,7 +94,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
 
 def zeros_like_aval(aval: ShapedArray) -> Any:
-    """Zeros of this aval."""
+    """Return zeros of this aval."""
     if aval.dtype == dtypes.float0:
         return broadcast_in_dim(np.zeros((), aval.dtype), aval.shape, ())
     return broadcast(_convert_element_type(0, aval.dtype, aval.weak_type), aval.shape)
@@ -131,7 +131,7 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 
 class MemorySpace(enum.Enum):
-    """Where an array is stored: there is one place."""
+    """Where an array is stored. In jitkit there is one kind of memory."""
 
     Device = enum.auto()
 

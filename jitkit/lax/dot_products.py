@@ -197,8 +197,8 @@ def lower_dot_general(
 
 
 def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, swapped: bool = False, **params: Any) -> Any:
-    """Return the cotangent of `lhs`: the product's, contracted with `rhs` over the axes that only `rhs` has. `swapped`:
-    the product has the axes of `rhs` before those of `lhs`.
+    """Return the cotangent of `lhs`: the cotangent of the product, contracted with `rhs` over the axes that only `rhs` has. With
+    `swapped`, the product has the axes of `rhs` before those of `lhs`.
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_kept = [i for i in range(lhs.aval.ndim) if i not in (*lhs_contract, *lhs_batch)]
@@ -231,8 +231,8 @@ defbilinear(dot_general_p, _transpose_lhs, _transpose_rhs)
 def dtypes_computed_with(
     platform: str, lhs: Any, rhs: Any, out: Any, precision: CanonicalPrecision
 ) -> tuple[Any, Any, Any, str]:
-    """Return the dtypes in which a product of these dtypes is computed: of both operands, and of the sum; then the text
-    of its algorithm, `""` by default.
+    """Return the dtypes in which a product of these dtypes is computed: the dtype of each operand, and of the sum. Also return the
+    text of its algorithm, `""` by default.
     """
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return algorithm_types(precision, lhs, rhs, out, platform)
@@ -255,8 +255,8 @@ def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
 def batch_dot_general(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: Any
 ) -> Any:
-    """Batch a product. Of two batches the axis becomes the first batch axis of the product; of one batch it is a kept
-    axis, found in the product among the axes of its operand.
+    """Batch a product. If both operands are batches, the axis becomes the first batch axis of the product. If one is, the axis is kept,
+    and is in the product among the axes of this operand.
     """
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     numbers, dim = batched_dimension_numbers(np.ndim(lhs), np.ndim(rhs), lhs_dim, rhs_dim, dimension_numbers)

@@ -98,7 +98,7 @@ primitive_transposes[dynamic_slice_p] = _transpose_dynamic_slice
 
 @register_batcher(dynamic_slice_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -> Any:
-    """Batching rule: a window for each element, each with its own corner, by gather."""
+    """Batching rule: gather a window for each element, each from its own corner."""
     (x, *corner), (dim, *corner_dims) = vals, dims
     axes = tuple(range(len(corner)))
     indices, indices_dim = _index_vectors(axis, corner, corner_dims)
@@ -130,7 +130,7 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Any:
-    """Return a window of `operand`, from a corner that may be data. If it would stick out, it is moved until it fits.
+    """Return a window of `operand`, from a corner that may be traced. If the window would stick out, it is moved until it fits.
 
     Args:
       operand: an array.
@@ -254,7 +254,7 @@ def _jvp_dynamic_update_slice(primals: Sequence[Any], tangents: Sequence[Any]) -
 
 
 def _transpose_dynamic_update_slice(ct: Any, operand: Any, update: Any, *corner: Any) -> list[Any]:
-    """Transpose rule: the operand's cotangent is zero in the window, the update's is the window."""
+    """Transpose rule: the operand's cotangent is the result's, with zeros in the window; the update's is the window itself."""
     if type(ct) is Zero:
         return no_cotangents((operand, update, *corner))
     shape = update.aval.shape if is_undefined(update) else update.shape
@@ -290,8 +290,7 @@ def dynamic_update_slice(
     """Return `operand` with a window of the shape of `update` replaced by it. If the window would stick out, it is
     moved until it fits.
 
-    Args and errors are those of `dynamic_slice`; TypeError too where `update` has another rank or dtype, or
-    is larger.
+    For arguments and errors see `dynamic_slice`; raise TypeError also if `update` has another rank or dtype, or is larger.
     """
     starts = _corner(operand, start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(operand, update, *starts)

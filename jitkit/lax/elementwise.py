@@ -5,8 +5,8 @@
 A row gives the public function and its primitive: name, the kinds of dtype it accepts, the StableHLO
 operation (or a rule, for the few that are more than one), and what it computes. `elementwise_rules` turns it
 into checks and a lowering. Rows of two operands take scalars beside arrays, and operands of one dtype;
-`jitkit.numpy` promotes before it comes here. Primitives with parameters follow the table; `powers` and
-`selection` hold those with more freedom in their operands.
+`jitkit.numpy` promotes before it calls these. Primitives with parameters follow the table; `powers` and `selection` have
+the primitives whose operands may differ in dtype or shape.
 
 JAX: jax/_src/lax/lax.py:standard_naryop
 """
@@ -243,7 +243,7 @@ gt, gt_p = binary("gt", ORDERED, comparison("GT"), "x > y.", bool_dtype)
 le, le_p = binary("le", ORDERED, comparison("LE"), "x <= y.", bool_dtype)
 lt, lt_p = binary("lt", ORDERED, comparison("LT"), "x < y.", bool_dtype)
 
-# Those whose operands have names of their own.
+# Functions whose operands have names of their own.
 
 
 def mulhi(x: Any, y: Any, /) -> Any:
@@ -257,12 +257,12 @@ def nextafter(x1: Any, x2: Any) -> Any:
 
 
 def zeta(x: Any, q: Any) -> Any:
-    """Hurwitz's zeta, elementwise: the sum of (k + q)**-x over k >= 0. Raise TypeError for anything but a float."""
+    """Return Hurwitz's zeta, elementwise: the sum of (k + q)**-x over k >= 0. Raise TypeError for anything but a float."""
     return _zeta(x, q)
 
 
 def polygamma(m: Any, x: Any) -> Any:
-    """Derivative number m of digamma at x, elementwise. Raise TypeError for anything but a float."""
+    """Return the m-th derivative of digamma at x, elementwise. Raise TypeError for anything but a float."""
     return _polygamma(m, x)
 
 

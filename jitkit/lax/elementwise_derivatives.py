@@ -3,8 +3,8 @@
     defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
 A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. Linear
-operations also have a transpose rule. The column is not beside the table because it needs reductions and reshapes:
-scalars broadcast, and the cotangent of a broadcast operand is a sum. `max`, `min`, `select_n` and `clamp` are in
+operations also have a transpose rule. The derivatives are not in the module of the table because they use reductions and
+reshapes: scalars broadcast, and the cotangent of a broadcast operand is a sum. `max`, `min`, `select_n` and `clamp` are in
 `selection_derivatives`.
 
 JAX: jax/_src/lax/lax.py:_unbroadcast
@@ -152,7 +152,7 @@ defjvp(log1p_p, lambda g, y, x, accuracy=None: div(g, add(x, scalar_of_type(x, 1
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
-    """Return the tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
+    """Return the tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), if the tangent of x is `g`.
 
     The derivative of the logistic function is y (1 - y): it needs only y, which is known. `constant_like(y, 1)` is a 1
     of y's dtype.
@@ -196,7 +196,7 @@ def _jvp_tanh(g: Any, y: Any, x: Any) -> Any:
 
 
 def _jvp_asinh(g: Any, y: Any, x: Any) -> Any:
-    """JVP: g / sqrt(x^2 + 1); since JAX 0.12 from a scaled x, whose square does not overflow."""
+    """Return the tangent of asinh, g / sqrt(x^2 + 1). Since JAX 0.12 it is computed from a scaled x, whose square does not overflow."""
     if not since(0, 12) or is_a(x.dtype, *COMPLEX):
         return mul(g, rsqrt(add(square(x), scalar_of_type(x, 1))))
     half = dtypes.finfo(x.dtype).maxexp // 2

@@ -50,7 +50,7 @@ def same_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
 
 
 def bool_dtype(*operands: ShapedArray, **params: Any) -> Any:
-    """Return bool, whatever is compared."""
+    """Return bool, the dtype of a comparison of any operands."""
     return np.dtype(bool)
 
 
@@ -110,19 +110,19 @@ def elementwise_aval(
 ) -> ShapedArray:
     """Return the aval of the result of an elementwise primitive.
 
-    Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
-    `result(*operands)` says, and it is weakly typed when every operand is.
+    Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype is `result(*operands)`, and it
+    is weakly typed if every operand is.
 
     Args:
-      name: the primitive's, for messages.
+      name: the primitive's name, for messages.
       accepts: for each operand the kinds of dtype that are accepted in its place.
       result: a function of the operands' avals that returns the dtype of the result.
       one_dtype: whether the operands must have one dtype: nothing is converted here.
       operands: their avals.
 
     Raises:
-      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for
-        different ones (`check_same_dtypes`), in this order.
+      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for different dtypes
+        (`check_same_dtypes`), in this order.
     """
     shape = broadcast_operands(name, *operands)
     check_operands(name, accepts, *operands)
@@ -298,8 +298,8 @@ def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Calla
 def with_its_width(x: Any, other: Any) -> Any:
     """Convert a 64-bit numpy scalar to a 64-bit Array, for use with a value of this dtype; None for anything else.
 
-    Without x64 mode a numpy value counts as one of 32 bits. But a value that was made in a block of x64 mode keeps its
-    type, and what the library itself computes with it are constants of that very type.
+    Without x64 mode a numpy value counts as one of 32 bits. But a value that was made in a block of x64 mode keeps its 64
+    bits, and constants that the library itself uses with it must have its type.
     """
     if not isinstance(x, np.generic) or dtypes.canonicalize_dtype(x.dtype) == x.dtype:
         return None

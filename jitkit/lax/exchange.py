@@ -66,8 +66,8 @@ def _(
 def _along_several(
     x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
 ) -> Any:
-    """Exchange along several named axes; the last one counts fastest. Names before and after this axis are left to
-    their own traces; their chunks are collected in three axes in front.
+    """Exchange along several named axes, of which the last varies fastest. Named axes before and after this one are left to the traces
+    that have them; meanwhile their chunks are in three axes in front.
     """
     place = names.index(axis.name)
     before, behind = names[:place], names[place + 1 :]
@@ -141,7 +141,7 @@ def all_to_all(
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
-    """Swap the named axis with an axis of x of the same size; arguments and errors are those of `all_to_all`."""
+    """Swap the named axis with an axis of x of the same size; for arguments and errors see `all_to_all`."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 

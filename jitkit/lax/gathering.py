@@ -1,4 +1,4 @@
-"""gather: reads many windows of one array, at positions that are data. Indexing by integer arrays uses it.
+"""gather: reads many windows of one array, at positions that may be traced. Indexing by integer arrays uses it.
 
 The last axis of the indices is an *index vector*: its entry i says where the window starts along the operand's axis
 `start_index_map[i]`; windows start at 0 along the other axes. All windows have the size `slice_sizes`. In the result,
@@ -181,7 +181,7 @@ def _gather_and_fill(
     fill_value: Any,
     **params: Any,
 ) -> list[Any]:
-    """Return the windows, with `fill_value` for those that are not wholly in bounds."""
+    """Return the windows; a window that is not completely in bounds has `fill_value` in all elements."""
     index_dtype = np.dtype(np.int32 if max(operand.shape, default=0) <= np.iinfo(np.int32).max else np.int64)
     wide = convert_element_type(indices, index_dtype)
     last = np.subtract(operand.shape, slice_sizes)[list(dimension_numbers.start_index_map)].astype(index_dtype)

@@ -70,7 +70,7 @@ def _(ctx: LoweringContext, key: str, *, dtype: Any, algorithm: int, **params: A
 
 @register_batcher(rng_bit_generator_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, shape: tuple[int, ...], **params: Any) -> Any:
-    """Batching rule: one stream of bits serves the whole batch."""
+    """Batching rule: draw the bits of the whole batch from one stream, of the first key."""
     keys = moveaxis(vals[0], dims[0] or 0, 0)
     key, bits = rng_bit_generator_p.bind(keys[0], shape=(axis.size, *shape), **params)
     return [keys.at[0].set(key), bits], [0, 0]
@@ -89,7 +89,7 @@ def rng_bit_generator(
     Args:
       key: uint32[4] or uint64[2].
       dtype: an unsigned type of 8 to 64 bits; raise TypeError for another.
-      algorithm: which platform computes the same bits from the same key: with RNG_DEFAULT each others.
+      algorithm: how bits are computed from the key. With RNG_DEFAULT each platform chooses, so the bits differ between platforms.
     """
     shape = canonicalize_shape(shape)
     dtype = np.dtype(dtypes.check_and_canonicalize_user_dtype(dtype, "rng_bit_generator"))

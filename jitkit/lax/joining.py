@@ -322,7 +322,7 @@ def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) 
 
 
 def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
-    """Transpose rule: cut out the operand's elements; the rest is the padding value's."""
+    """Transpose rule: the operand's cotangent is cut out of the result's; the padding value's is the sum of all other elements."""
     of_operand = None
     if is_undefined(x) or is_undefined(padding_value):
         low, high, interior = np.array(padding_config, int).reshape(-1, 3).T
@@ -340,7 +340,7 @@ deflinear(pad_p, _transpose_pad)
 
 @register_batcher(pad_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
-    """Batching rule: with a padding value for each element, it is selected afterwards where padding is."""
+    """Batching rule: pad the batch. If each element has its own padding value, select it afterwards at the positions of the padding."""
     (x, padding_value), (dim, value_dim) = vals, dims
     if dim is None:
         x, dim = broadcast(x, (axis.size,)), 0

@@ -1,7 +1,7 @@
-"""Operations that keep XLA from moving others, and change no value: copies, barriers, tokens.
+"""Operations that do not change values, but keep XLA from moving or dropping other operations: copies, barriers, tokens.
 
-XLA moves, merges and drops operations as long as the results stay the same. These prevent it: `optimization_barrier`
-keeps operations before it, tokens put side effects in order.
+XLA moves, merges and drops operations as long as the results stay the same. These operations prevent it:
+`optimization_barrier` keeps operations before it, tokens put side effects in order.
 
 JAX: jax/_src/lax/lax.py:optimization_barrier
 """
@@ -165,7 +165,7 @@ primitive_jvps[dce_sink_p] = lambda primals, tangents, **params: (dce_sink_p.bin
 
 @register_lowering(dce_sink_p)
 def _(ctx: LoweringContext, x: str, prevent_mlir_dce: bool) -> list[str]:
-    """Lowering rule: nothing, unless XLA must keep the value, too: then a call that it must not drop."""
+    """Lowering rule: write nothing; if XLA must keep the value, too, write a call that it must not drop."""
     if prevent_mlir_dce:
         types = f"({type_of(ctx.avals_in[0])}) -> ()"
         ctx.function.write(

@@ -5,8 +5,8 @@ x. Batching rules make that an operation along the batch axis: `psum` of a batch
 an iota, `all_gather` the batch itself as an ordinary array. An operand that is the same for all elements counts once
 for each.
 
-Other named axes stay in the parameters, for outer batches. So do axes given by number, which are an element's. In the
-end a `psum` has only numbers, and is lowered as a reduction.
+Other named axes stay in the parameters, for outer batches, and so do axes given by number, which are axes of an element.
+In the end a `psum` has only numbers, and is lowered as a reduction.
 
 In JAX the same functions also communicate between devices (`shard_map`).
 
@@ -102,7 +102,7 @@ def _define_reduction(
 
 
 def _renamed(axes: Axes, axis: AxisData) -> Axes:
-    """Renumber axes of an element for a batch whose axis is the first, which replaces its name."""
+    """Renumber axes of an element for a batch whose axis is the first, and put this axis in place of its name."""
     return tuple(0 if a == axis.name else a + 1 if isinstance(a, int) else a for a in axes)
 
 
@@ -164,19 +164,19 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """Return the mean of all elements' x; arguments and errors are those of `psum`."""
+    """Return the mean of all elements' x; for arguments and errors see `psum`."""
     total = psum(x, axis_name, axis_index_groups=axis_index_groups)
     count = psum(1, axis_name, axis_index_groups=axis_index_groups)
     return tree_map(lambda leaf: leaf / count, total)
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """Return the greatest of all elements' x, elementwise; arguments and errors are those of `psum`."""
+    """Return the greatest of all elements' x, elementwise; for arguments and errors see `psum`."""
     return tree_map(lambda leaf: _reduce_leaf(pmax_p, leaf, axis_name, axis_index_groups), x)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """Return the least of all elements' x, elementwise; arguments and errors are those of `psum`."""
+    """Return the least of all elements' x, elementwise; for arguments and errors see `psum`."""
     return tree_map(lambda leaf: _reduce_leaf(pmin_p, leaf, axis_name, axis_index_groups), x)
 
 
@@ -329,8 +329,8 @@ def psum_scatter(
     Args:
       x: an array, or a tree of them.
       axis_name: the name of an axis.
-      scatter_dimension: the axis along which x is split. Its size is the number of elements, and it is removed; with
-        `tiled` a multiple, and it stays.
+      scatter_dimension: the axis along which x is split. Its size must be the number of elements, and the axis is removed.
+        With `tiled`, its size may be a multiple of that, and the axis stays.
       axis_index_groups: not supported.
       tiled: see above.
 

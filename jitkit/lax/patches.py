@@ -44,7 +44,7 @@ def conv_general_dilated_patches(
     """Return the window at each position of an array as its features: for each feature of `lhs`, one per element of the
     window.
 
-    It is a convolution with one kernel for each element of the window, 1 there and 0 elsewhere. Arguments are those of
+    It is a convolution with one kernel for each element of the window, 1 there and 0 elsewhere. It takes the arguments of
     `conv_general_dilated`, with the window's spatial shape in place of the kernel.
     """
     lhs, window = asarray(lhs), tuple(filter_shape)
@@ -81,8 +81,8 @@ def conv_general_dilated_local(
     """Convolve with a kernel of its own at each position ("locally connected").
 
     Args:
-      rhs: the kernels. Its feature axes are those of the results and of the patches (see
-        `conv_general_dilated_patches`); the axes of positions take the place of the window's axes.
+      rhs: the kernels. It has an axis for the features of the result, one for the features of the patches (see
+        `conv_general_dilated_patches`), and an axis for each axis of positions, in the place of the window's axes.
 
     Raises:
       ValueError: for a precision that is not one for both operands or a pair.

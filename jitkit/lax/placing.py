@@ -76,7 +76,7 @@ def _(ctx: LoweringContext, *operands: str, **params: Any) -> list[str]:
 
 
 def _put_nothing(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Stage `device_put`: numpy constants that go to no particular device are their own result."""
+    """Stage `device_put`. Numpy constants without a device are returned themselves, and not recorded."""
     if set(params["devices"]) != {None} or set(params["copy_semantics"]) != {REUSE_INPUT}:
         return NotImplemented
     values = [x.atom.val if isinstance(x.atom, Literal) else trace.consts.get(x.atom) for x in operands]
@@ -129,12 +129,12 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
 
     Args:
-      src: where the values are, or a tree of that. It is a parameter of the equation; by default the sharding of a
+      src: where the values are, or a tree of places. It is a parameter of the equation; by default it is the sharding of a
         value that is known while tracing.
-      donate: the arrays are not needed any more; True, False, or a tree of these. Has no effect yet, as in JAX for an
-        array that stays on its device.
-      may_alias: False for new memory; else an array that is already in its place is returned as it is. Or a tree of
-        these.
+      donate: whether the arrays are not needed any more: True, False, or a tree of bools. It has no effect yet; in JAX it has
+        none for an array that stays on its device.
+      may_alias: with False, the result has new memory; otherwise an array that is in its place already is returned itself.
+        It may be a tree, too.
 
     Raises:
       TypeError: for a leaf that is not an array.

@@ -1,4 +1,4 @@
-"""Powers: with an exponent that is data, and with one that is known while tracing.
+"""Powers: with an exponent that is an array, and with an integer that is known while tracing.
 
 `pow` is one operation of XLA, which takes logarithms; `integer_pow` is a handful of multiplications.
 

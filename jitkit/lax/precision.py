@@ -179,7 +179,7 @@ _ON_CPU = {
 
 
 class DotTypes(NamedTuple):
-    """What an algorithm needs of a dot product: the dtypes of operands and result, and the attribute in StableHLO."""
+    """The types with which an algorithm computes a dot product (of the operands and the result), and its attribute in StableHLO."""
 
     lhs: Any
     rhs: Any

@@ -1,6 +1,6 @@
 """Derivatives of reductions.
 
-They are not beside the reductions because they use functions built from those.
+They are not in the module of the reductions because they use functions that are built from reductions.
 
 JAX: jax/_src/lax/lax.py:_reduce_chooser_jvp_rule
 """
@@ -46,7 +46,7 @@ def _transpose_sum(ct: Any, x: Any, *, axes: tuple[int, ...], out_sharding: None
 
 
 def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    """Return the tangent of `out`, the maximum or minimum of x along `axes`, where that of x is `g`.
+    """Return the tangent of `out`, the maximum or minimum of x along `axes`, if the tangent of x is `g`.
 
     It is the tangent of the extreme element; if several are extreme, the mean of their tangents. `reshape` gives `out`
     the missing axes back, with size 1.

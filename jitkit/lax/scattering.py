@@ -134,8 +134,8 @@ def _window_limits(shape: Sequence[int], dnums: ScatterDimensionNumbers) -> list
 
 
 def _define_scatter(name: str) -> Primitive:
-    """Define one of the scatter primitives. They differ in name, for their derivatives; what they do is in
-    `update_jaxpr`.
+    """Define one of the scatter primitives. They have different names, since their derivatives differ; their parameter `update_jaxpr`
+    says how an update is combined with an element.
     """
     primitive = Primitive(name, pure_shape_rule=False)
 
@@ -245,7 +245,7 @@ def _scatter_by_parts(
 
 
 def _clamped(operand: Any, indices: Any, updates: Any, *, dnums: ScatterDimensionNumbers) -> list[Any]:
-    """Clamp the indices so that every window fits. XLA itself would drop those that do not."""
+    """Clamp the indices so that every window fits. XLA itself would drop windows that do not fit."""
     left_out = {*dnums.inserted_window_dims, *dnums.operand_batching_dims}
     sizes = iter([updates.shape[axis] for axis in dnums.update_window_dims])
     room = [size - (1 if axis in left_out else next(sizes)) for axis, size in enumerate(operand.shape)]
@@ -340,7 +340,7 @@ def _combining(primitive: Primitive, combine: Callable[[Any, Any], Any], name: s
         return _bind_scatter(primitive, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`operand` with windows {doc} `updates`; arguments and errors are those of `scatter`."
+    function.__doc__ = f"`operand` with windows {doc} `updates`; for arguments and errors see `scatter`."
     return function
 
 
@@ -362,7 +362,7 @@ def scatter_apply(
     Args:
       update_shape: the shape that updates would have.
 
-    The other arguments are those of `scatter`. Raise ValueError where `func` returns anything but an array.
+    For the other arguments see `scatter`. Raise ValueError if `func` returns anything but an array.
     """
     aval = core.get_aval(operand)
     unused = full(tuple(update_shape), 0, aval.dtype)

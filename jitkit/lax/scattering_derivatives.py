@@ -58,7 +58,7 @@ def _transpose_gather(
     mode: Any,
     **params: Any,
 ) -> list[Any]:
-    """Transpose rule: add each window where it was read."""
+    """Transpose rule: add the cotangent of each window to zeros, at the position from which the window was read."""
     if type(ct) is Zero:
         return no_cotangents((operand, indices))
     total = scatter_add(
@@ -82,7 +82,7 @@ def _filled_with_zeros(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _windows(x: Any, indices: Any, shape: Shape, numbers: ScatterDimensionNumbers, **params: Any) -> Any:
-    """Return, in place of each update, what a scatter of updates of this shape would overwrite."""
+    """Return the windows of x that a scatter of updates of this shape would overwrite."""
     left_out = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     sizes = iter([shape[axis] for axis in numbers.update_window_dims])
     window = [1 if axis in left_out else next(sizes) for axis in range(x.ndim)]

@@ -46,7 +46,7 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
     chooser, aval = ctx.avals_in[0], ctx.avals_out[0]
 
     def choose(first: int, among: tuple[str, ...]) -> str:
-        """Halve the cases, which are numbered from `first`, until one is left."""
+        """Write a choice between the cases, the first of which has the number `first`: halve them until one is left."""
         if len(among) == 1:
             return among[0]
         if chooser.dtype == np.bool_:
@@ -61,7 +61,9 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
 
 @register_batcher(select_n_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Batching rule: no axis moves where all are at one position, and a choice for all elements stays a scalar."""
+    """Batching rule: batch the operands. If all batch axes are at one position, none is moved; one choice for all elements stays a
+    scalar.
+    """
     (which, *cases), (which_dim, *case_dims) = vals, dims
     if set(case_dims) == {which_dim}:
         return select_n(_for_each_of(which, cases[0].shape, which_dim), *cases), which_dim
@@ -127,7 +129,7 @@ def _(min: ShapedArray, operand: ShapedArray, max: ShapedArray) -> ShapedArray:
 
 @register_batcher(clamp_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Batching rule: scalar bounds stay scalars, where they are the same for all elements."""
+    """Batching rule: batch the operand. Scalar bounds stay scalars if they are the same for all elements."""
     (low, x, high), (low_dim, dim, high_dim) = vals, dims
     if dim is not None and (np.ndim(low), np.ndim(high)) == (0, 0):
         return clamp_p.bind(low, x, high), dim

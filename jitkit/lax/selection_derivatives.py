@@ -57,7 +57,7 @@ defjvp(
 
 
 def _share(x: Any, extreme: Any, y: Any) -> Any:
-    """Return the share of x's tangent in that of `max(x, y)`: all, nothing, or half where the two are equal."""
+    """Return the factor of x's tangent in the tangent of `extreme`, the maximum or minimum: 1 where it is x, 0 where y, 1/2 where both."""
     return div(
         select(eq(x, extreme), full_like(extreme, 1), full_like(extreme, 0)),
         select(eq(y, extreme), full_like(extreme, 2), full_like(extreme, 1)),
@@ -65,7 +65,7 @@ def _share(x: Any, extreme: Any, y: Any) -> Any:
 
 
 def _share_of_greater(x: Any, y: Any) -> Any:
-    """Return the same, as JAX has it since 0.12: nothing where one of the two is nan."""
+    """Return the factor of x's tangent in the tangent of the maximum, as JAX since 0.12 has it: 0 where x or y is nan."""
     is_greater, is_equal = gt(x, y), eq(x, y)
     one, zero, half = (full_like(is_greater, share, x.dtype) for share in (1, 0, 0.5))
     return select(is_greater, one, select(is_equal, half, zero))

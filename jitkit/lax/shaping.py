@@ -67,7 +67,7 @@ def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int
 
 
 def _stage_broadcast(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Stage a broadcast: to the shape that an array has, it is the array itself; but not in `linear_transpose`, which
+    """Stage a broadcast. To the shape that the array has already, it returns the array itself; but not in `linear_transpose`, which
     has another trace in JAX.
     """
     (x,) = operands
@@ -89,7 +89,7 @@ def _(ctx: LoweringContext, x: str, *, shape: tuple[int, ...], broadcast_dimensi
 def _transpose_broadcast(
     ct: Any, x: Any, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
 ) -> list[Any]:
-    """Transpose rule: sum over what was repeated."""
+    """Transpose rule: sum the cotangent over the axes along which the operand was repeated."""
     ones = [i for i, size in enumerate(x.aval.shape) if size == 1]
     kept = [axis for i, axis in enumerate(broadcast_dimensions) if i not in ones]
     return [expand_dims(reduce_sum(ct, [axis for axis in range(len(shape)) if axis not in kept]), ones)]

@@ -45,7 +45,7 @@ def _(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) ->
 
 
 def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """Whether x comes before y, where each pair holds a key of x and that of y, the most important first."""
+    """Whether x comes before y. Each pair has a key of x and the same key of y; the most important key comes first."""
     first = None
     for x, y in reversed([part for pair in pairs for part in _parts(*pair)]):
         less = lt_to(x, y)
@@ -193,7 +193,7 @@ def _(operand: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
 
 @register_lowering(top_k_p)
 def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
-    """Lowering rule: CHLO's operation works on the last axis, so another one is swapped with it before and after."""
+    """Lowering rule: write CHLO's `top_k`. It works on the last axis, so any other axis is swapped with it before and after."""
     [aval] = ctx.avals_in
     order = list(range(aval.ndim))
     order[axis], order[-1] = order[-1], order[axis]

@@ -50,9 +50,7 @@ def constant_like(x: Any, value: Any) -> Any:
 
 
 def scalar_of_type(x: Any, value: Any) -> Any:
-    """Return a scalar of the dtype of x, for a literal of an equation; a Python number where x is weak, whatever its
-    shape.
-    """
+    """Return a scalar of the dtype of x, for a literal of an equation; if x is weak, a Python number. The shape of x does not matter."""
     aval = core.get_aval(x)
     if aval.weak_type:
         weak = dtypes.scalar_type_of(aval.dtype)(value)

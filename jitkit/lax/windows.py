@@ -104,7 +104,7 @@ def _define(
 
 
 def with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
-    """Extend the window for arrays that have a batch axis at `dim`, along which it has a single element."""
+    """Return the window for arrays that have a batch axis at `dim`: along this axis, it has a single element."""
     return {name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()}
 
 

@@ -1,9 +1,9 @@
 """Derivatives of reductions over windows.
 
-A sum is linear: its transpose gives each cotangent to all elements of its window, which is a sum over windows again,
-with strides as holes. A window's maximum has the tangent of the element where it was found. So two primitives select by
-one array and read another: `select_and_gather_add` takes the element at the selected position, one for each window, and
-`select_and_scatter_add`, its transpose, adds to it. Among equal elements the first is selected.
+A sum is linear: its transpose gives each cotangent to all elements of its window. This is a sum over windows again, of an
+array in which strides have become holes. The maximum of a window has the tangent of the element where it was found. So
+two primitives select by one array and read another: `select_and_gather_add` takes, for each window, the element at the
+selected position, and `select_and_scatter_add`, its transpose, adds to it. Among equal elements the first is selected.
 
 JAX: jax/_src/lax/windowed_reductions.py:_select_and_scatter_add
 """
@@ -136,7 +136,7 @@ def _transpose_gather(
 
 
 def _never(select_prim: Primitive, dtype: Any) -> Any:
-    """Return the value that is selected only where there is nothing else."""
+    """Return the value that is selected only if there is no other one."""
     return (max_identity if select_prim is ge_p else min_identity)(dtype)
 
 
@@ -161,7 +161,7 @@ def _(
     window_strides: Sequence[int],
     padding: Padding,
 ) -> str:
-    """Lowering rule: XLA's compilers for CPUs and GPUs do not support the padding, so it is added before and cut off
+    """Lowering rule: XLA's compilers for CPUs and GPUs do not support padding in this operation, so it is added before, and cut off
     after.
     """
     source_aval, aval = ctx.avals_in

@@ -124,7 +124,7 @@ def variance_scaling(
       mode: "fan_in", inputs; "fan_out", outputs; "fan_avg", the mean of both; "fan_geo_avg", their geometric mean.
       distribution: "normal"; "truncated_normal", cut off at two standard deviations; or "uniform", for complex numbers
         on a disk.
-      in_axis, out_axis, batch_axis: the axes of inputs, of outputs, and those to ignore. The other axes are those of a
+      in_axis, out_axis, batch_axis: the axes of inputs, the axes of outputs, and axes to ignore. The other axes are the axes of a
         convolution's window.
       dtype: used where the initializer is not given one.
 

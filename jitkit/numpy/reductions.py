@@ -63,7 +63,7 @@ def reduced_axes(ndim: int, axis: Any) -> tuple[Any, ...]:
 
 
 def own_axes(axes: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return those of the reduced axes that are axes of the array: the numbers, not the names."""
+    """Return the reduced axes that are axes of the array: the numbers, not the names."""
     return tuple(axis for axis in axes if not isinstance(axis, str))
 
 

@@ -88,7 +88,7 @@ def _i0(x: Any) -> Any:
 
 @_i0.defjvp
 def _i0_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
-    """JVP rule: that of the formula, but 0 at 0, where `abs` has no derivative."""
+    """JVP rule: differentiate the formula; at 0, where `abs` has no derivative, the tangent is 0."""
     out, tangent = jvp(_i0.fun, primals, tangents)
     return out, where(primals[0] == 0, 0.0, tangent)
 

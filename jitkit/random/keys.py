@@ -33,7 +33,7 @@ _IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
 
 
 def default_prng_impl() -> PRNGImpl:
-    """Return the implementation of keys for which none was named: that of the option of this name."""
+    """Return the implementation of keys if a call names none: the one that the option `default_prng_impl` names."""
     return _resolve_impl(config.local.state.options.default_prng_impl)
 
 

@@ -209,7 +209,7 @@ def _(ctx: LoweringContext, x: str, **params: Any) -> str:
 
 @register_batcher(random_wrap_p)
 def _(axis: AxisData, vals: Vals, dims: list[int], *, impl: PRNGImpl) -> Any:
-    """Batching rule: the last axes are those of a key."""
+    """Batching rule: move the batch axis to the front; the last axes are the axes of a key."""
     return random_wrap_p.bind(bdim_at_front(vals[0], dims[0], axis.size), impl=impl), 0
 
 

@@ -52,7 +52,7 @@ def _(*operands: ShapedArray) -> list[ShapedArray]:
 
 @register_lowering(threefry2x32_p)
 def _(ctx: LoweringContext, *operands: str) -> list[str]:
-    """Lowering rule: a call, since a program hashes often, and arrays of one shape share a function."""
+    """Lowering rule: write a call of a function, which arrays of one shape share, since a program hashes often."""
     hash_function = _rolled if ctx.module.platform == "cpu" else _unrolled
     return ctx.call_jaxpr("threefry2x32", _hash_jaxpr(hash_function, tuple(ctx.avals_in)), operands)
 
@@ -206,7 +206,7 @@ def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def threefry_fold_in(keys: Any, data: Any) -> Any:
-    """Return a new key: the hash of the bits of an integer, which are those of a key with this seed."""
+    """Return a new key: the hash of the bits of an integer. (These bits are also the key with this seed.)"""
     return _threefry_fold_in(keys, jnp.asarray(data, dtype=np.uint32))
 
 

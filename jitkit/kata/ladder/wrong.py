@@ -44,7 +44,7 @@ def edit(label: str, question: str, old: str, new: str) -> None:
 
 
 def wrong_versions(rung: Rung) -> list[Wrong]:
-    """Return those of a rung."""
+    """Return the wrong answers to a rung."""
     path = rung.folder / "wrong.py"
     with _loading:
         _collected.clear()

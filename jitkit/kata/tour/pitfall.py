@@ -96,7 +96,7 @@ def _seconds(loop: Loop) -> float:
 
 
 def _grouped(reasons: list[list[str]]) -> list[tuple[str, list[str]]]:
-    """Return the reason of the first miss, and that of the last one for all after it."""
+    """Return the reason of the first miss, and the reason of the last one, which stands for all misses after the first."""
     if len(reasons) < 2:
         return [("turn 1", reasons[0])] if reasons else []
     return [("turn 1", reasons[0]), (f"turns 2 to {len(reasons)}, the last", reasons[-1])]

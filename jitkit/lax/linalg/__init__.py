@@ -1,5 +1,4 @@
-"""`jitkit.lax.linalg`: matrices, taken apart and solved for. The work is LAPACK's, which XLA calls on the
-CPU, or cuSOLVER's on a GPU.
+"""`jitkit.lax.linalg`: factors matrices, and solves linear systems. XLA calls LAPACK for this on a CPU, and cuSOLVER on a GPU.
 
 All but `cholesky_update` take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what
 all of them have in common), `cusolver`, `factoring`, `solving`, `updates`, `spectral`, `schur_forms`, `tridiagonals`, `derivatives`.

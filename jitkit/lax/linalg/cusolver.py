@@ -40,7 +40,7 @@ def call_hybrid(
     magma: bool | None,
     options: Mapping[str, bool] | None = None,
 ) -> list[str]:
-    """Write the call of a routine that computes on the host, or by MAGMA; without `magma`, by MAGMA where that is found."""
+    """Write the call of a routine that computes on the host, or by MAGMA. If `magma` is None, MAGMA is used if it is found."""
     checked_dtype(ctx.avals_in[0].dtype)
     said: dict[str, str | int | bool] = {"magma": {None: "auto", True: "on", False: "off"}[magma], **(options or {})}
     return write_call(ctx, f"cuhybrid_{routine}", operands, ctx.avals_in, results, overwrites, said)

@@ -123,7 +123,7 @@ def _hermitian(x: Any) -> Any:
 
 
 def _jvp_cholesky(primals: Sequence[Any], tangents: Sequence[Any]) -> Pair:
-    """JVP rule: dL = L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.12
+    """JVP rule: the tangent of L is L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.12
     only the lower triangle of dA is read, as of A.
     """
     [x], [dx] = primals, tangents
@@ -209,7 +209,7 @@ def _jvp_qr(
 
 
 def _change_of_full_qr(q: Any, needed: Any, dq: Any, dr: Any) -> Pair:
-    """Return the change of the other columns of Q, which are orthogonal to those that R needs. (arXiv 2409.13374,
+    """Return the change of the columns of Q that R does not need; they are orthogonal to the other ones. (arXiv 2409.13374,
     equations 32, 33.)
     """
     rows, columns = q.shape[-2], dr.shape[-1]
@@ -230,7 +230,7 @@ primitive_jvps[qr_p] = _jvp_qr
 
 
 def _jvp_eigh(primals: Sequence[Any], tangents: Sequence[Any], *, subset_by_index: Any, **params: Any) -> Pair:
-    """JVP rule: first-order perturbation theory, for eigenvalues that are all different."""
+    """JVP rule: the tangents follow from first-order perturbation theory; all eigenvalues must be different."""
     [a], [da] = primals, tangents
     size = a.shape[-1]
     if subset_by_index not in (None, (0, size)):
@@ -286,8 +286,8 @@ def _jvp_eig(
 
 
 def _change_of_eigenvectors(w: Any, v: Any, da: Any) -> Pair:
-    """Normalise the change of eigenvectors. Any multiple is an eigenvector; LAPACK's has length 1 and a real largest
-    component, and so must the changed one.
+    """Normalise the change of eigenvectors. Any multiple of an eigenvector is one, too; LAPACK's has length 1 and a real largest
+    component, and the changed eigenvector must have these, too.
     """
     product, eye = _product(v), _eye(w.dtype, w.shape[-1])
     weights = reciprocal(_differences(w, eye)) - eye

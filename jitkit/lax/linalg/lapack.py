@@ -1,4 +1,4 @@
-"""Provides what the primitives on matrices share: their shape rule, and the call of a LAPACK routine.
+"""Provides the parts that the primitives on matrices have in common: the shape rule, and the call of a LAPACK routine.
 
 jaxlib brings LAPACK's routines as functions that an executable may call by name (`lapack_spotrf_ffi`: s is float32).
 LAPACK wants column-major matrices, and overwrites its operands; attributes of the call tell XLA both. A routine does
@@ -42,12 +42,11 @@ def linalg_primitive(
     """Make a primitive on batches of arrays.
 
     Args:
-      ranks: of each operand, how many of its last axes belong to one element of the batch; those before are the
-        batch's,
-        and there must be as many in all operands.
-      shapes: from the operands' shapes without the batch (and the parameters) to those of the results.
-      result_dtypes: from the first operand's dtype (and the parameters) to those of the results; by default they are
-        the same.
+      ranks: for each operand, how many of its last axes belong to one element of the batch. The axes before are batch axes;
+        all operands must have the same number of these.
+      shapes: a function from the operands' shapes without batch axes (and the parameters) to the shapes of the results.
+      result_dtypes: a function from the first operand's dtype (and the parameters) to the dtypes of the results; by default
+        all have that dtype.
       accepts: the kinds of dtype of each operand: floats and complex numbers by default.
       one_dtype: whether the operands must be of one dtype.
       takes_batches: whether it works on batches; if not, it has no batching rule.
@@ -85,7 +84,7 @@ def linalg_primitive(
 
     @register_batcher(primitive)
     def rule(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
-        """Batching rule: one batch axis more, in front."""
+        """Batching rule: the batch axis becomes the first batch axis of the operands."""
         out = primitive.bind(*[bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims, strict=True)], **params)
         return (out, [0] * len(out)) if multiple_results else (out, 0)
 
@@ -114,7 +113,7 @@ def call(
     """Write the call of a routine, such as `potrf`; return the names of its results.
 
     Args:
-      overwrites: which operand's memory becomes which result's.
+      overwrites: which result gets the memory of which operand.
       characters: the routine's options, which are characters, numbers of one byte or (`np.int32`) of four, bools, or words.
 
     On NVIDIA's GPUs the call is cuSOLVER's, if that has a routine of this name with these options.

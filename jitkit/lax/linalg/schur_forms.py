@@ -94,8 +94,8 @@ def _(ctx: LoweringContext, a: str) -> list[str]:
 
 
 def hessenberg(a: Any) -> list[Any]:
-    """Return Hessenberg's form in that of LAPACK: U where it has numbers; below, and in a second array, the reflections whose
-    product is Q, for `householder_product`.
+    """Return Hessenberg's form as LAPACK stores it: the numbers of U in their places; below them, and in a second array, the reflections
+    whose product is Q, for `householder_product`.
     """
     found: list[Any] = hessenberg_p.bind(a)
     return found

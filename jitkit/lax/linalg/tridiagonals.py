@@ -65,11 +65,11 @@ def _(ctx: LoweringContext, a: str, *, lower: bool) -> list[str]:
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
-    """Return T, its diagonal, the numbers beside it, and the factors of reflections, for Hermitian matrices Q T Q^H, of which only the
-    lower triangle is read, or the upper one.
+    """Factor Hermitian matrices as Q T Q^H, with numbers on three diagonals of T. Return a matrix with T, the diagonal of T, the numbers
+    beside it, and the factors of the reflections whose product is Q. Only the lower triangle, or the upper one, is read.
 
-    Where T has zeros, its matrix has the reflections whose product is Q, as in `householder_product`. ValueError for matrices
-    that are not square, or empty.
+    In place of T's zeros, the first matrix has the reflections, as `householder_product` takes them. Raise ValueError for
+    matrices that are not square, or empty.
     """
     found: list[Any] = tridiagonal_p.bind(asarray(a), lower=lower)
     return found

@@ -95,7 +95,7 @@ def _(ctx: LoweringContext, r: str, w: str) -> str:
 
 
 def _updated(r: Any, w: Any) -> Any:
-    """Turn w into zero, row after row of R: each rotation of a row and w leaves R^T R + w w^T as it is."""
+    """Turn w into zero, row after row of R: a rotation of a row and w does not change R^T R + w w^T."""
     for k in range(w.shape[0]):
         row = r[k]
         cosine, sine = cond(eq(w[k], w.dtype.type(0)), _no_rotation, _rotation, row[k], w[k])
@@ -121,6 +121,6 @@ def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
     """Return the upper triangle R' with R'^T R' = R^T R + w w^T, of one upper triangle R and one vector w.
 
-    ValueError where the sizes do not fit; TypeError for batches of them, or unless both have one dtype of floats.
+    Raise ValueError if the sizes do not fit; raise TypeError for batches, or unless both have one dtype of floats.
     """
     return cholesky_update_p.bind(r_matrix, w_vector)

@@ -98,7 +98,7 @@ def _slogdet_qr(a: Any) -> tuple[Any, Any]:
 
 
 def _slogdet_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-    """JVP rule: the derivative of log det a is the trace of a^-1 da."""
+    """JVP rule: the tangent of log|det a| is the trace of a^-1 da, where da is the tangent of a."""
     (a,), (da,) = primals, tangents
     found = tuple(slogdet(a))
     change = diagonals.trace(solve(a, da), axis1=-1, axis2=-2)

@@ -26,7 +26,7 @@ _STABLE_UP_TO = 100  # the largest c with which a step may use Cholesky's factor
 
 
 def _coefficients(eps: float, max_steps: int) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
-    """Return the coefficients of the steps that use QR, and those of the steps with Cholesky's factors after them."""
+    """Return the coefficients of the steps that use QR, and the coefficients of the later steps, which use Cholesky's factors."""
     by_qr: list[tuple[float, ...]] = []
     by_cholesky: list[tuple[float, ...]] = []
     smallest, slack = eps, 10.0 * eps / 2.0
