@@ -14,7 +14,7 @@ from jitkit.kata.checking import check, modules_of_jax, of_arrays, of_loops, rai
 
 
 def recording_trace(jk, name):
-    """A trace that keeps what it receives, and gives back how many operations it received so far."""
+    """Return a trace that keeps the operations that it receives, and returns how many it has received so far."""
 
     class Recorder(jk.core.Trace):
         def process_primitive(self, primitive, args, params):
@@ -28,7 +28,7 @@ def recording_trace(jk, name):
 
 @contextlib.contextmanager
 def recording_eager(jk, received):
-    """In the block, what would run at once is kept in the list `received`."""
+    """Within the block, keep operations that would run at once in the list `received`."""
     run = jk.core.eager.apply
     jk.core.eager.apply = lambda primitive, args, params: received.append((primitive.name, args, params))
     try:
@@ -169,7 +169,7 @@ def stretching(jk, rng):
 
 
 def shape_of(jk, shapes, name="f"):
-    """What the shapes broadcast to, in Python's ints."""
+    """Return the shape to which the shapes broadcast, as Python's ints."""
     return tuple(map(int, jk.lax.utils.broadcast_equal_ranks(name, shapes)))
 
 
@@ -254,7 +254,7 @@ def misfits(jk, rng):
 
 
 def meet(jk, *types, x64=False):
-    """The name of the least upper bound: of a weak type `int`, `float` or `complex`."""
+    """Return the name of the least upper bound; for a weak type it is `int`, `float` or `complex`."""
     nodes = [t if isinstance(t, type) else np.dtype(t) for t in types]
     found = jk.core.dtypes.least_upper_bound(x64, *nodes)
     return found.__name__ if isinstance(found, type) else found.name
@@ -331,7 +331,7 @@ def no_bound(jk, rng):
     fixed="nobody is asked",
 )
 def without_jax(jk, rng):
-    # As nobody has asked before, whatever the seed: JAX remembers what it was asked, and then none of its functions is called.
+    # A value that nobody has asked about before, for every seed: JAX remembers its answers, and then calls none of its functions.
     types = np.random.default_rng().choice(["int8", "uint16", "float16", "bfloat16", "float32"], size=24)
     nodes = [np.dtype(getattr(jk.numpy, str(t))) for t in types]
     return modules_of_jax(lambda: jk.core.dtypes.least_upper_bound(False, *nodes))
@@ -429,7 +429,7 @@ def errors_of_the_function(jk, rng):
 
 
 def make_trace(jk):
-    """A trace of a function, which goes on until it is ended."""
+    """Return a trace of a function that has not ended."""
     debug_info = jk.jaxpr.DebugInfo("jit", "f")
     return jk.interpreters.partial_eval.DynamicJaxprTrace(None, debug_info)
 

@@ -6,7 +6,7 @@ import time
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Microseconds, the least of several tries, for one function on longer and longer arrays."""
+    """Measure one function on longer and longer arrays: microseconds, the least of several tries."""
     sizes = [10**exponent for exponent in range(1, 6 if quick else 7)]
     return {
         "elements": [float(n) for n in sizes],
@@ -16,14 +16,14 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def time_of_tracing(jk, n: int) -> float:
-    """Of a new function each time: one that was traced before is not traced again."""
+    """Measure the time of tracing, each time of a new function: one that was traced before is not traced again."""
     argument = jk.ShapeDtypeStruct((n,), "float32")
     functions = [jk.jit(make_function(jk)) for _ in range(9)]
     return least(lambda: functions.pop().trace(argument), 9)
 
 
 def time_of_running(jk, n: int, tries: int) -> float:
-    """Of the compiled function, until its result is there."""
+    """Measure how long the compiled function runs, until its result is there."""
     run, x = jk.jit(make_function(jk)), jk.numpy.ones(n, "float32")
     jk.block_until_ready(run(x))
     return least(lambda: jk.block_until_ready(run(x)), tries)

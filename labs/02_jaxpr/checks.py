@@ -51,7 +51,7 @@ def types_of_results_of(jk, rng):
 
 
 def lists_of(jk, count):
-    """A primitive whose results are a list, of `count` scalars."""
+    """Return a primitive that returns a list of `count` scalars."""
     list_p = jk.core.Primitive("list")
     list_p.multiple_results = True
     list_p.def_abstract_eval(lambda x: [x.update(shape=(n,)) for n in range(count)])
@@ -465,13 +465,13 @@ def effects_happen(jk, rng):
 
 
 def law(jk, program, *parts):
-    """What `check_jaxpr` says about a program."""
+    """Return the message of `check_jaxpr` about a program."""
     check_jaxpr = module(jk, "jaxpr.check").check_jaxpr
     return raised(check_jaxpr, program, parts=parts)
 
 
 def chain(jk, rng):
-    """A program of three equations, each of which reads the one before."""
+    """Return a program of three equations, each of which reads the result of the one before."""
     x = vector(rng)
     return jk.make_jaxpr(lambda x: jk.numpy.exp(jk.numpy.sin(x) * 2.0))(x)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Equations of the programs, those in inner programs included."""
+    """Count the equations of the programs, including equations of inner programs."""
     turns = [1, 2, 5, 10, 20, 50, 100] if quick else [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
     return {
         "turns of the loop": [float(n) for n in turns],

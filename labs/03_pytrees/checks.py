@@ -28,7 +28,7 @@ class Lock:
     is_held = False
 
     def acquire(self):
-        """Have it."""
+        """Take the lock."""
         self.is_held = True
 
     def release(self):
@@ -231,7 +231,7 @@ def registered_named_tuples(jk, rng):
         x: int
         y: int
 
-    before = kind_of(jk, Point)  # to be asked about registers nothing
+    before = kind_of(jk, Point)  # asking about a class does not register it
     jk.tree_util.register_pytree_node(Point, lambda p: ((p.y,), p.x), lambda x, children: Point(x, *children))
     x, y = numbers(rng, 2)
     return before, kind_of(jk, Point), jk.tree_util.tree_leaves(Point(x, y))

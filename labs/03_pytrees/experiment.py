@@ -1,4 +1,4 @@
-"""What a leaf costs: a model's parameters in one array, and in as many arrays as there are numbers."""
+"""Measures what a leaf costs: a model's parameters in one array, and in as many arrays as there are numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Microseconds, the least of several tries, of one step on n parameters, and of taking apart and putting together."""
+    """Measure a step on n parameters, and flattening and unflattening them: microseconds, the least of several tries."""
     sizes = [1, 3, 10, 30, 100, 300] if quick else [1, 3, 10, 30, 100, 300, 1000]
     rows = [times(jk, n) for n in sizes]
     return {
@@ -19,7 +19,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def times(jk, n: int) -> tuple[float, float, float, float]:
-    """In microseconds."""
+    """Return the times for n parameters, in microseconds."""
     tree_flatten, tree_unflatten = jk.tree_util.tree_flatten, jk.tree_util.tree_unflatten
     step = jk.jit(lambda params: jk.tree_util.tree_map(lambda x: x * 0.5, params))
     one = jk.numpy.ones(n)

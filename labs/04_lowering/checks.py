@@ -13,7 +13,7 @@ from jitkit.kata.checking import Stablehlo, check, module, of_arrays, raised, ra
 
 
 def lowered(jk, f, *arguments):
-    """The StableHLO of a function, to be compared by running it."""
+    """Return the StableHLO of a function, which is compared by running it."""
     return Stablehlo(text_of(jk, f, *arguments), arguments)
 
 
@@ -26,7 +26,7 @@ def module_of(jk, f, *arguments):
 
 
 def constants(jk, *arrays):
-    """A program that returns some arrays, as `dense` and `tensor_type` write them."""
+    """Return a program that returns some arrays, written by `dense` and `tensor_type`."""
     text = jk.interpreters.mlir_text
     types = [text.tensor_type(x.shape, x.dtype) for x in arrays]
     lines = [
@@ -126,7 +126,7 @@ def lengths(jk, rng):
 
 
 def form(text):
-    """Which of its forms a `dense<...>` has."""
+    """Return which of the four forms a `dense<...>` has."""
     forms = {"dense<>": "nothing", 'dense<"0x': "bytes", "dense<[": "rows"}
     return next((name for start, name in forms.items() if text.startswith(start)), "one number")
 
@@ -438,7 +438,7 @@ def two_dtypes(jk, rng):
 
 
 def types_of_products(text):
-    """The types that products are written with, in their order."""
+    """Return the types of the products in a text, in their order."""
     return re.findall(r"stablehlo.dot_general.*? : (\(.*?\) -> [^ ]*>)", text)
 
 
@@ -686,7 +686,7 @@ def replaced(module, **values):
 
 
 def compiled_by(jk, log, *programs, cache=True, known=(), setting=1):
-    """What `load_or_compile` returns for some programs, one after the other; what it asks for is written to the log."""
+    """Return the results of `load_or_compile` for some programs, one after the other; the log gets what it asks for."""
     stored = dict(known)
 
     def load(text, owners, options):
@@ -710,7 +710,7 @@ def compiled_by(jk, log, *programs, cache=True, known=(), setting=1):
 
 
 def two_places(jk, rng):
-    """The modules of one function that stands in two lines."""
+    """Return the modules of one function that is written at two lines."""
     x, factor = floats(rng, 3), float(rng.normal())
     functions = [lambda x: jk.numpy.sin(x) * factor, lambda x: jk.numpy.sin(x) * factor]
     return [module_of(jk, f, x) for f in functions]
@@ -749,7 +749,7 @@ def texts_made(jk, rng):
 
 @contextlib.contextmanager
 def replaced_method(kind, name, method):
-    """A method that is another one in the block."""
+    """Within the block, replace a method by another one."""
     before = getattr(kind, name)
     setattr(kind, name, method)
     try:

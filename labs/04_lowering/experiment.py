@@ -8,7 +8,7 @@ import numpy as np
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Milliseconds, the least of several tries, for chains of more and more operations."""
+    """Measure chains of more and more operations: milliseconds, the least of several tries."""
     lengths = [1, 4, 10] if quick else [1, 2, 4, 6, 8, 10]
     tries = 3 if quick else 9
     numbers = np.linspace(0.0, 1.0, 1_000_000, dtype=np.float32)
@@ -28,7 +28,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def chain(x, n: int):
-    """`n` operations, a product and a sum in turn; in float32, whosever arrays they are."""
+    """Compute `n` operations, a product and a sum in turn, in float32; x may be an array of any library."""
     for i in range(n):
         x = x * np.float32(1.01) if i % 2 == 0 else x + np.float32(0.1)
     return x

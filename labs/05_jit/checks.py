@@ -14,7 +14,7 @@ from jitkit.kata.checking import check, module, of_arrays, of_calls, of_mended, 
 
 
 def logged(log):
-    """A function that writes down each time that Python runs it: when it is traced."""
+    """Return a function that notes each time that Python runs it, which is when it is traced."""
 
     def f(*args, **kwargs):
         log.append(1)
@@ -43,7 +43,7 @@ def shuffled(rng, values):
 
 
 def firsts(values):
-    """For each value, where the first equal one is: which are the same, and which are not."""
+    """Return, for each value, the position of the first value that equals it: this shows which are the same."""
     return [values.index(value) for value in values]
 
 
@@ -96,7 +96,7 @@ def static_values(jk, rng):
 
 
 class Mode:
-    """A static value that is equal to itself only, whatever it looks like."""
+    """A static value that equals only itself, even if another one prints the same."""
 
     def __repr__(self):
         return "mode"
@@ -389,23 +389,23 @@ def locked(jk, rng):
 
 
 class Entries:
-    """A table whose entries are stand-ins: nothing is compiled."""
+    """Fills a table with stand-ins for entries, so that nothing is compiled."""
 
     def __init__(self, jk):
         self.table = module(jk, "pjit.compilation_cache").Table()
 
     def insert(self, *keys, executable=None):
-        """One after the other."""
+        """Insert a stand-in under each of these keys."""
         for key in keys:
             entry = types.SimpleNamespace(executable=executable or object())
             self.table.insert((key,), entry, f"record of {key}")
 
     def touch(self, key):
-        """As a hit does it."""
+        """Touch an entry, as a hit does."""
         self.table.touch((key,), self.table.entries.get((key,), "gone"))
 
     def keys(self):
-        """In the order of the table."""
+        """Return the keys, in the order of the table."""
         return [key for (key,) in self.table.entries]
 
 
@@ -528,7 +528,7 @@ def counted(jk, counts):
 
 
 def run(jk, f, *calls):
-    """What some calls return, and which stages each of them needed."""
+    """Return the results of some calls, and which stages each call needed."""
     found, counts = [], []
     for args in calls:
         with counted(jk, counts):
@@ -674,7 +674,7 @@ def names_in_errors(jk, rng):
 
 
 def stories(jk, f, *calls):
-    """For each miss of some calls: the reason, the miss it is compared with, and the differences."""
+    """Return, for each miss of some calls, the reason, the miss that it is compared with, and the differences."""
     for args in calls:
         f.trace(*args)
     return [
@@ -683,7 +683,7 @@ def stories(jk, f, *calls):
 
 
 def record(jk, number, keys):
-    """The record of a call with an argument, a leaf, for each of some keys."""
+    """Return the record of a call that has, for each key, an argument that is a leaf."""
     calls, leaf = module(jk, "misses.record"), jk.tree_util.tree_structure(0)
     options = module(jk, "base.config").local.state.options
     arguments = tuple(
@@ -693,7 +693,7 @@ def record(jk, number, keys):
 
 
 def named(rng, *calls):
-    """The calls with a dict each, whose keys are drawn: so are the names of what differs."""
+    """Return calls with a dict whose keys are drawn, so that the names of what differs are drawn, too."""
     names = shuffled(rng, "abcdefgh")
     return [(dict(zip(names, leaves, strict=False)),) for leaves in calls]
 
@@ -952,7 +952,7 @@ def static_arguments(jk, rng):
 
 
 def calls_of(jk, f, *calls):
-    """What a jitted function returns for some calls, of which each comes three times: missed, known, known."""
+    """Return the results of a jitted function for some calls, each made three times: a miss and two hits."""
     jitted = jk.jit(f)
     return [[jitted(*args) for _ in range(3)] for args in calls]
 

@@ -30,7 +30,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def step(x):
-    """What all three loops compute."""
+    """Compute the function that all three loops jit."""
     return x * np.float32(2) + np.float32(1)
 
 

@@ -32,7 +32,7 @@ def any_name(x, /, y, **options):
 
 
 def some(rng, count, size):
-    """`size` different numbers below `count`, in no order."""
+    """Return `size` different numbers below `count`, in random order."""
     return tuple(int(i) for i in rng.permutation(count)[:size])
 
 
@@ -40,7 +40,7 @@ def some(rng, count, size):
 
 
 def inferred(jk, function, nums, names):
-    """What was given, as it is, and what was inferred, in any order."""
+    """Return the given positions and names unchanged, and the inferred ones in any order."""
     both = jk.signature.argument_spec.infer_missing(inspect.signature(function), nums, names)
     return [part if given is not None else Unordered(part) for given, part in zip((nums, names), both, strict=True)]
 
@@ -127,7 +127,7 @@ def negative_positions_of_any_number(jk, rng):
 
 
 def checked(jk, function, what, entries, *parts):
-    """What the check says of the entries; `what` is "static_argnums" or "static_argnames"."""
+    """Return what the check raises for some entries; `what` is "static_argnums" or "static_argnames"."""
     check_entries = (
         jk.signature.argument_spec.check_positions if "nums" in what else jk.signature.argument_spec.check_names
     )
@@ -241,19 +241,19 @@ def spec(jk, nums=(), names=()):
 
 
 def split(jk, nums, names, *args, **kwargs):
-    """The parts of a call, as plain data."""
+    """Return the parts of a call as plain data."""
     arguments = jk.signature.api_util.split_call(spec(jk, nums, names), args, kwargs)
     return arguments.args, dict(sorted(arguments.kwargs.items())), values_of(arguments.statics), arguments.arity
 
 
 def values_of(statics):
-    """The places and values, in a list or a tuple as they came."""
+    """Return the places and values of static arguments, in a list or a tuple, as the function returned them."""
     pairs = [(where, static.value) for where, static in statics]
     return tuple(pairs) if isinstance(statics, tuple) else pairs
 
 
 def merged(arguments, args, kwargs):
-    """What the function is called with; the positional ones may be in any sequence."""
+    """Return the arguments with which the function is called; the positional ones may be in a list or a tuple."""
     positional, named = arguments.merged_with(args, kwargs)
     return list(positional), named
 

@@ -1,4 +1,4 @@
-"""What it costs to call a function with many values of an argument, when that is static and when it is not."""
+"""Measures what it costs to call a function with many values of an argument, if the argument is static and if it is not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """For each call the seconds so far, and how many programs were traced so far."""
+    """Measure, for each call, the time so far, and how many programs were traced so far."""
     count = 12 if quick else 30
     static = run(jk, count, static_argnums=1)
     dynamic = run(jk, count)
@@ -20,7 +20,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def run(jk, count: int, **options) -> tuple[list[float], list[float]]:
-    """Milliseconds and programs after each of the calls."""
+    """Return the milliseconds and the number of programs after each call."""
     traced = []
 
     def f(x, n):

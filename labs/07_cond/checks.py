@@ -8,7 +8,7 @@ from jitkit.kata.checking import Stablehlo, check, of_arrays, of_loops, raised, 
 
 
 def scalar(rng):
-    """A float32 that nobody guesses."""
+    """Return a random float32, which nobody can guess."""
     return np.float32(rng.uniform(1.0, 9.0))
 
 
@@ -112,7 +112,7 @@ def without_jit(jk, rng):
         return lambda x: (called.append(name), x)[1]
 
     def traced(flag):
-        with jk.disable_jit():  # the flag is not known all the same
+        with jk.disable_jit():  # the flag is nevertheless not known
             return jk.lax.cond(flag, lambda: 1.0, lambda: 2.0)
 
     with jk.disable_jit():
@@ -143,7 +143,7 @@ def plain_switch(jk, rng):
 
 
 def choices(program):
-    """The equations of a program that choose: the type of the index, the branches, and the types of what they get."""
+    """Return, for each `cond` in a program, the type of the index, the branches, and the types of their operands."""
     chosen = [eqn for eqn in program.eqns if eqn.primitive.name == "cond"]
     return [(eqn.params["branches"], [atom.aval for atom in eqn.invars]) for eqn in chosen]
 
@@ -188,7 +188,7 @@ def switch_without_jit(jk, rng):
             jk.lax.switch(np.int32(i), branches)
 
     def traced(i):
-        with jk.disable_jit():  # the index is not known all the same
+        with jk.disable_jit():  # the index is nevertheless not known
             return jk.lax.switch(i, [lambda: 1.0, lambda: 2.0])
 
     program = jk.make_jaxpr(traced)(1)
@@ -396,7 +396,7 @@ def disagreement(jk, rng):
 
 
 def trace_switch(jk, *branches):
-    """The program of a switch between the branches; what `raised` can call."""
+    """Trace a switch between the branches, and return the program; `raised` can call this."""
     return jk.make_jaxpr(lambda i, x: jk.lax.switch(i, list(branches), x))
 
 
@@ -503,7 +503,7 @@ def every_leaf(jk, rng):
 
 
 def lowered(jk, f, *arguments):
-    """The program as StableHLO, to be run on the arguments."""
+    """Return the program as StableHLO, which is run on the arguments."""
     return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
 
 

@@ -6,7 +6,7 @@ import time
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Microseconds, the least of several calls. The false branch does more and more products of matrices."""
+    """Measure calls while the false branch does more and more products of matrices: microseconds, the least of several."""
     products = [1, 4, 16] if quick else [1, 2, 4, 8, 16, 32]
     size, tries = 96, 20 if quick else 50
     x = jk.numpy.ones((size, size)) / size
@@ -18,7 +18,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def with_cond(jk, n: int):
-    """The predicate is true for our `x`; the program does not know."""
+    """Return a jitted choice. The predicate is true for our `x`, but the program does not know that."""
     return lambda x: jk.lax.cond(x[0, 0] > 0, cheap, lambda x: expensive(x, n), x)
 
 

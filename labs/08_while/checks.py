@@ -8,7 +8,7 @@ from jitkit.kata.checking import Stablehlo, check, of_arrays, of_loops, raised, 
 
 
 def number(rng):
-    """A Python float that nobody guesses."""
+    """Return a random Python float, which nobody can guess."""
     return float(np.float32(rng.uniform(1.0, 9.0)))
 
 
@@ -124,7 +124,7 @@ def closures(jk, rng):
 
 
 def promote(jk, leaves, out_avals):
-    """What the function returns, as data: types of the values, which of them are the same objects, and the flag."""
+    """Return the result of the function as data: the types of the values, which values are the given objects, and the flag."""
     found = []
 
     def f():
@@ -205,7 +205,7 @@ def flag(jk, rng):
 
 
 def looped(jk, step, start):
-    """The program of a loop that does the step; what `raised` can call."""
+    """Trace a loop that does the step, and return the program; `raised` can call this."""
     return jk.make_jaxpr(lambda start: jk.lax.while_loop(lambda c: True, step, start)), start
 
 
@@ -367,7 +367,7 @@ def beside_closures(jk, rng):
 
 
 def unread_of(b):
-    """A condition that closes over b, and does not need it."""
+    """Return a condition that closes over b, and does not need it."""
     return lambda c: (b * 2.0, c[1] < 9.0)[1]
 
 
@@ -396,7 +396,7 @@ def nothing_to_take(jk, rng):
 
 
 def smaller(jk, more, step, dtypes):
-    """The answer for a carry of scalars of these dtypes; it may be in any sequences."""
+    """Return the function's answer for a carry of scalars of these dtypes; lists and tuples count as equal."""
     common = jk.lax.control_flow.common
     tree = jk.tree_util.tree_structure((tuple(dtypes),))
     avals = [jk.core.ShapedArray((), name) for name in dtypes]
@@ -410,7 +410,7 @@ def smaller(jk, more, step, dtypes):
 
 
 def lowered(jk, f, *arguments):
-    """The program as StableHLO, to be run on the arguments."""
+    """Return the program as StableHLO, which is run on the arguments."""
     return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
 
 

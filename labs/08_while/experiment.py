@@ -6,7 +6,7 @@ import time
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Milliseconds from the function to the executable, the least of a few tries."""
+    """Measure the way from the function to the executable: milliseconds, the least of a few tries."""
     turns, tries = ([1, 8, 64], 1) if quick else ([1, 4, 16, 64, 256], 2)
     time_of(jk, in_python(jk, 2))  # the first one starts the compiler
     return {
@@ -34,12 +34,12 @@ def step(jk, x):
 
 
 def least(jk, make, n: int, tries: int) -> float:
-    """The least time of several functions that `make` makes: what was traced before is not traced again."""
+    """Return the least time of several functions that `make` makes: a function that was traced is not traced again."""
     return min(time_of(jk, make(jk, n)) for _ in range(tries))
 
 
 def time_of(jk, function) -> float:
-    """Of tracing, lowering and compiling together, in milliseconds."""
+    """Return the time of tracing, lowering and compiling together, in milliseconds."""
     start = time.perf_counter()
     jk.jit(function).lower(jk.ShapeDtypeStruct((16,), "float32")).compile()
     return (time.perf_counter() - start) * 1e3

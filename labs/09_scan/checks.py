@@ -10,7 +10,7 @@ from jitkit.kata.checking import Stablehlo, check, of_arrays, of_loops, raised, 
 
 
 def number(rng):
-    """A Python float that nobody guesses."""
+    """Return a random Python float, which nobody can guess."""
     return float(np.float32(rng.uniform(1.0, 9.0)))
 
 
@@ -231,7 +231,7 @@ def order_of_errors(jk, rng):
 
 
 def refused_without_axes(length, scalar, xs, n):
-    """The classes of the errors for an array without axes, beside others and a traced length: the words are Python's own."""
+    """Return the classes of the errors for an array without axes, beside other arrays and a traced length. Python words them itself."""
     found = [
         raised(length, *given) for given in (([scalar], None), ([scalar], 4), ([xs, scalar], 3), ([scalar, xs], n))
     ]
@@ -367,13 +367,13 @@ def trees_of_carries(jk, rng):
 
 
 def looped(jk, step, carry, xs, y_avals, length, reverse=False):
-    """The program that `loop_over` writes."""
+    """Return the program that `loop_over` writes."""
     loop_over = jk.lax.control_flow.stepping.loop_over
     return jk.make_jaxpr(lambda carry, xs: loop_over(step, carry, xs, y_avals, length, reverse))(carry, xs)
 
 
 def lowered(jk, f, *arguments):
-    """The program as StableHLO, to be run on the arguments."""
+    """Return the program as StableHLO, which is run on the arguments."""
     return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
 
 
@@ -394,7 +394,7 @@ def as_while(jk, rng):
 
 
 def parts_of_the_loop(program):
-    """What goes round in the one loop of a program, and what it closes over; how often an element is read and written."""
+    """Return the carry of the only loop of a program, the values that it closes over, and how often it reads and writes an element."""
     [loop] = [eqn for eqn in program.eqns if eqn.primitive.name == "while"]
     body, cond = loop.params["body_jaxpr"], loop.params["cond_jaxpr"]
     names = [eqn.primitive.name for eqn in body.eqns]
@@ -469,7 +469,7 @@ def elements(jk, rng):
 
 
 def scanned(jk, n, unroll, reverse=False):
-    """A scan whose carry depends on the order of the steps."""
+    """Return a scan whose carry depends on the order of the steps."""
     return lambda c, xs: jk.lax.scan(lambda c, x: (c * 0.5 + x, c - x), c, xs, length=n, reverse=reverse, unroll=unroll)
 
 
@@ -500,7 +500,7 @@ def left_over_in_reverse(jk, rng):
 
 
 def blocks(jk, n, unroll, reverse=False):
-    """The program that `loop_in_blocks` writes for n steps, without what is written and not used."""
+    """Return the program that `loop_in_blocks` writes for n steps, without dead code."""
     loop_in_blocks = jk.lax.control_flow.stepping.loop_in_blocks
     y_avals = [jk.core.ShapedArray((), "float32")]
 
@@ -556,7 +556,7 @@ def no_steps_at_all(jk, rng):
 
 
 def needed(jk, step, carry, xs, *used):
-    """What is said of a scan's carry for each choice of used results: parts of the last carry, outputs."""
+    """Return the needed parts of a scan's carry for each choice of used results (parts of the last carry, and outputs)."""
     program = jk.make_jaxpr(lambda carry, xs: jk.lax.scan(step, carry, xs))(carry, xs)
     params = program.eqns[-1].params
     ask = jk.lax.control_flow.scanning.needed_carry

@@ -8,7 +8,7 @@ _STEPS = 1024
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Milliseconds, the least of a few tries."""
+    """Measure compiling and running, in milliseconds, the least of a few tries."""
     unrolls = [1, 4, 16] if quick else [1, 2, 4, 8, 16, 32]
     tries = 5 if quick else 20
     xs = jk.numpy.ones(_STEPS)
@@ -27,7 +27,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def compiled(jk, unroll: int, xs):
-    """A recurrence over the elements of `xs`, from the function to the executable."""
+    """Trace, lower and compile a recurrence over the elements of `xs`."""
 
     def f(xs):
         return jk.lax.scan(lambda c, x: (0.5 * c + x, c * c), xs[0], xs, unroll=unroll)

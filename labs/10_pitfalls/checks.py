@@ -25,13 +25,13 @@ CONVERSIONS = ("stage", "convert_element_type")  # what `jnp.asarray` and `astyp
 
 
 def programs_of(events, conversions=False):
-    """The names of the programs that were compiled; those that only make an array of something do not count."""
+    """Return the names of the programs that were compiled, without programs that only make an array."""
     names = [event.function for event in events if event.stage == "compilation"]
     return names if conversions else [name for name in names if name not in CONVERSIONS]
 
 
 def counted(jk, program):
-    """What a program returns; how many functions were traced, and the names of the programs compiled, from empty caches."""
+    """Run a program from empty caches. Return its result, how many functions were traced, and the names of the compiled programs."""
     jk.clear_caches()
     known = jk.explain().misses
     with jk.base.stage_log.listen() as events:
@@ -41,27 +41,27 @@ def counted(jk, program):
 
 
 def compiled_since(jk, program, conversions=False):
-    """The names of the programs that are compiled beside those that are there already."""
+    """Run a program; return the names of the programs that it compiles in addition to the cached ones."""
     with jk.base.stage_log.listen() as events:
         program()
     return programs_of(events, conversions)
 
 
 def at_most(most, number, what):
-    """The number of something, and whether it is too large, or 0; all others are as good as each other."""
+    """Return a text for a number: one text for all numbers from 1 to `most`; otherwise the number itself."""
     allowed = "1" if most == 1 else f"1 to {most}"
     return f"{what}: {allowed if 1 <= number <= most else number}"
 
 
 def few(most, programs, what):
-    """`at_most` of compiled programs, which are named where they are too many, or none."""
+    """Return `at_most` of the number of compiled programs; if there are too many, or none, print their names."""
     if not 1 <= len(programs) <= most:
         told(programs)
     return at_most(most, len(programs), what)
 
 
 def exactly(number, programs, what):
-    """How many programs were compiled, which are named where it is another number."""
+    """Return how many programs were compiled; if it is not the right number, print their names."""
     if len(programs) != number:
         told(programs)
     return {what: len(programs)}
@@ -105,7 +105,7 @@ def reading(jk, notes=None):
 
 
 def step_by_step(jk, function, *args):
-    """What it returns when each operation is done as it is written: compiled, a product with 0 may happen to be 0."""
+    """Return the function's result if each operation is done by itself: compiled, a product of 0 and nan may become 0."""
     [result] = run_by_numpy(jk.make_jaxpr(function)(*args), *args)
     return result
 
@@ -148,7 +148,7 @@ class Pending:
         return self
 
     def __array__(self, dtype=None, copy=None):
-        """Whoever reads the numbers waits, too."""
+        """Wait, and return the numbers: to read them takes as long as to wait for them."""
         self.block_until_ready()
         return np.zeros((), dtype)
 
@@ -229,7 +229,7 @@ def calls(jk, rng):
 
 
 def parabola(turns):
-    """The gradient of x**2 / 2, which notes each time that Python runs it."""
+    """Return the gradient of x**2 / 2, as a function that notes each time that Python runs it."""
 
     def gradient(x):
         turns.append(None)
@@ -548,12 +548,12 @@ def too_few_and_too_many(jk, rng):
 
 
 def swept(jk, rng, schedule):
-    """The results of `sweep`, for logits of one shape."""
+    """Return the results of `sweep`, for logits of one shape."""
     return mended(jk).sweep(rng.normal(size=4).astype("float32"), schedule)
 
 
 def compiled_after(jk, rng, first, schedule):
-    """How many programs a sweep needs that those of a first one do not serve."""
+    """Return how many programs a sweep compiles after a first one has run."""
     swept(jk, rng, first)
     return compiled_since(jk, lambda: swept(jk, rng, schedule))
 
@@ -628,7 +628,7 @@ def types_of_temperatures(jk, rng):
 
 
 def found_while_tracing(jk, make_state):
-    """What `leaks` says of a state that is made of a traced value."""
+    """Return the result of `leaks` for a state that contains a traced value."""
     found = []
 
     def f(x):
@@ -663,7 +663,7 @@ def no_leaks(jk, rng):
 
 
 def updated(jk, rows):
-    """A RunningMean that took these rows, and what its updates returned."""
+    """Return a RunningMean that has taken these rows, and the results of its updates."""
     mean = mended(jk).RunningMean(rows[0].shape)
     return mean, [mean.update(row) for row in rows]
 
@@ -742,7 +742,7 @@ def all_or_nothing(jk, rng):
 
 
 def as_it_was(jk, x, rates, held):
-    """How many programs the program of `to_blame` compiles when each call gets these arguments as the first one had them."""
+    """Return how many programs the program of `to_blame` compiles if the arguments `held` are the same in each call as in the first."""
 
     @jk.jit
     def step(x, rate, log):
@@ -832,7 +832,7 @@ def reads_nothing(jk, rng):
 
 
 def proven(jk, rng, predict, program):
-    """What was predicted of a program, and what it is. `program` is the one in the docstring of `predict`."""
+    """Return what was predicted about a program, and what is true. `program` is the program in the docstring of `predict`."""
     said = predict()
     assert hasattr(said, "__index__"), f"`{predict.__name__}` should return a number"
     said, x = operator.index(said), rng.normal(size=3).astype("float32")
@@ -1033,7 +1033,7 @@ def losses(jk, rng):
 
 @contextlib.contextmanager
 def noting_calls(jk, notes):
-    """Notes "called" at each call of what is jitted within."""
+    """Within the block, note "called" at each call of a function that was jitted in it."""
     jit = jk.jit
 
     def noting(function):

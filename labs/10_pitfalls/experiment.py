@@ -8,7 +8,7 @@ import time
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Seconds that the requests so far have taken, and programs compiled for them, request by request."""
+    """Measure, request by request, the seconds that the requests so far have taken, and the programs compiled for them."""
     draw = random.Random(10)
     lengths = [draw.randint(1, 1000) for _ in range(20 if quick else 80)]
     numpy = importlib.import_module("numpy")
@@ -31,7 +31,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def so_far(jk, function, rows):
-    """From empty caches: after each row, the seconds and the compiled programs in all."""
+    """Return, from empty caches, the seconds and the number of compiled programs after each row."""
     jk.clear_caches()
     seconds, programs = [0.0], [0.0]
     for row in rows:
@@ -44,7 +44,7 @@ def so_far(jk, function, rows):
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines that grow: one at every new length, one at every new bucket, which are few."""
+    """Draw two lines: one grows at every new length, the other at every new bucket, of which there are few."""
     n = data["requests"]
     for kind, color, style in (("length", "#D55E00", "--"), ("bucket", "#0072B2", "-")):
         line = data[f"a program per {kind} (s)"]

@@ -553,7 +553,7 @@ def fit_with_lambda(x, rates):
 
 
 def says(exercise, target, right, wrong, misconception, hint):
-    """A wrong prediction."""
+    """Make a mutant that predicts the wrong number."""
     edit(exercise, misconception, hint, f"return {right}", f"return {wrong}", target=target)
 
 

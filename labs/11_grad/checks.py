@@ -8,29 +8,29 @@ from jitkit.kata.checking import check, module, of_arrays, raised, random_progra
 
 
 def interpreters(jk):
-    """`jk.interpreters` as it is when all rules of derivatives are there: they come with the room `derivatives`, when it is asked for."""
+    """Return `jk.interpreters` with all derivative rules: the room `derivatives` brings them, when it is first used."""
     return jk.derivatives and jk.interpreters
 
 
 def row(rng, n=4):
-    """Numbers of float32, none of them near 0."""
+    """Return numbers of float32, none of them near 0."""
     return (rng.choice([-1, 1], size=n) * rng.uniform(0.2, 1.5, size=n)).astype("float32")
 
 
 def pairs_of(jk, f, *pairs):
-    """What f gives for values with tangents, and the tangents of that: computed by numpy, from the jaxpr."""
+    """Return the results of f for values with tangents, and the tangents of the results: numpy computes them from the jaxpr."""
     primals, tangents = zip(*pairs, strict=True)
     program = jk.make_jaxpr(lambda *both: jk.jvp(f, both[: len(primals)], both[len(primals) :]))
     return run_by_numpy(program(*primals, *tangents), *primals, *tangents)
 
 
 def gradient(jk, f, *arguments, argnums=0):
-    """The gradient, computed by numpy, from its jaxpr."""
+    """Return the gradient, which numpy computes from its jaxpr."""
     return run_by_numpy(jk.make_jaxpr(jk.grad(f, argnums))(*arguments), *arguments)
 
 
 def count(program, *names):
-    """How many equations of these primitives a jaxpr has, those of the jaxprs in it included."""
+    """Count the equations of these primitives in a jaxpr, and in the jaxprs inside of it."""
     total = 0
     for eqn in program.eqns:
         total += eqn.primitive.name in names or not names
@@ -332,7 +332,7 @@ def instantiated(jk, rng):
 
 
 def linearized(jk, f, x, t):
-    """The results of f, what its linear program has in it, and what that computes for a tangent: all by numpy."""
+    """Return the results of f, the operations of its linear program, and the result of that for a tangent; numpy computes them."""
     programs = []
 
     def both(x, t):
@@ -801,7 +801,7 @@ def other_types(jk, rng):
 
 
 def scan_gradient(jk, f, *arguments, argnums=0):
-    """The gradient, and which scans are in its program: whether each runs backwards, and how many steps it has."""
+    """Return the gradient, and for each scan in its program whether it runs backwards and how many steps it has."""
     program = jk.make_jaxpr(jk.grad(f, argnums))(*arguments)
     scans = [eqn for eqn in program.eqns if eqn.primitive.name == "scan"]
     told = [(eqn.params["reverse"], eqn.params["length"]) for eqn in scans]
@@ -928,7 +928,7 @@ def more_loops(jk, rng):
 
 
 def mended(jk):
-    """The module of these exercises."""
+    """Return the module of these exercises."""
     return module(jk, "kata.subjects.gradients")
 
 
@@ -1034,7 +1034,7 @@ def kept(jk, rng):
 
 
 def most_stacked(program):
-    """How many arrays that scan stacks which stacks the most."""
+    """Return the largest number of arrays that a scan in the program stacks."""
     most = 0
     for eqn in program.eqns:
         if eqn.primitive.name == "scan":

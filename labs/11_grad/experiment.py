@@ -8,7 +8,7 @@ import numpy as np
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Milliseconds of a whole gradient, the least of a few tries, and the largest error of finite differences."""
+    """Measure whole gradients, in milliseconds, the least of a few tries, and the largest error of finite differences."""
     sizes = [10, 100, 1000] if quick else [10, 100, 300, 1000, 3000]
     tries = 3 if quick else 7
     np_ = jk.numpy

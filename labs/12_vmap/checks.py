@@ -15,18 +15,18 @@ def normal(rng, *shape):
 
 
 def mapped(jk, f, *arguments, in_axes=0, out_axes=0):
-    """What `vmap(f)` gives, computed by numpy from its jaxpr, and that jaxpr."""
+    """Return the results of `vmap(f)`, which numpy computes from its jaxpr, and the jaxpr."""
     program = jk.make_jaxpr(jk.vmap(f, in_axes, out_axes))(*arguments)
     return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments)), program
 
 
 def values(jk, f, *arguments, **axes):
-    """What `vmap(f)` gives."""
+    """Return the results of `vmap(f)`."""
     return mapped(jk, f, *arguments, **axes)[0]
 
 
 def count(program, *names):
-    """How many equations of these primitives a jaxpr has, of all if none is named; those of the jaxprs in it included."""
+    """Count the equations of these primitives (without names, of all) in a jaxpr, and in the jaxprs inside of it."""
     total = 0
     for eqn in program.eqns:
         total += eqn.primitive.name in names or not names
@@ -37,7 +37,7 @@ def count(program, *names):
 
 
 def at_most(most, number, what):
-    """The number of something, and whether it is too large; all others are as good as each other."""
+    """Return a text for a number: one text for all numbers up to `most`; otherwise the number itself."""
     return f"{what}: {f'{most} or fewer' if number <= most else number}"
 
 
@@ -150,7 +150,7 @@ def asked_in_any_case(jk, rng):
 
 
 def shapes_of_operands(program, name):
-    """The shapes of the operands of all equations of a primitive."""
+    """Return the shapes of the operands of all equations of a primitive."""
     return [tuple(atom.aval.shape for atom in eqn.invars) for eqn in program.eqns if eqn.primitive.name == name]
 
 
@@ -346,7 +346,7 @@ def shifts(jk, rng):
 
 
 def product(jk, rng, lhs_shape, rhs_shape, numbers, lhs_dim, rhs_dim, size=3):
-    """A mapped `dot_general`, with batch axes of this size put into the operands: its values, and how many products it is."""
+    """Map a `dot_general`, with batch axes of this size in the operands. Return its values, and how many products it becomes."""
     lhs, rhs = list(lhs_shape), list(rhs_shape)
     if lhs_dim is not None:
         lhs.insert(lhs_dim, size)
@@ -663,7 +663,7 @@ def branches_that_write(jk, rng):
 
 
 def scans_of(program):
-    """What each scan of a program has as operands: shapes; and how many constants and parts of the carry there are."""
+    """Return, for each scan in a program, the shapes of its operands, and how many constants and parts of the carry it has."""
     return [
         (sorted(atom.aval.shape for atom in eqn.invars), eqn.params["num_consts"], eqn.params["num_carry"])
         for eqn in program.eqns

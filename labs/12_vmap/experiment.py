@@ -10,7 +10,7 @@ _SIZE = 32
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Milliseconds for all B elements, the least of a few tries."""
+    """Measure the time for all B elements: milliseconds, the least of a few tries."""
     batches = [1, 10, 100, 1000] if quick else [1, 3, 10, 30, 100, 300, 1000, 3000]
     tries = 2 if quick else 5
     rng = np.random.default_rng(0)

@@ -1,5 +1,5 @@
-"""The programs that the exercises of lab 13 must run like the reference. Kernels, loops and bytes are counted in what the CPU's
-compiler made, and in what those of other chips made, where they are installed."""
+"""The programs that the exercises of lab 13 must run like the reference. Kernels, loops and bytes are counted in the program that the
+CPU's compiler makes, and in those of the compilers for other chips that are installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FREE = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 
 
 def chips(jk):
-    """The module of the exercises."""
+    """Return the module of the exercises."""
     return module(jk, "kata.subjects.chips")
 
 
@@ -22,11 +22,11 @@ def floats(jk, numbers):
     """Return the numbers as a float32 array of jitkit's. A traced index works on it, not on a numpy array: without it, the versions to
     mend could not run.
     """
-    return jk.numpy.asarray(np.asarray(numbers, "float32"))  # converted by numpy, for which nothing is compiled
+    return jk.numpy.asarray(np.asarray(numbers, "float32"))  # numpy converts, so that nothing is compiled
 
 
 def read(jk, text):
-    """Kernels and loops, by name, as `Program` finds them."""
+    """Return the kernels and loops that `Program` finds in a text, by name."""
     program = module(jk, "targets.hlo").Program(text)
     kernels = [(kernel.name, kernel.fused, kernel.kind) for kernel in program.kernels]
     return kernels, [(loop.name, loop.trips) for loop in program.loops]
@@ -41,14 +41,14 @@ def counted(jk, fun, *args):
 
 
 def counted_in(text):
-    """The same, of a text of any compiler's."""
+    """Return how many instructions of the entry run, and whether it has a loop or calls one, for the text of any compiler."""
     entry = text[text.index("ENTRY") :].splitlines()[1:]
     opcodes = [found[1] for line in entry if (found := re.search(r" = .*?[\])}] ([a-z][\w-]*)\(", line))]
     return len([opcode for opcode in opcodes if opcode not in _FREE]), bool(re.search(r" (while|call)\(", text))
 
 
 def elsewhere(jk, fun, *args):
-    """The compiled program, by name of the chip, of each one whose compiler is installed. Says so where there is none."""
+    """Return the compiled program for each chip whose compiler is installed, by the chip's name. If there is none, say so."""
     targets = module(jk, "targets")
     there = [target for target in targets.TARGETS.values() if target.name != "cpu" and targets.obstacle(target) is None]
     if not there:
@@ -117,7 +117,7 @@ ENTRY %main (x: f32[8]) -> (f32[8], f32[4,2]) {{
 
 
 def loop_text(rng, trips):
-    """A program with a loop that has a kernel in its body and one in its condition."""
+    """Return the text of a program with a loop that has a kernel in its body and one in its condition."""
     body, condition, loop, kernel, test = names(rng, 5)
     known = f', backend_config={{"known_trip_count":{{"n":"{trips}"}}}}' if trips else ""
     return f"""
@@ -204,7 +204,7 @@ ENTRY %main () -> f32[8] {{
 
 
 def some_shape(rng):
-    """Two axes."""
+    """Return a random shape with two axes."""
     return tuple(int(n) for n in rng.integers(2, 9, size=2))
 
 
@@ -265,7 +265,7 @@ def numbers_and_trees(jk, rng):
 )
 def values(jk, rng):
     x, c = rng.normal(size=(3, 5)), rng.normal(size=int(rng.integers(3, 9)))
-    polynomial = jk.jit(chips(jk).polynomial)  # else each of its operations is compiled by itself
+    polynomial = jk.jit(chips(jk).polynomial)  # without jit, each of its operations would be compiled by itself
     return polynomial(floats(jk, x), floats(jk, c)), polynomial(floats(jk, x[0]), floats(jk, c[:1]))
 
 
@@ -383,7 +383,7 @@ def no_loops_on_other_chips(jk, rng):
 
 
 def longest_chain(jaxpr):
-    """How many operations of a program wait for each other at most; those inside of a call count as they are."""
+    """Return the length of the longest chain of operations that wait for each other, counting those inside of calls."""
     depth = {}
     for eqn in jaxpr.eqns:
         inner = [longest_chain(x) for x in eqn.params.values() if type(x).__name__ == "Jaxpr"]

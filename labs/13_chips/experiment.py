@@ -10,7 +10,7 @@ _LOOKS = (("#D55E00", ""), ("#0072B2", "//"), ("#E69F00", ".."))
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """For each target, bytes of the compiled program over `least_bytes`; nan where its compiler is not installed."""
+    """Measure, for each target, the bytes of the compiled program divided by `least_bytes`; nan if its compiler is not installed."""
     chips = importlib.import_module(f"{jk.__name__}.kata.subjects.chips")
     targets = importlib.import_module(f"{jk.__name__}.targets")
     x, coefficients = jk.ShapeDtypeStruct(_SHAPE, "float32"), jk.ShapeDtypeStruct((6,), "float32")
@@ -31,7 +31,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def moved(lowered, targets, target: str) -> float:
-    """The bytes that the compiler counts; nan where it is not installed."""
+    """Return the bytes that the compiler counts; nan if it is not installed."""
     if target == "cpu":
         return float(lowered.compile().cost_analysis()["bytes accessed"])
     if targets.obstacle(targets.find(target)):

@@ -11,7 +11,7 @@ from jitkit.kata.checking import check, module, of_c, random_programs
 
 
 def by_hand(jk, fun, *args):
-    """What the C of a function computes and does."""
+    """Run the C of a function; return its results, and what it did."""
     did = module(jk, "kata.subjects.c_by_hand").ran(fun, *args)
     counts = {"loops": did.loops, "inner loops": did.passes, "elements read": did.reads, "written": did.writes}
     return did.results, counts
@@ -130,7 +130,7 @@ def chains(jk, rng):
 
 
 def decide(jk, shape, written, asked, inner=1, flat=False, base=""):
-    """What `forwarded` says of an element: the name, None or `"Conflict"`."""
+    """Return the answer of `forwarded` about an element: the name, None or `"Conflict"`."""
     nests = module(jk, "loops.nests")
     nest = nests.Nest(1, shape, flat, 1)
     for _ in range(inner):

@@ -11,7 +11,7 @@ _LOOKS = {"rows, XLA": ("#0072B2", "o-"), "rows, yours": ("#D55E00", "s-"), "one
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Megabytes that each program moves, by number of turns."""
+    """Count the megabytes that each program moves, for each number of turns."""
     write = importlib.import_module(f"{jk.__name__}.loops.source").write
     x = jk.ShapeDtypeStruct((_ROWS, _COLUMNS), "float32")
     turns = _TURNS[::2] if quick else _TURNS

@@ -1,18 +1,17 @@
 """Rung 01: operations that go through one door.
 
 A program of the ladder is run twice with the same random inputs: with your package for `jk`, and with jitkit. What the two return is
-compared: arrays by shape, dtype and numbers, up to rounding; everything else by `==`. `against` are mistakes that it finds out. From
-`climbing`, which is the checker's:
+compared: arrays by shape, dtype and numbers, up to rounding; everything else by `==`. `against` names the mistakes that a program finds
+out. These functions come from the checker's module `climbing`:
 
-    raised(f, *args, parts=[...])     the error that a call ends in: its class counts (or one derived from it) and the parts, which the
-                                      message has to have; the other words are yours
-    jaxpr(closed)                     a program that was written down: the equations' primitives, the types of their results, which operand
-                                      comes from where, literals and constants by value, and parameters that are programs, with their
-                                      names. Names of variables do not count, nor do other parameters, nor the order of equations that
-                                      do not need each other
-    counted(f, *args, compiled=1, executed=1, copied=0)     what a call returns; how many programs XLA compiled and ran for it, and how
-                                      many arrays of numpy were copied to it
-    text(jk, f, *args)                what `lower(f, *args)` says, compared by having XLA run it
+    raised(f, *args, parts=[...])     the error that a call ends in. Compared are its class (a class derived from it counts, too) and the
+                                      parts, which its message must have; the other words are yours
+    jaxpr(closed)                     a jaxpr. Compared are the equations' primitives, the types of their results, which operand comes from
+                                      where, literals and constants by value, and parameters that are jaxprs, with their names. Names of
+                                      variables, other parameters, and the order of independent equations are not compared
+    counted(f, *args, compiled=1, executed=1, copied=0)     the result of a call; how many programs XLA compiled and ran for it, and how
+                                      many numpy arrays were copied to the device
+    text(jk, f, *args)                the text that `lower(f, *args)` returns: XLA runs it, and the results are compared
 """
 
 import numpy as np

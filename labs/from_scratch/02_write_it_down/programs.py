@@ -7,7 +7,7 @@ from climbing import jaxpr, program
 
 
 def words(text):
-    """A printed program without line breaks, which JAX leaves out where it is short."""
+    """Return the words of a printed program, without line breaks: JAX leaves these out of short programs."""
     return " ".join(str(text).replace(";", " ").split())
 
 

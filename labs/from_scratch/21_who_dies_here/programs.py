@@ -10,7 +10,7 @@ def floats(rng, *shape):
 
 
 def chain(jk, n):
-    """n times an exponential that is divided by its sum."""
+    """Return a function that n times takes the exponential and divides it by its sum."""
 
     def f(x):
         for _ in range(n):
