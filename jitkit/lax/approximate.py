@@ -159,7 +159,7 @@ def approx_max_k(
       reduction_dimension: the axis.
       recall_target: which part of them a TPU is to find, on average.
       reduction_input_size_override: if positive, the size of the whole axis of which this operand is a part.
-      aggregate_to_topk: if false, a TPU returns all elements that it has found on the way: `runtime.approximate_size` gives their number.
+      aggregate_to_topk: if false, a TPU returns all elements that it has found on the way; XLA decides how many.
 
     Raises:
       ValueError: for a k below 1 or beyond the size of the axis, and for an array that is not of floats.
