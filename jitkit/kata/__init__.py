@@ -2,9 +2,9 @@
 
 problems    what a command ends with: exit statuses, and the errors that a user can fix
 engine      functions of a learner -> verdict
-subjects    the functions of exercises that no stage of jitkit has
+subjects    functions of exercises that are not a part of jitkit's own stages
 command     words -> exit status
-programs    writers of random programs, of which the last check of an exercise is made
+programs    writers of random programs, which the last check of an exercise runs
 functions   FILE:FUNCTION of the command line -> a function, and types to trace it with
 workspace   a learner's folder
 screens     what a terminal and a notebook show
@@ -14,6 +14,6 @@ tour        `jitkit tour`
 verbs       what each other `jitkit VERB` does
 pytest      what pytest runs in a learner's folder
 
-Beside the rooms stand the ways in, each a few lines: learners import `notebook` and `mine`, authors of labs `checking` and `mutants`;
-a notebook of before names `small_jit`.
+Beside the rooms are modules of a few lines that others import: learners import `notebook` and `mine`, authors of labs `checking` and
+`mutants`; old notebooks import `small_jit`.
 """

@@ -1,4 +1,4 @@
-"""What a learner's notebook imports; it is made in `screens.notebook`, which says how a notebook is taken."""
+"""The functions that a learner's notebook imports. `screens.notebook` defines them, and says how a notebook is read."""
 
 from __future__ import annotations
 

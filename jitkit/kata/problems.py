@@ -1,4 +1,4 @@
-"""What a command ends with: its exit status, the errors that a user can fix, and the versions that a report of a bug names."""
+"""The exit statuses of a command, the errors that a user can fix, and the versions that a report of a bug names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Elementwise functions that are small algorithms: powers, whole-number division, remainders, the parts of a float.
 
-Those that JAX shows as a named program (`jit[name=floor_divide ...]` in a jaxpr) are decorated with `jit` here, too,
+If JAX shows a function as a named program (`jit[name=floor_divide ...]` in a jaxpr), it is decorated with `jit` here, too,
 under the same name.
 
 JAX: jax/_src/numpy/ufuncs.py:floor_divide
@@ -55,7 +55,7 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 
 def pow(x1: Any, x2: Any, /) -> Any:  # numpy's name
-    """x1 ** x2. With an integer exponent known now, by repeated multiplication."""
+    """Return x1 ** x2. If the exponent is an integer that is known while tracing, multiply repeatedly."""
     return power(x1, x2)
 
 
@@ -111,7 +111,7 @@ def log10(x: Any, /) -> Any:
 
 @jit
 def hypot(x1: Any, x2: Any, /) -> Any:
-    """sqrt(x1**2 + x2**2), without overflow. Raise ValueError for complex operands."""
+    """Return sqrt(x1**2 + x2**2), without overflow. Raise ValueError for complex operands."""
     dtype, (x1, x2) = promote_inexact("hypot", x1, x2)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise ValueError(
@@ -153,7 +153,7 @@ def radians(x: Any, /) -> Any:
 
 @jit
 def sinc(x: Any, /) -> Any:
-    """sin(pi x) / (pi x), and 1 at 0."""
+    """Return sin(pi x) / (pi x), and 1 at 0."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("sinc", x))
     is_zero = lax.eq(x, constant(x, 0))
     pi_x = lax.mul(constant(x, np.pi), x)

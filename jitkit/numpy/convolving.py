@@ -17,8 +17,8 @@ from .util import ensure_arraylikes
 
 @jit(static_argnames=("mode", "precision", "preferred_element_type"))
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Return the sums of a[k - j] * v[j] over j: for every k where a product exists ("full"), for as many as the longer
-    vector has elements ("same"), or for those where the shorter one fits in ("valid").
+    """Return, for each k, the sum of a[k - j] * v[j] over j. "full" takes every k for which there is a product, "same" the middle
+    ones, as many as the longer vector has elements, and "valid" every k at which the shorter vector lies within the longer one.
 
     Raise ValueError for another mode, an empty operand, or one that is not a vector.
     """

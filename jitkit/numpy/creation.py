@@ -1,4 +1,4 @@
-"""Python values, and shapes -> arrays
+"""Makes arrays from Python values, or from shapes
 
 `array` takes anything with numbers in it. A nested list with a tracer inside cannot become a constant, so equations
 stack its scalars. The other functions fill arrays.
@@ -67,7 +67,7 @@ def array(
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
-    """Do the same as `array`, but return an array of the right dtype as it is."""
+    """Do the same as `array`, but return an array of the right dtype itself, not a copy."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
@@ -104,7 +104,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
-    """Make the array of one scalar or array; None for everything else."""
+    """Make an array from one scalar or array; return None for everything else."""
     if isinstance(x, bool | int | float | complex | np.generic):
         if dtype is None:
             if type(x) in (float, complex):  # a literal prints as it is written

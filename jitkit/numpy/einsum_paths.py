@@ -69,10 +69,10 @@ def _positions(path: Iterable[tuple[int, ...]], operands: int) -> Path:
 
 
 class _Search:
-    """The best order found so far: `cost` operations, and the size of the largest intermediate array.
+    """A search for an order, with the best one found so far: its `cost` in operations, and its largest intermediate array.
 
-    The cost of two sets of labels is cached, as in opt_einsum, and reused later, even if other remaining terms keep
-    other labels alive. So its order is not always the cheapest; this one is the same.
+    As in opt_einsum, the cost of two sets of labels is cached and used again, even if other remaining terms keep other
+    labels alive. So opt_einsum's order is not always the cheapest; we find the same one.
     """
 
     def __init__(self, result: _Labels, sizes: dict[str, int]) -> None:
@@ -117,7 +117,7 @@ class _Search:
     def promising_orders(
         self, path: Path, terms: tuple[_Labels, ...], cost: int, largest: int, width: int | None
     ) -> None:
-        """Try pairs in the order of the memory that they free: all that are not hopeless, or the first `width` of them."""
+        """Try pairs in the order of the memory that they free: all pairs that may lead to a better order, or the first `width` of these."""
         if len(terms) == 1:
             self.path, self.cost, self.largest = path, cost, largest
             return

@@ -153,7 +153,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return `fft` of real numbers: the first n // 2 + 1, which determine the others."""
+    """Return `fft` of real numbers: its first n // 2 + 1 elements, which determine the others."""
     return _along_one("rfft", FftType.RFFT, a, n, axis, norm)
 
 

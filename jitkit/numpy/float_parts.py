@@ -92,7 +92,7 @@ def signbit(x: Any, /) -> Any:
 
 @jit
 def copysign(x1: Any, x2: Any, /) -> Any:
-    """|x1| with the sign of x2. Raise TypeError for complex operands."""
+    """Return |x1| with the sign of x2. Raise TypeError for complex operands."""
     dtype, (x1, x2) = promote_inexact("copysign", x1, x2)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError("copysign does not support complex-valued inputs")

@@ -29,7 +29,7 @@ def logaddexp(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> Any
 
 @inlined
 def logaddexp2(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> Any:
-    """log2(2 ** x1 + 2 ** x2), without overflow."""
+    """Return log2(2 ** x1 + 2 ** x2), without overflow."""
     refuse_ufunc_options("logaddexp2", out, where)
     return _binary(*map(as_array, promote_inexact("logaddexp2", x1, x2)[1]))
 
@@ -99,7 +99,7 @@ def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
-    """JVP rule: each operand contributes its share of the sum, exp(x - result)."""
+    """JVP rule: the tangent is the sum of the operands' tangents, each times the operand's share of the sum, exp(x - result)."""
     out = function(*primals)
     t1, t2 = (
         lax.mul(t, exp(lax.sub(_replace_infinity(x), _replace_infinity(out))))

@@ -17,8 +17,8 @@ Shape = tuple[int, ...]
 
 
 class Contraction(NamedTuple):
-    """One step: positions, the last first; the labels that it sums over; its labels; those of what remains; the routine of BLAS
-    that computes it, or False.
+    """One step: the positions of its operands, the last first; the labels that it sums over; its own labels; the labels of all
+    operands that remain; the routine of BLAS that computes it, or False.
     """
 
     positions: tuple[int, ...]

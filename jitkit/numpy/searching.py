@@ -117,7 +117,7 @@ def _comes_before(x: Any, y: Any) -> Any:
 
 
 def _comes_before_or_is(x: Any, y: Any) -> Any:
-    """Return the same, or whether both are equal."""
+    """Whether x comes before y, or both are equal."""
     return _compare(lax.le_to_p.bind, x, y)
 
 

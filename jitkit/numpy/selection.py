@@ -32,7 +32,7 @@ from .util import check_arraylike, concrete_index, ensure_arraylike
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Return elements of `x` where `condition` holds and of `y` elsewhere; without x and y, `nonzero(condition)`.
 
-    The three broadcast against each other; the dtype is that of promoting x and y. Both are computed in full, always.
+    The three broadcast against each other; x and y are promoted to one dtype. Both are always computed in full.
     """
     if x is None and y is None:
         check_arraylike("where", condition)

@@ -90,13 +90,13 @@ def unique(
 
 
 def _known(x: Any, context: str) -> Any:
-    """Return the value of x, without its tangent. ConcretizationTypeError with `context` where it has none."""
+    """Return the value of x, without its tangent. If x has no value, raise ConcretizationTypeError with `context`."""
     return core.concrete_or_error(lambda value: value, core.value_if_known(x), context)
 
 
 @jit(static_argnames=("axis", "equal_nan"))
 def _unique_sorted_mask(ar: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, Any]:
-    """Return the slices in order, which of them are the first of their kind, and where they were."""
+    """Return the slices, sorted; for each slice whether it is the first of equal ones; and the positions that the slices had."""
     aux = moveaxis(ar, axis, 0)
     if dtypes.issubdtype(aux.dtype, np.complexfloating):  # with a nan in one part, sorted like all nans
         aux = where(isnan(aux), scalar_like(aux, np.nan), aux)
@@ -242,7 +242,7 @@ def _in1d(ar1: Any, ar2: Any, invert: bool, method: str = "auto", assume_unique:
 
 
 def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool) -> Any:
-    """Find among all sorted values those that equal their neighbour."""
+    """Return for each of `values` whether it is among `tested` (with `invert`, whether it is not): in the sorted whole it equals its neighbour."""
     inverse: Any = slice(None)
     if not assume_unique:
         values, inverse = unique(values, size=len(values), return_inverse=True, fill_value=tested.max())

@@ -27,7 +27,7 @@ from .util import ensure_arraylike
 
 
 def _positions(name: str, M: int) -> tuple[int, Any]:
-    """Return the size of a window as an int, and the numbers from 0 as floats; None for a window of one sample."""
+    """Return the size of a window as an int, and the numbers from 0 on as floats; for a window of one sample, None instead of these."""
     size = core.concrete_or_error(int, M, f"M argument of jnp.{name}")
     return size, None if size <= 1 else lax.iota(dtypes.default_float_dtype(), size)
 

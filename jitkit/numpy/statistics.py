@@ -164,7 +164,7 @@ def _var(
 
 
 def squared_size(x: Any) -> Any:
-    """|x|**2, real for complex x."""
+    """Return |x|**2, which is real for complex x, too."""
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return lax.real(lax.mul(x, lax.conj(x)))
     return lax.square(x)

@@ -142,8 +142,8 @@ def take_along_axis(
 def _gather_along(
     a: Any, indices: Any, axis: int, arr_shape: tuple[int, ...], out_shape: tuple[int, ...], mode: Any, fill_value: Any
 ) -> Any:
-    """Gather along an axis: axes that both have become batching dimensions; those of one only are windows of the array,
-    or axes of the positions.
+    """Gather along an axis. Axes that the array and the positions both have become batching dimensions; axes of the array only
+    become axes of the windows; axes of the positions only stay axes of the positions.
     """
     own = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]
     positions = lax.reshape(indices, (*[out_shape[i] for i in own], 1))

@@ -1,4 +1,4 @@
-"""What two arrays have in common, as sets, and what they have not: intersect1d, setxor1d.
+"""Finds the elements that are in both of two arrays, or in one of them only: intersect1d, setxor1d.
 
 As for `unique`, the number of elements depends on values: under `jit` it must be given, as `size`.
 
@@ -117,7 +117,7 @@ def _one_behind_the_other(ar1: Any, ar2: Any, count1: Any) -> Any:
 
 
 def _filled(values: Any, count: Any, fill_value: Any) -> Any:
-    """Return the first values, and `fill_value` for the others, or else the least."""
+    """Return the first `count` values, and `fill_value` in place of the others; without a `fill_value`, the least value."""
     if fill_value is not None:
         return where(arange(len(values)) < count, values, fill_value)
     values = where(arange(len(values)) < count, values, values.max())

@@ -49,12 +49,12 @@ class _UfuncMeta(type):
 
 
 class ufunc(metaclass=_UfuncMeta):  # numpy's name
-    """A function of elements, with the methods of numpy's.
+    """A function of elements, with the methods of numpy's ufuncs.
 
     Args:
       func: takes scalars, and returns one, or several.
       nin, nout: how many it takes and returns.
-      identity: what changes nothing as the first of two operands, where there is such a value.
+      identity: the value with which, as the first of two operands, the result is the other one; None if there is none.
       call, reduce, accumulate, at, reduceat: shorter ways than loops over `func`.
     """
 

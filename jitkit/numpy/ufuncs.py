@@ -219,7 +219,7 @@ logical_not = _logical("logical_not", lax.bitwise_not, "Whether x is zero.")
 
 
 def divide(x1: Any, x2: Any, /) -> Any:
-    """x1 / x2, of integers as floats."""
+    """Return x1 / x2; integers are divided as floats."""
     return true_divide(x1, x2)
 
 
@@ -235,7 +235,7 @@ def atan2(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def positive(x: Any, /) -> Any:
-    """+x, which is x."""
+    """Return +x, which is x."""
     return as_array(promote("positive", x)[1][0])
 
 
@@ -254,7 +254,7 @@ def abs(x: Any, /) -> Any:  # numpy's name
 
 @inlined
 def fabs(x: Any, /) -> Any:
-    """|x| as a float. Raise TypeError for complex x."""
+    """Return |x| as a float. Raise TypeError for complex x."""
     x = ensure_arraylike("fabs", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise TypeError("ufunc 'fabs' does not support complex dtypes")

@@ -4,9 +4,9 @@
     y = cc.alloc((3, 4), "float32") # memory for an array, with any numbers in it; all memory that `run` works in comes from here
     run(cc.put(x), y)               # `run` gets a pointer to the first number of each; the numbers of an array lie row after row
 
-Nothing checks that a pointer is what the text takes it for, nor that an index stays within its array: a slip gives numbers that mean
-nothing, or ends the process. `compiled`, `loops` (those of the texts that stand in no other loop), `executed`, `most` (bytes that were
-alive at one time) and `texts` count and keep what was asked of the machine.
+Nothing checks that a pointer has the type that the text says, or that an index stays within its array: a mistake gives wrong numbers, or
+ends the process. `compiled`, `loops` (the outermost loops in all texts), `executed`, `most` (the most bytes that were alive at one time)
+and `texts` count and keep what was asked of the machine.
 """
 
 import ctypes

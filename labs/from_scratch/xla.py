@@ -4,9 +4,8 @@
     buffers = program([xla.put(x), ...])     # runs it: a list of buffers in, a list of buffers out
     numpy.asarray(buffers[0])                # a buffer's numbers
 
-An executable looks at the sizes of its arguments in bytes, and at nothing else: what you hand it must have the shapes and
-dtypes that the text says, or numbers come out that mean nothing. `compiled`, `executed` and `copied` count what was asked of the
-machine.
+An executable only compares how many bytes each argument has. If you pass arguments of other shapes or dtypes than the text says, there
+may be no error, and the results are wrong. `compiled`, `executed` and `copied` count what was asked of the machine.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""an action -> exit status: whatever it raises becomes a sentence on the screen"""
+"""an action -> exit status: an error that it raises becomes a sentence on the screen"""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from . import hidden_modules
 
 
 def guarded(action: Callable[[], int]) -> int:
-    """Run an action, and turn whatever it raises into a message and an exit status."""
+    """Run an action, and turn an error that it raises into a message and an exit status."""
     try:
         with _no_interrupt_lost():
             return action()

@@ -1,4 +1,4 @@
-"""the path -> a sentence on files that hide modules that we need
+"""Python's path -> a sentence about files that hide modules that we need
 
 A learner may name a file `json.py`, or `numpy.py`. If our folder is on Python's path, for example by PYTHONPATH, Python
 imports this file instead of its own module, or of numpy. This module needs almost nothing, since it is asked when
@@ -14,7 +14,7 @@ _NEEDED = sys.stdlib_module_names | {"numpy", "ml_dtypes", "jaxlib", "jax"}
 
 
 def told() -> str:
-    """Return which files of this folder hide a module, and what to do; nothing if none do."""
+    """Return a sentence that says which files of this folder hide a module, and what to do; an empty text if none do."""
     here = os.path.realpath(os.curdir)
     taken = {
         os.path.dirname(os.path.realpath(getattr(sys.modules.get(name), "__file__", None) or "/")) for name in _NEEDED

@@ -41,7 +41,7 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
     try:
         traced: Traced = jitted.trace(*arguments)
     except Exception as error:
-        # The user should read whatever their function raises.
+        # An error of the user's function is for the user to read.
         said = f"{type(error).__name__}: {error}"
         if of_jax.names_of_jax(function):
             first, *_ = said.splitlines()  # the lines below give advice on imports, too

@@ -1,9 +1,9 @@
-"""The ladder: from an empty file to one's own JAX. A package instead of functions, and else what the labs have.
+"""The ladder: from an empty file to one's own JAX. Learners write a package instead of functions; the rest is as in the labs.
 
 rungs          labs/from_scratch/NN_name -> Rung: page, programs, hints
 climber        a package + rungs -> verdicts: the programs of these rungs, run on the package and on jitkit
 wrong          a verdict -> what its author may believe
-place          a folder with a package, `xla.py`, and what is remembered of it
+place          a folder with a package, `xla.py`, and the learner's progress
 guide          the files that such a folder begins with
 display        verdicts -> what a terminal shows, or JSON
 abilities      what a package can do, measured

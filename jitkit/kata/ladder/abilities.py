@@ -1,7 +1,7 @@
 """a folder of the ladder -> what its package can do: on the screen, and as a card for a README
 
-It shows only what was measured here and now: programs that ran and agreed with jitkit, times beside JAX's, the time of
-every call, lines of code.
+It shows only what it has just measured: programs that ran and agreed with jitkit, times beside JAX's, the time of every
+call, lines of code.
 """
 
 from __future__ import annotations

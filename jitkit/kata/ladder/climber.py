@@ -1,7 +1,7 @@
 """a package + rungs -> verdicts
 
-One process runs the programs of some rungs with a learner's package, and another with jitkit, whose results are kept.
-They are compared as those of the labs are. The package cannot reach files that are not its own: not jitkit, not jax.
+One process runs the programs of some rungs with a learner's package, and another with jitkit, whose results are kept. The
+results are compared as in the labs. The package cannot import anything but its own files: not jitkit, not jax.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _WORDS = re.compile(r"\w+")
 
 
 def reached(name: str, texts: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return, of some files and folders with their texts, the one of this name and those that it imports, directly or
+    """Return from some files and folders, with their texts, the one of this name, and the ones that it imports, directly or
     through others.
     """
     found, rest = {name}, [name]
@@ -178,7 +178,7 @@ class Climber:
         return [RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs]
 
     def where(self, package: Package) -> dict[str, str]:
-        """Return what a process must know about a package."""
+        """Return what a request to a process says about a package."""
         found = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
         if self.machine_code is not None and self.machine_code.is_there():
             found["executables"] = str(self.machine_code.folder)

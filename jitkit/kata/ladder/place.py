@@ -1,7 +1,7 @@
-"""a folder -> the package in it, and what is remembered
+"""a folder -> the package in it, and the learner's progress
 
-The folder has the learner's package, the given `xla.py` (for reading: the one that runs is ours), `ladder/` with the
-pages, and `.jitkit/`, which keeps progress as for the labs.
+The folder has the learner's package, the given `xla.py` (for reading: programs run with our own copy of it), `ladder/`
+with the pages, and `.jitkit/`, which keeps progress as in the labs.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Place:
         return package
 
     def messages(self) -> list[str]:
-        """Return what the learner should know beside the verdict; that progress cannot be kept, only once."""
+        """Return messages for the learner beside the verdict. That progress cannot be kept is said only once."""
         found = [*dict.fromkeys(self.state.messages)]
         self.state.messages.clear()
         one, many = f"{self.name}.py", self.root / self.name / "__init__.py"
@@ -159,9 +159,7 @@ class Place:
         return max([self.current(), *reached], key=lambda rung: rung.number)
 
     def record(self, verdicts: list[RungVerdict], fingerprint: str) -> list[str]:
-        """Remember verdicts, and return a sentence for each rung that fell. A package that cannot be imported proves
-        nothing.
-        """
+        """Remember verdicts, and return a sentence for each rung that fell. If the package cannot be imported, remember nothing."""
         fallen: list[str] = []
         self.restore()
         if not any(verdict.ran for verdict in verdicts):

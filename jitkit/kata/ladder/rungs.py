@@ -2,8 +2,8 @@
 
 A rung is a folder: `rung.toml` says what it is called and what is hinted at, `page.md` is its text, `programs.py` holds the programs
 that a package must run like jitkit, `wrong.py` plausible wrong versions of it. The solutions are the prefixes of one text,
-`solutions/from_scratch.py` and, below it, `solutions/behind_the_door.py`: cut after section N, it passes rungs 1 to N. Those of the second
-file need nothing above the first one's section 11, or 14 where loops are compiled: each rung behind the door says which it `needs`.
+`solutions/from_scratch.py` and, below it, `solutions/behind_the_door.py`: cut after section N, it passes rungs 1 to N. The rungs of the
+second file do not need the first file's sections after 11, or after 14 if they compile loops: each of them says which rung it `needs`.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def given_files() -> tuple[pathlib.Path, ...]:
 
 
 def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
-    """Return the rungs to run for one rung: it, and all below it. A rung that `needs` another one skips those between
-    the two that are neither behind the door nor `reached`.
+    """Return the rungs to run for one rung: this one, and all below it. If it `needs` another rung, skip the rungs between the two that
+    are neither behind the door nor `reached`.
     """
     [needs] = [rung.needs for rung in all_rungs() if rung.number == number]
     return [

@@ -1,8 +1,8 @@
 """labs/from_scratch/NN_name/wrong.py -> wrong versions of a rung
 
-A wrong version is the solution up to its rung with one thing changed, as somebody would have it who believes what its label says. It must
-fail the programs that are `against` this belief, the first of all that it fails among them; and a learner whose package fails in the same
-way, program by program, is asked its question.
+A wrong version is the solution up to its rung with one change, which somebody would make who believes what its label says. The first
+program that it fails must be `against` this belief, and so must be others that it has to fail. If a learner's package fails in the same
+way, program by program, the learner is asked the question of the wrong version.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def failures_file() -> pathlib.Path:
 
 @functools.cache
 def known_failures() -> dict[str, dict[str, dict[str, str]]]:
-    """Return what that file contains, or nothing if it does not exist."""
+    """Return the contents of the file of known failures; an empty dict if it does not exist."""
     try:
         found: dict[str, dict[str, dict[str, str]]] = json.loads(failures_file().read_text(encoding="utf-8"))
     except OSError:
@@ -79,8 +79,8 @@ def known_failures() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def beliefs(verdict: RungVerdict) -> list[Wrong]:
-    """Return the wrong versions that fail as this package does: the same programs, at the same places. None, where it
-    fails otherwise: a question about another mistake leads away from the fault.
+    """Return the wrong versions that fail as this package does: the same programs, at the same places. If no version does, return
+    none: a question about another mistake would lead away from the fault.
     """
     known, found = known_failures().get(verdict.rung.number, {}), failed(verdict)
     return [version for version in wrong_versions(verdict.rung) if found and known.get(version.label) == found]

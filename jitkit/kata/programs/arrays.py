@@ -37,7 +37,7 @@ class Writer:
 
     Args:
       choices: the source of its random choices.
-      operations: what `step` may write, the plainest first: see `OPERATIONS`, and those of `nested`.
+      operations: the operations that `step` may write, the plainest first: see `OPERATIONS` here and in `nested`.
     """
 
     def __init__(self, choices: Choices, operations: Sequence[Callable[[Writer], bool]]) -> None:
@@ -61,7 +61,7 @@ class Writer:
         return made
 
     def pick(self, suits: Callable[[Value], bool] = lambda value: True) -> Value | None:
-        """Return a value in scope that suits, the latest ones first; None where there is none."""
+        """Return a value in scope that suits; the latest ones come first. Return None if no value suits."""
         found = [value for value in reversed(self.scope) if suits(value)]
         return self.choices.of(found) if found else None
 

@@ -1,4 +1,4 @@
-"""the text of a program -> the same below the definitions that it needs, and no others."""
+"""the text of a program -> the text, below the definitions that it needs."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _is_small(value: Value) -> bool:
 
 @contextlib.contextmanager
 def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
-    """Indent what is written in this block, as the body of a function, whose parameters are in scope until it ends."""
+    """Within the block, indent the lines that are written, as the body of a function. Its parameters are in scope until the block ends."""
     before, margin = list(writer.scope), writer.margin
     closes_over = not parameters or writer.choices.chance(50)
     writer.scope = [*(before if closes_over else ()), *parameters]

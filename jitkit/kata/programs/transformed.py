@@ -29,8 +29,8 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
 def plain(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations, called as `way` says, or one of several ways: as they are, or
-    traced only.
+    """Return a writer of functions of these operations. `way` (one, or several to choose from) says how they are called: by
+    themselves, or only traced.
     """
     ways = (way,) if isinstance(way, str) else tuple(way)
 

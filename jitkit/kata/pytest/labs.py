@@ -1,7 +1,7 @@
 """A lab's checks as pytest items: `pytest_jitkit` collects them, and they run as in `jitkit check`.
 
-All checks of an exercise run together, in one process, when the first of its items does. An exercise that is not
-written yet is skipped, with that as the reason: a red list of forty stubs would hide the one that somebody works on.
+All checks of an exercise run together, in one process, when its first item runs. An exercise that is not written yet is
+skipped, with this reason: a red list of forty stubs would hide the exercise that somebody works on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a terminal, a notebook or a browser shows of a report, and what comes from keys and cells.
+"""Shows reports in a terminal, a notebook or a browser, and reads keys and cells.
 
 terminal     text -> what this terminal can show
 keys         a keyboard, or a pipe -> keys
-display      report -> what a learner reads of it
+display      report -> the text that a learner reads
 cells        verdicts, hints and plots -> what a notebook shows
 notebook     the cells of a notebook -> verdict
 live         pages that are made again and again -> a browser that shows the newest

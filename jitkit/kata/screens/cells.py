@@ -1,4 +1,4 @@
-"""a verdict, a hint, the question of an experiment, its plot -> what a notebook shows of it: text, and HTML"""
+"""a verdict, a hint, an experiment's question or plot -> text and HTML, which a notebook shows"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = 92  # a notebook has this many columns, in a window of 1280 pixels wi
 
 
 class NotPassed(AssertionError):
-    """An exercise, or one of its checks, does not pass. Notebooks show the verdict in the place of a traceback."""
+    """Raised if an exercise, or one of its checks, does not pass. Notebooks show the verdict instead of a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return str(self).splitlines()

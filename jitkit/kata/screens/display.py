@@ -1,7 +1,7 @@
-"""report -> what a learner reads of it
+"""report -> the text that a learner reads
 
-The first difference, whole: a failing check's sentence, what is expected and what came, numbers, the learner's own line, and the
-next step. Everything else (both results in full) goes to a file.
+It shows the first difference in full: the sentence of the failing check, the expected value and the one that came, numbers, the learner's
+own line, and the next step. Everything else (both results in full) goes to a file.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ ENTER = "\n"
 @contextlib.contextmanager
 def keys_of(stream: TextIO | None, changes: Changes | None = None) -> Iterator[Callable[[], str]]:
     """Yield a function that returns the next key, or "" if there is none. A pipe, or a terminal without single keys,
-    gives the first letter of each line. Whoever waits for `changes` also hears of keys.
+    gives the first letter of each line. A key also wakes a thread that waits for `changes`.
     """
     if stream is None:
         yield lambda: ""

@@ -72,7 +72,7 @@ listen();
 
 
 class Live:
-    """What a browser sees: the newest page, and a line above it. A context manager; `address` is its URL."""
+    """A server that shows a browser the newest page, and a line above it. It is a context manager; `address` is its URL."""
 
     def __init__(self, title: str) -> None:
         self._changed = threading.Condition()
@@ -120,7 +120,7 @@ class Live:
             self._changed.notify_all()
 
     def after(self, query: str) -> dict[str, Any]:
-        """Return what is shown, once it is newer than the known version, or after some seconds."""
+        """Wait until the page is newer than the version that the browser knows, or for some seconds; return what is shown then."""
         known = urllib.parse.parse_qs(query).get("after", [""])[0]
         with self._changed:
             self._changed.wait_for(lambda: str(self._now["version"]) != known, _LONGEST)

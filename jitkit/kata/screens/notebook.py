@@ -40,7 +40,7 @@ from .cells import Hint, Plot, Question, Shown, Unknown
 from .experiment import draw, measure
 
 _CELLS = "<notebook>"  # the path under which the cells count as a file
-_passed: dict[str, str] = {}  # the exercises that passed in this kernel, as what was written then
+_passed: dict[str, str] = {}  # exercise that passed in this kernel -> the source with which it passed
 _hints: dict[str, int] = {}  # exercise -> how many hints this kernel has shown, if there is no workspace
 _assessor: list[Assessor] = []
 _raised: dict[int, int] = {}  # the lines at which cells raised, by the cell's number
@@ -300,8 +300,8 @@ def _defined(text: str) -> set[str]:
 
 
 def _cells(shell: Any, undefined: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the cells that are Python without IPython's magics; the others define no functions. A cell that raised ends
-    before that statement: what comes after goes to `undefined`, until a later cell defines it.
+    """Yield the cells that are Python without IPython's magics; other cells do not define functions. A cell that raised an error ends
+    before the statement that did; names that later statements would define go to `undefined`, until a later cell defines them.
     """
     for number, cell in zip(itertools.count(1), shell.user_ns.get("In", [])[1:], strict=False):
         text = shell.input_transformer_manager.transform_cell(cell)

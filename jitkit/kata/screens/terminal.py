@@ -29,7 +29,7 @@ _WIDEST = 100  # lines longer than this are hard to read, however wide the windo
 
 
 class Screen:
-    """Where text goes, and what it can show there.
+    """A stream to which text goes, and what can be shown there.
 
     Attributes: `width` in columns; `interactive`, whether a line can be drawn again; `color`; `unicode`.
     """
@@ -62,14 +62,14 @@ class Screen:
         return max(min(shutil.get_terminal_size().columns, _WIDEST), 40)
 
     def echo(self, text: str) -> None:
-        """Write what somebody types, as it is, where a terminal does not."""
+        """Write the text that somebody types, if the terminal does not do it itself."""
         if self.interactive:
             self._write(text)
 
     # --- words and lines ------------------------------------------------------------------------------------
 
     def style(self, text: str, *styles: str) -> str:
-        """Return the text in these styles, or as it is where there is no colour."""
+        """Return the text in these styles; without colour, return it unchanged."""
         if not (self.color and text and styles):
             return text
         codes = ";".join(_STYLES[name] for name in styles)
@@ -134,7 +134,7 @@ class Screen:
         return "█" * (halves // 2) + ("▌" if halves % 2 else "") or "▏"
 
     def clear(self) -> None:
-        """Begin a new page, where there are pages."""
+        """Clear the terminal, if the output is one."""
         if self.interactive:
             self._write("\x1b[2J\x1b[H")
 

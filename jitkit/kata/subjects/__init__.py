@@ -1,4 +1,4 @@
-"""The functions of exercises that no stage of jitkit has: what a lab is about where that is not the JIT itself.
+"""Functions of exercises that are not a part of jitkit's own stages, for labs that are not about the JIT itself.
 
 small_jit   lab 05: a jit of a few lines, whose key is given to it
 quiz        lab 10: which of these compiles twice?

@@ -1,4 +1,4 @@
-"""The five arrows of one call, each shown as what it produced."""
+"""Shows the five stages of one call, each by its result."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace, explored: Explored) -> dict[str, Any]:
-    """Return what the watcher needs: the files that were written, those of the program, and figures of the first page."""
+    """Return what the watcher needs: the files that were written, the files of the program, and figures of the first page."""
     installed = [os.path.realpath(each) for each in {sys.prefix, sys.base_prefix, *jitkit.__path__}]
     modules = [getattr(each, "__file__", None) or "" for each in list(sys.modules.values())]
     files = {os.path.realpath(each) for each in (*modules, arguments.calls or "") if each.endswith(".py")}
@@ -200,7 +200,7 @@ def page_of(
 
 
 def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bool) -> Callable[..., Any]:
-    """Return the function with these arguments as values; one that is jitted knows its own."""
+    """Return the function with these arguments as static values; a jitted function already knows its static arguments."""
     if not static or is_jitted(function) or made_by_jax(function):
         return function
     return (
@@ -213,7 +213,7 @@ def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bo
 def another(
     arguments: argparse.Namespace, file: str, args: tuple[Any, ...], kwargs: dict[str, Any], targets: list[str]
 ) -> Exploration:
-    """Make the page of the function that the first one is compared with: of the same file unless another is named."""
+    """Make the page of the function with which the first one is compared. It is in the same file unless another file is named."""
     where = arguments.against if ":" in arguments.against else f"{file}:{arguments.against}"
     function = load_function(where)
     check_bound(function, args, kwargs)

@@ -1,8 +1,8 @@
 """`jitkit explore --watch`: makes the page anew whenever a file of the program is saved, in a browser that follows
 
-Each time runs in a process of its own, which sees nothing of earlier imports. It is started before the save, imports
-what never changes, and waits. A save while one runs ends that one. It watches the files that the program imported,
-except installed packages.
+Each page is made in a new process, without earlier imports. The process is started before the save, imports modules that
+never change, and waits. If there is a save while a process runs, the process is ended. The watched files are those that
+the program imported, except installed packages.
 """
 
 from __future__ import annotations

@@ -112,8 +112,8 @@ def _up_to(place: Place, rung: Rung) -> list[Rung]:
 
 
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
-    """Run a rung and all below it; remember and return the verdicts, with sentences on those that fell. A rung that
-    passes for the first time is asked again, with other numbers: somebody may have written answers down.
+    """Run a rung and all below it; remember and return the verdicts, with sentences about rungs that fell. A rung that passes for
+    the first time runs once more, with other numbers: the answers may be hard-coded.
     """
     package, climber = place.package, Climber(place.kept)
     verdicts = climber.climb(package, _up_to(place, rung), spare=spare)

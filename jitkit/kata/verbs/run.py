@@ -70,7 +70,7 @@ def _start(program: Sequence[str], as_jax: Sequence[str] | None = None, unfinish
 
 
 def _workspace(program: Sequence[str]) -> Workspace:
-    """Return the one that we are in, or the one that the program is in."""
+    """Return the workspace that the current folder is in, or else the one that the program is in."""
     try:
         return Workspace.find()
     except Problem:

@@ -67,7 +67,7 @@ def _plot(screen: Screen, workspace: Workspace, arguments: argparse.Namespace) -
 
 
 def _part(screen: Screen, name: str) -> int:
-    """Return what a helper is, with all that it says of itself. Raise WrongUsage for a name that no stub imports."""
+    """Return the description of a helper, with its whole docstring. Raise WrongUsage for a name that no stub imports."""
     labs = labs_or_problem()
     found = parts_named(name, labs)
     if not found:

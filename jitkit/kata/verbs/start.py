@@ -1,4 +1,4 @@
-"""`jitkit start`: a workspace; or, in one, what is new in this version, and nothing that is the learner's."""
+"""`jitkit start` makes a workspace; in a workspace it adds what is new in this version, and does not change the learner's work."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def update(workspace: Workspace) -> Iterator[Change]:
 
 
 def _files(lab: Lab) -> Iterator[pathlib.Path]:
-    """Yield what a learner gets of a lab: its text and pictures, the stubs, the notebook."""
+    """Yield the files of a lab that a learner gets: its text and pictures, the stubs, the notebook."""
     for path in sorted(lab.folder.rglob("*")):
         hidden = any(part.startswith((".", "__")) for part in path.relative_to(lab.folder).parts)
         if path.is_file() and path.name not in _LEFT_TO_OTHERS and not hidden:
@@ -120,7 +120,7 @@ def _files(lab: Lab) -> Iterator[pathlib.Path]:
 
 
 def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) -> Iterator[Change]:
-    """Yield a file that comes from us: it is renewed as long as it is what we gave."""
+    """Yield a file that comes from us. It is renewed as long as the learner has not changed it."""
     key = path.relative_to(workspace.root).as_posix()
     new = hashlib.sha256(data).hexdigest()[:16]
     if not path.exists():

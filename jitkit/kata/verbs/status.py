@@ -14,7 +14,7 @@ from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show where the learner is. Nothing is run: what was changed since it passed is said to be changed."""
+    """Show where the learner is. Nothing is run: an exercise that was changed since it passed is shown as changed."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     look = workspace.look()

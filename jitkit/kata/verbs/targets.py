@@ -1,4 +1,4 @@
-"""`jitkit targets`: one function, compiled ahead of time for every chip; what runs, what it moves, what was fused."""
+"""`jitkit targets` compiles one function ahead of time for every chip, and shows what runs, what it moves, and what was fused."""
 
 from __future__ import annotations
 

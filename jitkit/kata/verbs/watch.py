@@ -64,8 +64,8 @@ class Watch:
         self.changes = Changes(lambda: {workspace.file_of(lab).parent for lab in workspace.labs})
         self.stamps = self.read_stamps()
         self.lab, self.exercise = self.look.current()
-        self.waiting: list[tuple[Lab, Exercise]] = []  # written in the same save, to be checked after this one
-        self.earlier: list[Report] = []  # the verdicts on those of this save that were checked already
+        self.waiting: list[tuple[Lab, Exercise]] = []  # exercises of the same save, to be checked after this one
+        self.earlier: list[Report] = []  # the verdicts on exercises of this save that were checked already
         self.next_key: Callable[[], str] = lambda: ENTER
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class Watch:
         self.start_check()
 
     def on_key(self, key: str) -> None:
-        """Do what a key stands for; others do nothing."""
+        """Do what a key stands for; ignore any other key."""
         actions = {
             "h": lambda: show_next_hint(self.screen, self.judge, self.lab, self.exercise),
             "s": lambda: show_task(self.screen, self.workspace, self.lab, self.exercise),
@@ -180,14 +180,14 @@ class Watch:
     # --- checks -----------------------------------------------------------------------------------------------------
 
     def start_check(self) -> None:
-        """Begin a check; one that still runs is of no interest any more."""
+        """Begin a check, and stop one that still runs."""
         self.earlier = []
         self.stop.set()
         self.stop = Stop()
         self.check()
 
     def check(self) -> None:
-        """Have the exercise checked beside the loop, which hears of the end."""
+        """Let another thread check the exercise; it wakes the loop at the end."""
         self.running = self.pool.submit(self.judge.check, self.lab, self.exercise, self.stop)
         self.running.add_done_callback(lambda done: self.changes.wake())
 
@@ -276,9 +276,8 @@ class Watch:
 
 
 def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> list[tuple[Lab, Exercise]]:
-    """Return the exercises that a save of a lab's file is about, the first one first: those that changed, and of them
-    what is still a stub only if nothing else is; if none changed, or the file is not Python, the one that the learner
-    is at in this lab.
+    """Return the exercises that a save of a lab's file is about, in their order: those that changed, without stubs unless only
+    stubs changed. If none changed, or the file is not Python, return the exercise that the learner is at in this lab.
     """
     changed = [e for e in lab.exercises if _written(before, e) != _written(now, e)]
     written = [e for e in changed if now.fingerprint(e)] or [e for e in changed if e == current] or changed[:1]
@@ -290,7 +289,7 @@ def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> lis
 
 
 def _written(look: Look, exercise: Exercise) -> str:
-    """Return what an exercise's functions are: like a fingerprint, and for stubs their text."""
+    """Return a text that changes with an exercise's functions: their fingerprint, or the text of the stubs."""
     source = look.source(exercise)
     return _written_in(source, exercise) if isinstance(source, LearnerSource) else ""
 

@@ -1,8 +1,8 @@
 """folders -> the moment at which something in them was written, or a key was pressed
 
-Whoever watches files may ask for their times fifty times a second, which is 2 % of a core while nobody does anything. Linux tells by
-itself (inotify): then one sleeps until it does, and looks twice a second all the same, since a file on a network drive is
-written by another system. Where it does not tell, one looks often as long as somebody works, and less often afterwards.
+To watch files, one may look at their times fifty times a second, which takes 2 % of a core while nothing happens. Linux reports changes
+(inotify): then we sleep until it does. We also look twice a second, since another system may write a file on a network drive. Without
+such reports we look often while somebody works, and less often afterwards.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class _Inotify:
         self.library.inotify_add_watch(self.descriptor, os.fsencode(folder), _EVENTS)
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop watching."""
         os.close(self.descriptor)
 
 

@@ -1,7 +1,7 @@
-"""a workspace -> which of the learner's functions are in place where they run their own programs, and which are not
+"""a workspace -> which of the learner's functions are in place when they run their own programs, and which are not
 
-Those that pass are. What was written since the last check is checked first, so that a function counts as soon as it is
-saved. For each exercise that was written and is not in place there is a reason, in words.
+The functions that pass are in place. Functions that were written since the last check are checked first, so that they count as
+soon as they are saved. For each exercise that was written and is not in place there is a reason, in words.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Own(NamedTuple):
 
 
 def own_functions(workspace: Workspace, unfinished: Exercise | None = None) -> Own:
-    """Return the functions of a workspace that pass, and those of one exercise though they do not. Raise Problem if
-    that has none, and on the ladder, where the learner's package is run as it is.
+    """Return the functions of a workspace that pass, and the functions of the exercise `unfinished` even if they do not. Raise
+    Problem if that has none, and on the ladder, where a learner's package needs nothing put in place.
     """
     if (workspace.kept / "ladder").is_file():
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")

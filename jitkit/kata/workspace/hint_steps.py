@@ -1,7 +1,7 @@
 """an exercise + what the learner wrote -> the next hint
 
-Four steps: a question, the concept, their own bug, a skeleton. The third looks at what their functions compute: when a plausible
-wrong answer (`mutants`) computes the same in every check, its hint is theirs; when one fails in the same checks, that one's is.
+There are four steps: a question, the concept, their own bug, a skeleton. The third looks at what their functions compute: if a plausible
+wrong answer (`mutants`) computes the same in every check, the learner gets its hint; otherwise the hint of one that fails the same checks.
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ _OF_PROGRAMS = {False: 0.02, True: 0.06}  # seconds of a processor for random pr
 
 
 class Report(NamedTuple):
-    """A verdict, with the ids of the learner's exercises that ran in it, and of those that could have, if they had not
-    made others fail.
+    """A verdict, with the ids of the learner's exercises that ran in it, and of exercises that were left out because they had made
+    others fail.
 
     `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes.
     `suspicion` is one on this exercise, with which another one fails. `seed` is that of the checks' numbers, `draw`
@@ -139,8 +139,8 @@ class Judge:
     def find_blame(
         self, report: Report, alone: Verdict, others: Sequence[Binding], assess: Callable[[Sequence[Binding]], Verdict]
     ) -> Report:
-        """Find out, after a failure, whether it passes with the reference in the place of the others. Then one of them
-        is to blame, and the verdict is the one without it.
+        """After a failure, find out whether the exercise passes with the reference in place of the learner's other exercises. If it
+        does, one of these is to blame, and the verdict without that one counts.
         """
         if alone.status != Status.PASS:
             return report
@@ -168,7 +168,7 @@ class Judge:
         )
 
     def remember(self, report: Report, look: Look) -> None:
-        """Remember what passed and what failed, by what was written."""
+        """Remember which exercises passed and failed, with fingerprints of their functions."""
         now = look.fingerprint(report.exercise)
         with self.workspace.state.edit() as state:
             known = state.of(report.exercise.id)
@@ -239,8 +239,8 @@ class Binding(NamedTuple):
 
 
 def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = False) -> Iterator[Binding]:
-    """Yield the functions of all exercises that passed as they are, without those of one exercise, and those that made
-    others fail.
+    """Yield the functions of all exercises that passed and have not changed since, except those of one exercise, and of exercises
+    that made others fail.
     """
     taken = set(but.targets) if but is not None else set()
     for _, exercise in look.exercises():
@@ -256,7 +256,7 @@ def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = Fals
 
 
 def _suspects(look: Look) -> tuple[str, ...]:
-    """Return the exercises that passed as they are, but made another one fail."""
+    """Return the exercises that passed and have not changed since, but made another one fail."""
     return tuple(exercise.id for _, exercise in look.exercises() if look.suspicion(exercise))
 
 

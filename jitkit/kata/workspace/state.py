@@ -1,9 +1,9 @@
 """a learner's progress <-> `.jitkit/state.json`
 
-One plain file, which may be read, and deleted: it remembers what passed (as a hash of what was written then), how many hints
-were shown, and where the learner is. Nothing that they wrote is in it. It is replaced in one step, under a lock, so that
-neither an interrupt nor a second terminal leaves half of it. A file that cannot be read is put aside, with a message, and a
-new one begun; parts that make no sense are left out.
+One plain file, which may be read, and deleted: it remembers which exercises passed (as hashes of the functions), how many hints
+were shown, and where the learner is. It contains nothing that the learner wrote. It is replaced in one step, under a lock, so that
+an interrupt or a second terminal cannot leave half of it. If the file cannot be read, it is put aside, with a message, and a new
+one is begun; parts that make no sense are left out.
 """
 
 from __future__ import annotations

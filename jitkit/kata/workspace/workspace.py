@@ -1,4 +1,4 @@
-"""a folder -> the labs in it: what is the learner's, and what we keep beside it
+"""a folder -> the labs in it: the learner's files, and the files that we keep
 
 my-labs/
   README.md                  the guide
@@ -150,7 +150,7 @@ class Workspace:
 
 
 class Look(NamedTuple):
-    """What is written in a workspace, and remembered, at one moment."""
+    """The learner's functions in a workspace, and what is remembered about them, at one moment."""
 
     labs: tuple[Lab, ...]
     state: State

@@ -1,4 +1,4 @@
-"""Determinants are the product of U's diagonal, where A = P L U.
+"""Computes determinants: the product of U's diagonal, where A = P L U, with the sign of P.
 
 JAX: jax/_src/numpy/linalg.py:slogdet
 """
@@ -173,9 +173,9 @@ def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 
 def _times_cofactors(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return det(a), and det(a) a^-1 b, which exists even if det(a) is 0 because the last number on U's diagonal is.
+    """Return det(a), and det(a) a^-1 b. The latter exists even if det(a) is 0 because the last number on U's diagonal is.
 
-    If more of them are 0, b is treated as zero.
+    If more numbers on the diagonal are 0, b is treated as zero.
     """
     (a,) = promote_dtypes_inexact(a)
     (b,) = promote_dtypes_inexact(b)

@@ -60,7 +60,7 @@ _pinv = custom_jvp(jit(_pinv_of, static_argnames="hermitian"), nondiff_argnums=(
 
 @_pinv.defjvp
 def _pinv_jvp(rtol: Any, hermitian: bool, primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-    """Golub and Pereyra, The differentiation of pseudo-inverses (1973), equation 4.12."""
+    """JVP rule: Golub and Pereyra, The differentiation of pseudo-inverses (1973), give the tangent in equation 4.12."""
     (a,), (da,) = primals, tangents
     p = pinv(a, rtol=rtol, hermitian=hermitian)
     if hermitian:
