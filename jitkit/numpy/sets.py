@@ -242,7 +242,7 @@ def _in1d(ar1: Any, ar2: Any, invert: bool, method: str = "auto", assume_unique:
 
 
 def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool) -> Any:
-    """Return for each of `values` whether it is among `tested` (with `invert`, whether it is not): in the sorted whole it equals its neighbour."""
+    """Return for each of `values` whether it is among `tested` (with `invert`, whether it is not), by sorting all of them together."""
     inverse: Any = slice(None)
     if not assume_unique:
         values, inverse = unique(values, size=len(values), return_inverse=True, fill_value=tested.max())
