@@ -16,9 +16,9 @@ From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`
 `random`, `nn`, `scipy`, `ops`, `debug`, `tree`, `image`, `custom_batching`, `experimental`, `example_libraries`,
 `extend`, `api_util`, `profiler`, `dlpack`, `flatten_util`, `test_util`, `explorer`; modules that re-export under JAX's names:
 `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and on top of it all `as_jax`, `bench` and `kata`.
-Each folder is a room, and its `__init__` the plate on the door: what comes in, what goes out, in which order to read.
+Each folder is a room, and its `__init__` is the plate: it says what comes in, what goes out, and in which order to read.
 `import jitkit` imports only the options. `__init__.pyi` has all public names; each is imported, with the rooms that it
-needs, on first use. None of them imports jax: the gate to jaxlib (`runtime`) opens with the first array or executable.
+needs, on first use. None of them imports jax; `runtime` imports jaxlib when the first array or executable is made.
 """
 
 from __future__ import annotations

@@ -18,9 +18,7 @@ _USAGE = "python -m jitkit.as_jax [--explain] [--explore DIR] (FILE | -m MODULE 
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
-    """Parse our own options; what follows the program's name is the program's. Exits with status 2 where they are
-    wrong.
-    """
+    """Parse our own options; everything after the program's name belongs to the program. Exit with status 2 if they are wrong."""
     parser = argparse.ArgumentParser(
         prog="python -m jitkit.as_jax",
         usage=_USAGE,
@@ -72,7 +70,7 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def run(what: argparse.Namespace) -> None:
-    """Install, run the program, and report what was asked for, however it ends."""
+    """Install, run the program, and then write the reports that were asked for, also if it ends with an error."""
     finding.install()
     watch = explaining.Watch() if what.explain else None
     ended = contextlib.ExitStack()

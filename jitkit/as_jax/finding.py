@@ -55,8 +55,8 @@ def install() -> None:
 
 
 def _what_passes(theirs: logging.Logger) -> Callable[[logging.LogRecord], bool]:
-    """Return a filter that lets pass what a logger of JAX's does, by its level and the filters that programs gave it. A record has
-    JAX's name from then on, since filters ask for it.
+    """Return a filter that accepts the records which a logger of JAX's would accept, by its level and the filters that programs gave
+    it. An accepted record gets the name of JAX's logger, since filters ask for it.
     """
 
     def passes(record: logging.LogRecord) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 
 
 class NoProgram(Exception):
-    """There is nothing to run: the message and the exit status are Python's."""
+    """Raised if there is nothing to run. The message and the exit status are Python's."""
 
     def __init__(self, text: str, status: int = 1) -> None:
         super().__init__(text)

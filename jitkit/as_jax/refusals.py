@@ -35,10 +35,8 @@ _NAMED = 3
 
 
 def _importers() -> list[str]:
-    """Return the modules that refer to something of JAX's, with their files: the program, then the others in the order
-    in which they were imported.
-
-    That is the order of `sys.modules`: the first importer of JAX is soon after it.
+    """Return the modules that refer to something of JAX's, with their files: the program, then the others in the order of
+    `sys.modules`, which is the order of import. The first importer of JAX comes soon after JAX.
     """
     modules = list(sys.modules.items())
     done = [name for name, _ in modules].index("jax")

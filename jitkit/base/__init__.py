@@ -5,7 +5,7 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
 
     config             the values of options, and what the current thread is doing
     options            the list of options, and their allowed values
-    errors             tracer -> error: why a value that is not known yet cannot be used so
+    errors             tracer -> error: why a value that is not known yet cannot be used in this way
     edits              error -> what to write instead
     habits             name of PyTorch's or NumPy's -> what to write instead
     jax_version        the installed JAX -> the version to behave like

@@ -2,9 +2,9 @@
 
 Besides its arguments, two kinds of state decide what a call does: the *options* (x64, disable_jit, ...) and the
 *current trace*. Both live here, in one thread-local object, because every warm call reads them: one attribute read,
-`local.state.key`, tells whether the thread runs eagerly, and with which options. It is the interned options while no
-trace is active, and None under a trace (or with `disable_jit`), so a dispatch table keyed by it can never answer for a
-call that should have been recorded.
+`local.state.key`, tells whether the thread runs eagerly, and with which options. While no trace is active it is the
+interned options; under a trace (or with `disable_jit`) it is None. So a call that should be recorded never finds an entry
+in a dispatch table, whose keys contain it.
 
 An option has a global value (environment variable, then `config.update`) and may be overridden for a thread
 by a context manager. Options that change what a trace records or what is compiled are part of `Options`, the
@@ -97,7 +97,7 @@ class ThreadState:
             _states.add(self)
 
     def refresh(self) -> None:
-        """Recompute `run_options`, `options` (those that tracing reads) and `key` after an option has changed."""
+        """Recompute `run_options`, `options` (only the ones that tracing reads) and `key` after an option has changed."""
         merged = _globals | self.overrides
         values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env, self.mesh)
         self.run_options = _interned.setdefault(values, Options(*values))
@@ -110,8 +110,8 @@ class ThreadState:
 
 
 def of_traces(options: Options) -> Options:
-    """Return the options without those that only runs read: a trace for one value of `debug_nans` is valid for the
-    other.
+    """Return the options that tracing reads. Others are read when a program runs: a trace for one value of `debug_nans` is also
+    valid for the other.
     """
     if not options.debug_nans:
         return options

@@ -1,4 +1,4 @@
-"""tracer -> error: why a value that is not known yet cannot be used so, and what to write instead
+"""tracer -> error: why a value that is not known yet cannot be used in this way, and what to write instead
 
 While a function is traced, its values have a shape and a dtype but no content. Code that needs the content (`if x > 0`,
 `int(x)`, `np.sin(x)`, `items[i]`) ends in one of these classes. They have JAX's names, bases and first lines, so that
@@ -186,7 +186,7 @@ class UnexpectedTracerError(JAXTypeError):
 
 
 class InvalidInputException(TypeError):
-    """An argument is no array, number or tree of them."""
+    """Raised for an argument that is not an array, a number, or a tree of these."""
 
 
 class KeyReuseError(JAXTypeError):

@@ -1,7 +1,7 @@
 """a name of PyTorch's, of NumPy's or of numpy.random's -> what to write instead
 
-Whoever comes from there writes `x.detach()`, `dim=0` or `random.seed(0)`. JAX's first line says that there is no such name; the
-sentence below it has the edit. Each piece of code in backticks runs: tests run them all.
+Users of these libraries write `x.detach()`, `dim=0` or `random.seed(0)`. JAX's first line says that there is no such name; the sentence
+below it has the edit. Tests run each piece of code in backticks.
 
 JAX: jax/_src/deprecations.py:deprecation_getattr
 """
@@ -120,7 +120,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 
-# keyword -> what it is called here, of functions that have that, and a sentence
+# keyword -> its name here, for functions that have a keyword of this name, and a sentence
 KEYWORDS: Mapping[str, tuple[str, str]] = {
     "dim": ("axis", "`jnp.sum(x, axis=0)`"), "dims": ("axis", "`jnp.flip(x, axis=(0, 1))`"), "dim0": ("axis1", "`jnp.swapaxes(x, 0, 1)`"),
     "keepdim": ("keepdims", "`jnp.sum(x, axis=0, keepdims=True)`"), "size": ("shape", "`jax.random.normal(key, shape=(3,))`"),
@@ -149,7 +149,7 @@ _ROOMS = "numpy", "nn", "random", "lax", "numpy.linalg"
 
 
 def about_attribute(name: str) -> str:
-    """Return what to write instead of `x.name`, on a line of its own; nothing if it is not known."""
+    """Return what to write instead of `x.name`, on a line of its own; an empty text if that is not known."""
     edit = METHODS.get(name, "")
     if f" {name} " in _FUNCTIONS:
         edit = f"It is a function: `jnp.{name}(x)`."

@@ -1,4 +1,4 @@
-"""name of a room, or of something in it -> that, imported on first use
+"""Imports rooms, and names in them, on first use
 
 Most programs use only a few rooms, and each costs time at every start: with all of them, `import jitkit` took twice as
 long. So a package's stub, `__init__.pyi`, says where its names come from, for type checkers and editors, too

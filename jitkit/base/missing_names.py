@@ -54,7 +54,7 @@ def public_modules() -> dict[str, types.ModuleType]:
 def _look_up(
     inside: str, module: types.ModuleType, before: Callable[[str], Any] | None, sentences: Mapping[str, str], name: str
 ) -> Any:
-    """Make a module's attribute on first use: by `before`, where there is that function.
+    """Make a module's attribute on first use, by the function `before`, if there is one.
 
     Otherwise raise AttributeError; or ImportError with the same text where the user's line is `from module import
     name`. (Python would replace an AttributeError there by its own ImportError, without the text.)

@@ -1,4 +1,4 @@
-"""Says which import to change, where a function of JAX is called on values that jitkit traces.
+"""Says which import to change if a function of JAX is called on values that jitkit traces.
 
 JAX's functions do not know our tracers, and refuse them with a TypeError. The cause is nearly always an import that was
 not changed. The traceback has the user's line that called JAX, and the names in it show which import it is.
@@ -144,7 +144,7 @@ def _places(name: str) -> str:
 
 
 def _import_instead(name: str, module: str) -> str:
-    """Return the import of our corresponding module, under that name, for an import of one of JAX's."""
+    """Return the import of our module, under the same name, that replaces an import of a module of JAX's."""
     ours = ".".join([_PACKAGE, *module.split(".")[1:]])
     try:
         late_rooms.import_room(ours)

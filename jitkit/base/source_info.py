@@ -157,7 +157,7 @@ def _libraries() -> tuple[str, ...]:
 
 
 def current(skip: int = 0) -> SourceInfo:
-    """Return the user's position that is running now, or while an equation is traced again, that of the equation. The
+    """Return the user's position that is running now; while an equation is traced again, return the equation's position. The
     `skip` innermost frames, from the caller's on, are known to be jitkit's: a step over one costs 60 ns.
     """
     state = config.local.state
@@ -182,7 +182,7 @@ def _joined(stack: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def transform(name: str) -> Iterator[None]:
-    """Name everything recorded in the block after a transformation: `jvp(A)`, where it is in the scope A."""
+    """Within the block, put the name of a transformation around the scope of each recorded equation: `jvp(A)` for one in scope A."""
     state = config.local.state
     before = state.name_stack
     state.name_stack = NameStack((*before, Transform(name)))

@@ -27,7 +27,7 @@ def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def checking_leaks() -> AbstractContextManager[None]:
-    """Raise in the block where a tracer outlives the function that was traced."""
+    """Within the block, raise an error if a tracer outlives the function that was traced."""
     return config.override(check_tracer_leaks=True)
 
 
@@ -37,26 +37,24 @@ def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
-    """Raise FloatingPointError in the block where a result holds a nan."""
+    """Within the block, raise FloatingPointError if a result contains a nan."""
     return config.override(debug_nans=new_val)
 
 
 def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
-    """Raise KeyReuseError in the block where a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
+    """Within the block, raise KeyReuseError if a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
     return config.override(debug_key_reuse=new_val)
 
 
 def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
-    """Raise RuntimeError in the block where a compiled program would run, also an eager operation. Tracing, lowering
-    and compiling still work: it finds computations in code that should only trace.
+    """Within the block, raise RuntimeError if a compiled program would run, also for an eager operation. Tracing, lowering and
+    compiling still work: this finds computations in code that should only trace.
     """
     return config.override(no_execution=new_val)
 
 
 def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
-    """Raise RuntimeError in the block where a function made by `jit` would be traced: it finds calls that miss the
-    cache.
-    """
+    """Within the block, raise RuntimeError if a function made by `jit` would be traced: this finds calls that miss the cache."""
     return config.override(no_tracing=new_val)
 
 

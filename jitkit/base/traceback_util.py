@@ -55,7 +55,7 @@ _hidden: list[str] = []  # files and folders of libraries
 
 @functools.lru_cache(maxsize=4096)
 def is_hidden_file(filename: str) -> bool:
-    """Whether frames of this file are hidden from users: jitkit's own, and those that libraries hide."""
+    """Whether frames of this file are hidden from users: jitkit's own files, and files that libraries hide."""
     path = os.path.normcase(os.path.abspath(filename))
     return is_own_file(filename) or any(path == each or path.startswith(each + os.sep) for each in _hidden)
 
@@ -108,8 +108,8 @@ def filter_traceback(error: BaseException) -> None:
     traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once; "on" hides without a note;
     "off" changes nothing. Follow the call with a bare `raise`.
 
-    If real JAX refused one of our values, add to the message what to import; if a function of ours was given a keyword of
-    another library's, what it is called here.
+    If real JAX refused one of our values, add to the message what to import. If a function of ours was given a keyword of
+    another library, add our name for it.
     """
     try:
         mode = config.value("traceback_filtering")
@@ -155,7 +155,7 @@ def _add_note(error: BaseException, note: str) -> None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception, and those that are printed before it: its causes, or what was being handled."""
+    """Yield the exception, and the exceptions that are printed before it: its causes, or the ones that were being handled."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -187,7 +187,7 @@ def _hide_own_frames(error: BaseException) -> None:
     filtered_before: tuple[types.TracebackType | None, types.TracebackType] | None
     filtered_before = getattr(error, "_jitkit_filtered", None)
     if filtered_before is not None:
-        # An inner boundary has cut it already. Frames added since come before those that it left.
+        # An inner boundary has cut the traceback already. Frames that were added since come before the frames that it kept.
         whole = _splice(whole, *filtered_before)
     error.with_traceback(visible)
     # Not `error.x = ...`: an exception may be a frozen dataclass.

@@ -70,7 +70,7 @@ def unzip2(pairs: Iterable[tuple[T1, T2]]) -> tuple[tuple[T1, ...], tuple[T2, ..
 
 
 def partition_list(mask: Sequence[bool], items: Sequence[T]) -> tuple[list[T], list[T]]:
-    """Split `items` into those whose mask is False and those whose mask is True."""
+    """Split `items` into two lists: the items whose mask is False, and the items whose mask is True."""
     assert len(mask) == len(items), f"a mask of {len(mask)} for {len(items)} items"
     parts: tuple[list[T], list[T]] = ([], [])
     for chosen, item in zip(mask, items, strict=True):
@@ -89,7 +89,7 @@ def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T
 
 
 def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
-    """Split `items` into lists of the given sizes, and one of the rest."""
+    """Split `items` into lists of the given sizes, and a list of the items that are left."""
     rest = list(items)
     parts = []
     for size in sizes:
@@ -100,8 +100,8 @@ def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
 
 @contextlib.contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Pause garbage collection in a block that makes many objects and no cycles, where the collector would walk over
-    all of them repeatedly: the text of 10,000 equations takes a quarter of the time, which then grows linearly.
+    """Pause garbage collection in a block that makes many objects and no cycles: the collector would walk over all of them
+    repeatedly. The text of 10,000 equations then takes a quarter of the time, and the time grows linearly.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -113,9 +113,9 @@ def garbage_collection_paused() -> Iterator[None]:
 
 
 class fewer_collections:
-    """In the block, collect garbage after 10,000 new objects instead of 700, and leave old ones alone: of what a trace
-    makes, most stays, and the collector walked over all of it, with all that the program holds, several times. A trace
-    of 20,000 equations took a quarter longer for each than one of 2,000.
+    """Within the block, collect garbage after 10,000 new objects instead of 700, and do not look at old ones: most objects that a
+    trace makes stay alive, and the collector walked over all of them, and over all others of the program, several times. For
+    each equation, a trace of 20,000 took a quarter longer than a trace of 2,000.
 
     The user's function, which runs in the block, may leave cycles behind; so the collector is not turned off. Its
     thresholds belong to the process: the first block sets them, the last one puts them back, and thresholds that the

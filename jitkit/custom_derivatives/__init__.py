@@ -1,13 +1,13 @@
 """Functions whose derivative rule the user writes.
 
 Comes in: a function, and a rule that the user wrote. Goes out: the function, which follows the rule under a derivative,
-and otherwise does what it did before. In the order of reading:
+and otherwise computes the same. In the order of reading:
 
     calling     a call of such a function, under each transformation
     jvp_rule    the user's JVP rule as a function of flat lists, also for batches
     jvp         custom_jvp: a JVP rule
-    vjp_rule    the same for a VJP rule
-    remat_opt   fwd as one equation, replaced by the function within `checkpoint`
+    vjp_rule    the user's VJP rule as functions of flat lists, also for batches
+    remat_opt   fwd as one equation, which the function replaces within `checkpoint`
     vjp         custom_vjp: a VJP rule, for the reverse pass; custom_gradient
     linear      linear_call: a linear function with a transpose of its own
     closures    closure_convert: closed-over values become arguments

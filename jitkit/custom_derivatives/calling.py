@@ -1,8 +1,8 @@
-"""call of a function with a rule -> its results, under whichever transformation is active
+"""call of a function with a rule -> its results, under any transformation
 
-Eagerly the function is called as it is. Under `vmap` it is called once for all elements, with a rule for batches. Under
-a derivative the rule is called in its place. While tracing, the call is recorded as an equation that keeps both. The
-two kinds of rules differ only in their `Ways`.
+Without a transformation the function itself is called. Under `vmap` it is called once for all elements, with a rule for
+batches. Under a derivative the rule is called instead. While tracing, the call is recorded as an equation that has both.
+JVP rules and VJP rules differ only in their `Ways`.
 
 JAX: jax/_src/custom_derivatives.py:custom_jvp
 """
@@ -50,7 +50,7 @@ class CustomCall(Primitive):
         mlir.register_lowering(self)(lambda ctx, *args, call_jaxpr, **params: ctx.lower_region(call_jaxpr, args))
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the primitive to operands. Without a trace, a function with effects is run as it is: a check can raise."""
+        """Apply the primitive; without a trace, call (do not compile) a function with effects: a check must raise."""
         trace, jaxpr = core.current_trace(), params["call_jaxpr"]
         if trace is None and jaxpr.effects:
             return eval_jaxpr(jaxpr, jaxpr.consts, *args)
@@ -180,10 +180,9 @@ def _check_closures(trace: DualTrace, known: int) -> None:
 def check_results(
     results: Results, outs: Values, out_tree: PyTreeDef, must: Callable[[str], str], rule: str, function: str
 ) -> None:
-    """Raise TypeError where a rule's first result has another tree or other types than the function's, if these are
-    known.
+    """Raise TypeError if a rule's first result has another tree or other types than the function's result, if these are known.
 
-    `must` makes the start of the sentence from the respect in which the two differ; `rule` and `function` name them.
+    `must` makes the start of the sentence from what differs (the tree, the types); `rule` and `function` are their names.
     """
     if not results:
         return

@@ -21,10 +21,10 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 @traceback_util.api_boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """Return the function with extra arguments at the end, traced for arguments like `example_args`; and the values for
-    these: the traced floats that it closed over.
+    """Return the function, traced for arguments like `example_args`, with additional arguments at the end; and the values for
+    these arguments: the traced floats that it closed over.
 
-    So a `custom_vjp` rule for a function that takes functions can differentiate by what those close over.
+    With it, a `custom_vjp` rule for a function that takes functions can differentiate by values that these close over.
     """
     leaves, in_tree = tree_flatten(example_args)
     out_trees: list[PyTreeDef] = []

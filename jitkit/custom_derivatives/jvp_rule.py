@@ -88,7 +88,7 @@ class JvpRule:
         return found[: len(zeros)], [next(made) if zero is None else zero for zero in zeros]
 
     def traced(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
-        """Trace the rule to a jaxpr, for arguments of these types; those that are `moving` have a tangent."""
+        """Trace the rule to a jaxpr, for arguments of these types. `moving` says for each argument whether it has a tangent."""
         if (avals, moving) not in self.memo:
             self.memo[avals, moving] = self._trace(avals, moving)
         return self.memo[avals, moving]
@@ -113,7 +113,7 @@ class JvpRule:
 
 
 class _TracedRule(NamedTuple):
-    """A traced rule: takes primals and the nonzero tangents; a zero tangent of a result is None."""
+    """A traced rule: it takes the primals and the nonzero tangents, and returns None for a tangent that is zero."""
 
     jaxpr: Jaxpr
     zeros: tuple[Zero | None, ...]
@@ -121,7 +121,7 @@ class _TracedRule(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BatchedJvpRule(JvpRule):
-    """A rule for batches: calls `inner` on elements of them."""
+    """A JVP rule for batches: calls the rule `inner` on their elements, all at once."""
 
     inner: JvpRule
     axis: AxisData

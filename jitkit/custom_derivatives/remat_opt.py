@@ -1,5 +1,4 @@
-"""Replaces fwd of a custom_vjp function by the function itself where nobody reads the residuals:
-`defvjp(optimize_remat=True)`.
+"""Replaces fwd of a custom_vjp function by the function itself if nobody reads the residuals: `defvjp(optimize_remat=True)`.
 
     b:f32[] c:f32[] = remat_opt[fun_jaxpr_thunk=... fwd_jaxpr={ lambda ; ... } num_consts=0 num_res=1] a
 
@@ -104,7 +103,7 @@ def _(ctx: mlir.LoweringContext, *args: str, fwd_jaxpr: Jaxpr, **params: Any) ->
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, fun_jaxpr_thunk: Thunk, fwd_jaxpr: Jaxpr, num_consts: int, num_res: int
 ) -> Any:
-    """Batching rule: all results become batches, since the function's and those of `fwd` must agree."""
+    """Batching rule: make all results batches, since the function and `fwd` must have the same."""
     of_results = (0,) * (len(fwd_jaxpr.outvars) - num_res)
     on_batches, out_dims = batch_jaxpr(fwd_jaxpr, axis, dims, (*[None] * num_res, *of_results))
 
@@ -174,8 +173,8 @@ def _transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> NoReturn:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Where no residual is read, call the function itself; otherwise `fwd`, with the results that are read and all its
-    arguments.
+    """DCE rule: if no residual is read, call the function itself; otherwise call `fwd`, with all its arguments, for the results that
+    are read.
     """
     num_consts, num_res = eqn.params["num_consts"], eqn.params["num_res"]
     if not any(used_results):

@@ -116,7 +116,7 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_consts: int, **params: Any) -> list[Any]:
-    """Postpone the whole call. As in JAX, an empty call stands where values would be computed now."""
+    """Partial evaluation rule: record the whole call for later. As in JAX, an empty call is bound now."""
     if trace.parent is not None and trace.parent.writes_down:
         nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
         with core.set_current_trace(trace.parent):

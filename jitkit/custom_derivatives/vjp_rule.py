@@ -109,7 +109,7 @@ class VjpRule:
     def forward_in_jaxpr(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Do the same for a call inside a jaxpr: trace `fwd` once, and evaluate that."""
+        """Run `forward` for a call inside of a jaxpr: trace `fwd` once, and evaluate the traced jaxpr."""
         jaxpr, out_tree, res_tree = self.traced(tuple(map(core.typeof, primals)), tuple(perturbed))
         found = eval_jaxpr(jaxpr, jaxpr.consts, *primals)
         return found[: out_tree.num_leaves], out_tree, found[out_tree.num_leaves :], res_tree
@@ -163,7 +163,7 @@ class _TracedForward(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BatchedVjpRule(VjpRule):
-    """A rule for batches: calls `inner` on elements of them. Residuals keep their batch axes."""
+    """A VJP rule for batches: calls the rule `inner` on their elements, all at once. Residuals keep their batch axes."""
 
     inner: VjpRule
     axis: AxisData
@@ -256,7 +256,7 @@ class PartOfVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results that are read, as a list, without computing what only the others need."""
+        """Return the results that are read, as a list; compute nothing that only other results need."""
         return self.forward_in_jaxpr(primals, perturbed)
 
     def _trace(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:

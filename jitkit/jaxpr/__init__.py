@@ -5,10 +5,10 @@ order of reading:
 
     language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`
     pruning     dead code elimination: `dce_jaxpr`
-    rearranging jaxprs made from jaxprs: other outputs, other orders; each made once
+    rearranging makes jaxprs from jaxprs: other outputs, other orders; each is made once
     check       the rules: when a jaxpr is well-formed, and when two are the same program
     printer     Jaxpr -> text, in JAX's layout
-    html        the same for notebooks
+    html        Jaxpr -> HTML for notebooks
 
 JAX: jax/_src/core.py:Jaxpr
 """

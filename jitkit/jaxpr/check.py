@@ -29,7 +29,7 @@ from .printer import JaxprPpContext, JaxprPpSettings, pp_aval, pp_eqn, pp_lambda
 
 
 class Place(NamedTuple):
-    """A place of a jaxpr, with what is read and bound there; `eqn` is None at the inputs and the outputs."""
+    """A place of a jaxpr, with the atoms that are read there, and the variables that are bound. `eqn` is None at inputs and outputs."""
 
     jaxpr: Jaxpr
     position: int  # of the equation; -1 at the inputs, the number of equations at the outputs
@@ -53,7 +53,7 @@ class Rule(NamedTuple):
 
 
 def check_jaxpr(jaxpr: Jaxpr, checked: set[Jaxpr] | None = None) -> None:
-    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Those in `checked` are known to."""
+    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Jaxprs in `checked` are known to obey them."""
     checked = set() if checked is None else checked
     bound: set[Var] = set()
     for place in _places(jaxpr, bound, checked):
@@ -152,7 +152,7 @@ def _ill_formed_jaxpr(place: Place) -> Iterator[str]:
                 yield str(error)
 
 
-# What a shape rule raises on purpose, and what it may run into when its input is nonsense.
+# errors that a shape rule raises on purpose, and errors that it may run into if its input makes no sense
 _REFUSALS = (TypeError, ValueError, NotImplementedError, LookupError, AttributeError, AssertionError)
 
 
@@ -226,7 +226,7 @@ RULES = (
 
 
 def result_types(eqn: JaxprEqn) -> list[Any]:
-    """Return the avals of an equation's results, from those of its operands."""
+    """Return the avals of an equation's results, from the avals of its operands."""
     out = eqn.primitive.abstract_eval(*[atom.aval for atom in eqn.invars], **eqn.params)
     return list(out) if eqn.primitive.multiple_results else [out]
 
@@ -255,9 +255,7 @@ def _names(jaxpr: Jaxpr) -> JaxprPpContext:
 
 
 def _report(rule: Rule, message: str, place: Place) -> str:
-    """Write the report: what is wrong, by which rule, and where: the equation, the user's line, and the jaxpr around
-    it.
-    """
+    """Write the report: what is wrong, by which rule, and the place: the equation, the user's line, and the jaxpr around it."""
     context, settings = _names(place.jaxpr), JaxprPpSettings()
     parts = [message, f"rule {rule.number}: {rule.law}"]
     if place.eqn:

@@ -36,7 +36,7 @@ _T = TypeVar("_T")
 
 
 class Var:
-    """A variable: a type and an identity. Two of them are equal only when they are the same object."""
+    """A variable: it has a type. Two variables are equal only if they are the same object."""
 
     __slots__ = ("aval",)
 
@@ -95,8 +95,8 @@ class JaxprEqn:
         return JaxprEqn(**{name: getattr(self, name) for name in JaxprEqn.__slots__} | changes)
 
     def perform(self, rule: Callable[..., Any], *operands: Any) -> Any:
-        """Call `rule(*operands, **params)`, for example with `primitive.bind`, and give what it records the source line
-        of this equation.
+        """Call `rule(*operands, **params)`, for example `primitive.bind`. The equations that it records get the source line of
+        this equation.
         """
         state, source = config.local.state, self.source_info
         if state.trace is None or source is UNKNOWN:
@@ -138,14 +138,14 @@ class DebugInfo(NamedTuple):
         return self.result_paths if len(self.result_paths) == count else ("",) * count
 
     def filter(self, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> DebugInfo:
-        """Return the same for a jaxpr with only some of the inputs and outputs."""
+        """Return the names for a jaxpr with only some of the inputs and outputs."""
         return self._replace(
             arg_names=tuple(selected(self.safe_arg_names(len(used_inputs)), used_inputs)),
             result_paths=tuple(selected(self.safe_result_paths(len(used_outputs)), used_outputs)),
         )
 
     def with_unknown_names(self) -> DebugInfo:
-        """Return the same for a jaxpr with other inputs and outputs."""
+        """Return a DebugInfo for a jaxpr with other inputs and outputs, whose names are not known."""
         return self._replace(arg_names=(), result_paths=())
 
 
@@ -174,8 +174,8 @@ class Jaxpr(RichDisplay):
         consts: Iterable[Any] = (),
     ) -> None:
         self.constvars = list(constvars)  # the variables of the constants
-        self.invars = list(invars)  # those of the arguments
-        self.outvars = list(outvars)  # what is returned: variables and literals
+        self.invars = list(invars)  # the variables of the arguments
+        self.outvars = list(outvars)  # the returned atoms: variables and literals
         self.eqns = list(eqns)  # the equations, in order
         self.effects = effects
         self.debug_info = debug_info
@@ -202,8 +202,8 @@ class Jaxpr(RichDisplay):
         return [v.aval for v in self.outvars]
 
     def replace(self, **changes: Any) -> Jaxpr:
-        """Return the same jaxpr with some parts replaced, by name. New inputs or outputs have no known names, unless
-        these are given.
+        """Return the same jaxpr with some parts replaced, by name. If inputs or outputs are replaced, their names are not known,
+        unless `debug_info` is given, too.
         """
         parts = {name: getattr(self, name) for name in _PARTS} | changes
         if "debug_info" not in changes and (parts["invars"], parts["outvars"]) != (self.invars, self.outvars):
@@ -335,5 +335,5 @@ def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
 
 
 def jaxpr_as_fun(jaxpr: Jaxpr, *args: Any) -> Callable[..., list[Any]]:
-    """Return a closed jaxpr as a function of its inputs; the first of them may be given now, in `args`."""
+    """Return a closed jaxpr as a function of its inputs. Values for the first inputs may be given now, as `args`."""
     return functools.partial(eval_jaxpr, jaxpr, jaxpr.consts, *args)

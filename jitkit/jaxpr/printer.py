@@ -1,4 +1,4 @@
-"""Jaxpr -> text, in JAX's layout and with JAX's names, to the letter.
+"""Jaxpr -> text, exactly as JAX prints it.
 
     { lambda ; a:f32[]. let b:f32[] = sin a; _:f32[] = cos a in (b,) }
 
@@ -191,7 +191,7 @@ def pp_eqn(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) ->
 def pp_eqn_plain(
     eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
 ) -> pp.Doc:
-    """Return `results = primitive[params] operands`: all parameters by name, or those of `params` in their order."""
+    """Return `results = primitive[params] operands`, with all parameters sorted by name, or with `params` in their order."""
     if params is None:
         params = dict(sorted(eqn.params.items()))
     position = _position(eqn) if settings.source_info else None
@@ -213,7 +213,7 @@ def _position(eqn: JaxprEqn) -> str:
 
 
 def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
-    """Make a printing rule that leaves out parameters: some always, some where they have their usual value."""
+    """Make a printing rule that leaves out parameters: some always, others if they have their usual value."""
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = {
@@ -256,7 +256,7 @@ def pp_call(
 
 
 def pp_toplevel_jaxpr(jaxpr: Jaxpr, settings: JaxprPpSettings) -> pp.Doc:
-    """Print a jaxpr, below those that it shares."""
+    """Print a jaxpr; above it, print the inner jaxprs that are used twice or are long."""
     context = JaxprPpContext(jaxpr, name_shared_jaxprs(jaxpr))
     parts: list[pp.Doc] = []
     for shared, name in context.shared_jaxprs.items():

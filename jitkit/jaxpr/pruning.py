@@ -12,8 +12,8 @@ from typing import Any
 from ..core import Primitive
 from .language import Jaxpr, JaxprEqn, Var, join_effects, selected
 
-# A primitive's DCE rule: from which results of an equation are used, return which operands are needed, and what is left
-# of the equation (None when nothing is).
+# The DCE rule of a primitive takes, for each result of an equation, whether it is used. It returns, for each operand,
+# whether it is needed, and what is left of the equation (None if nothing is).
 DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
 
 
@@ -26,8 +26,8 @@ _dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]]
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Eliminate dead code: leave out what the used outputs do not depend on; return the rest, and which inputs it still
-    takes.
+    """Eliminate dead code: leave out everything that the used outputs do not depend on. Return the jaxpr that is left, and for
+    each input whether it still takes it.
 
     `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep it even if
     it is unused; one bool stands for all. Equations with effects stay. Unused consts are removed with their constvars;
@@ -62,11 +62,11 @@ def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequenc
 
 
 def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
-    """Return what is left of some equations, in order, when only the variables `outputs` are wanted; and all variables
-    that are live anywhere: the outputs, and what the remaining equations read.
+    """Return what is left of some equations, in order, if only the variables `outputs` are wanted. Also return all live
+    variables: the outputs, and the variables that the remaining equations read.
 
     For each equation call its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives without one, with a list
-    that says for each result whether it is live, and with the equation. It returns a list that says for each operand
+    that says for each result whether it is live, and with the equation. The rule returns a list that says for each operand
     whether it is needed, and what is left of the equation, or None.
     """
     live = set(outputs)

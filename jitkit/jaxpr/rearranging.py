@@ -18,7 +18,7 @@ from .pruning import dce_jaxpr
 
 _T = TypeVar("_T")
 
-_ANSWERS = 256  # results kept for one jaxpr
+_ANSWERS = 256  # at most this many results are kept for one jaxpr
 
 
 def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
@@ -81,8 +81,8 @@ def drop_unused(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
-    """Return the order that pairs up lists of these sizes, which are concatenated: `a, b, c, d`, with the sizes of a
-    and b, and those of c and d, becomes `a, c, b, d`.
+    """Return the positions that reorder concatenated lists `a, b, c, d` to `a, c, b, d`. `first` has the sizes of a and b, `second`
+    the sizes of c and d.
     """
     ranges, start = [], 0
     for size in (*first, *second):

@@ -1,8 +1,8 @@
 """call -> signature + leaves
 
-Finds what `jit` needs of a call before it looks at any value: which arguments are static, which may be donated, and
-names of leaves for error messages. `argument_spec` says, once for each function, what is static; this module splits
-calls by it.
+Finds what `jit` has to know about a call before it looks at any value: which arguments are static, which may be donated,
+and the names of leaves for error messages. `argument_spec` says, once for each function, which arguments are static; this
+module splits calls accordingly.
 
 A static value is part of the cache key by hash and equality (and exact type: 1, 1.0 and True are three keys),
 so it must be hashable and must not change; everything else about a call is its tree of arguments and the aval
@@ -153,9 +153,9 @@ def check_callable(fun: Any) -> None:
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Separate the static arguments of a call from the dynamic ones, which stay in their order.
 
-    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and `arity`, how many
-    positional arguments the call has, static ones included. The statics are pairs of a place and a Static: first
-    positions, from left to right, counted from 0, then keywords in alphabetical order.
+    The result has a tuple `args` and a dict `kwargs` with the dynamic arguments; `statics`, a tuple; and `arity`, the
+    number of positional arguments of the call, static ones included. The statics are pairs of a place and a Static: first
+    the positions, from left to right, counted from 0, then the keywords in alphabetical order.
 
     Ignore what `spec` says about arguments that the call does not have (they were left out, or passed in the other
     way), with one exception: a negative position, which counts from the end of this call's `args`, before the first

@@ -2,7 +2,7 @@
 
 When `jit` is applied, decide once which arguments of a function are static, and which may be donated. Users give
 positions or names, and each is inferred from the other by the function's signature, so that `f(x, n=3)` and `f(x, 3)`
-agree on what is static. What does not fit the signature is an error here, not in a later call.
+agree on which arguments are static. An option that does not fit the signature is an error here, not in a later call.
 
 JAX: jax/_src/api_util.py:infer_argnums_and_argnames
 """
@@ -23,7 +23,7 @@ KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 
 class ArgumentSpec(NamedTuple):
-    """The arguments of a function that are static, and those that are donated, both by position and by name.
+    """Says which arguments of a function are static and which are donated, both by position and by name.
 
     Positions are negative, counted from the end of the call's positional arguments, only for functions that
     take any number of them (`*args`).
@@ -97,9 +97,10 @@ def infer_missing(
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Return the chosen arguments by position and by name: where one of the two is None, infer it from the other.
 
-    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. What is
-    given stays as it is, except for negative positions: they count from the last positional parameter, and are
-    converted to positions from 0. In a function with `*args` they stay, too: only a call decides what they mean.
+    Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a name to infer. Given
+    positions and names are returned unchanged, except for negative positions: they count from the last positional
+    parameter, and are converted to positions from 0. In a function with `*args` negative positions are not converted:
+    only a call decides what they mean.
     """
     parameters = list(signature.parameters.values())
     both_ways = {i: p.name for i, p in enumerate(parameters) if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD}

@@ -1,9 +1,9 @@
 """HLO text -> what runs: kernels, loops, and the lines of Python that each came from
 
 Optimised HLO is a set of computations. One is the entry; some are the bodies of loops, branches and calls, whose
-instructions run one by one; the others are the insides of fusions, each one pass over memory. So we find what is
-launched by walking from the entry into everything but fusions, and the Python lines of a fusion are those of everything
-inside it.
+instructions run one by one; all others are inside of fusions, each of which is one pass over memory. So we find the
+launched instructions by walking from the entry into everything but fusions, and a fusion has the Python lines of all
+instructions inside of it.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -58,12 +58,12 @@ class Instruction(NamedTuple):
     is_root: bool
 
 
-# Instructions that cost nothing, or are the end or the beginning of another one's work.
+# Instructions that cost nothing, or that only begin or end the work of another one.
 _FREE = frozenset({
     "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "add-dependency", "opt-barrier",
     "domain", "partition-id", "replica-id", "copy-start", "slice-start",
 })  # fmt: skip
-# Instructions that run other computations as they are written.
+# Instructions that run the instructions of another computation one by one.
 _WALKED = frozenset({"while", "conditional", "call", "async-start"})
 # Equations that apply a function: their work is that of the equations inside.
 _CALLS = frozenset({"jit", "custom_jvp_call", "custom_vjp_call", "checkpoint"})
@@ -119,14 +119,14 @@ class Program:
     def walk(self, computation: str, seen: set[str]) -> None:
         """Add the kernels and loops of a computation, in order, and of the computations that it runs as written.
 
-        A `while` is a loop: its attributes (`rest`) say how often it runs, as `"known_trip_count":{"n":"10"}`, or do
-        not. What an instruction of `_WALKED` refers to (`called`) runs as it is written; ignore a name that no
-        computation has. All other instructions are kernels (`self._kernel(instruction)`), except those that cost
-        nothing (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). Do not walk a computation
+        A `while` is a loop: its attributes (`rest`) may say how often it runs, as `"known_trip_count":{"n":"10"}`. If an
+        instruction is in `_WALKED`, walk through the computations to which it refers (`called`); ignore a name that no
+        computation has. All other instructions are kernels (`self._kernel(instruction)`), except instructions that cost
+        nothing (`_FREE`), and those that end the work of another one (`...-update`, `...-done`). Do not walk a computation
         twice: it is counted once.
 
         Args:
-          seen: names of computations that were walked. This one is added.
+          seen: the names of the computations that were walked. Add this one.
         """
         if computation in seen:
             return
@@ -170,8 +170,8 @@ class Program:
 
 
 def _operations(instruction: Instruction) -> Iterator[str]:
-    """Return the equations that an instruction came from: `jit(f)/jit(g)/mul` from a `mul`; where XLA has merged
-    several, their names follow one another. An instruction named after an argument, or by the compiler, came from none.
+    """Return the equations that an instruction came from: `jit(f)/jit(g)/mul` came from a `mul`. If XLA has merged several, their
+    names follow one another. An instruction that is named after an argument, or by the compiler, came from none.
     """
     found = _OPERATION.search(instruction.rest)
     for path in found[1].split(";") if found else ():

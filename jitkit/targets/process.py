@@ -26,7 +26,7 @@ from .program import TargetProgram
 from .table import Target, TargetError
 
 PROGRAM = ["-m", "jitkit.targets.worker"]
-TIME_LIMIT = 300.0  # seconds for one program; a longer one is stuck, or too large to wait for by default
+TIME_LIMIT = 300.0  # seconds: a program that takes longer is stuck, or too large to wait for by default
 
 
 class Compilers:
@@ -50,7 +50,7 @@ class Compilers:
         self._workers.clear()
 
     def abandon(self) -> None:
-        """For another thread: end what `compile` waits for, now and later. To `compile` it looks like a crash."""
+        """End the process for which `compile` waits in another thread, now and later. To `compile` this looks like a crash."""
         self._abandoned = True
         for worker in list(self._workers.values()):
             worker.kill()

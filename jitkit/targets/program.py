@@ -17,7 +17,7 @@ NOT_AVAILABLE = "not available from this compiler"
 
 
 class Analysis(Mapping[str, float]):
-    """Numbers about a program; `source` says who counted them, and how. Empty where nobody did.
+    """Numbers about a program; `source` says who counted them, and how. It is empty if nobody did.
 
     Numbers of different sources are counted differently, and cannot be compared.
     """
