@@ -80,7 +80,7 @@ def current_trace() -> Trace | None:
 
 
 class set_current_trace:
-    """Make `trace` the thread's current trace inside the block. When the block ends, also by an error, restore the trace before it."""
+    """Make `trace` the thread's current trace inside the block, and restore the trace before it at the end, also after an error."""
 
     __slots__ = ("_before", "_state", "_trace")
 

@@ -192,7 +192,7 @@ class PartialTrace(Trace):
 
 class LinearProgram(NamedTuple):
     """The linear part of a linearised function: a closed jaxpr from the tangents of the arguments to the tangents of the
-    results. It leaves out tangents that are Zero: `nonzero` says for each result whether the jaxpr returns its tangent.
+    results, without those that are Zero; `nonzero` says for each result whether its tangent is there.
     """
 
     jaxpr: Jaxpr

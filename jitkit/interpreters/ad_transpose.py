@@ -89,8 +89,8 @@ def backward_pass(
 def linear_equations(
     jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any]
 ) -> tuple[dict[Var, Any], list[JaxprEqn]]:
-    """Compute the equations that do not depend on a linear input. Return the value of each variable (an UndefinedPrimal
-    for a variable that depends on a linear input), and the equations that read such a variable, in order.
+    """Return the value of each variable, where an UndefinedPrimal stands for one that depends on a linear input, and the
+    equations that read such a variable, in order. All other equations are computed here.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, inputs, strict=True))

@@ -184,7 +184,7 @@ def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
 
 
 def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
-    """Return the mapped axis of each leaf of `(args, kwargs)`. Keyword arguments are mapped over axis 0."""
+    """Return the mapped axis of each leaf of `(args, kwargs)`: keyword arguments are mapped over axis 0."""
     args, kwargs = tree.children()
     axes = axis_of_each_leaf("vmap in_axes", in_axes, args)
     return axes + [0] * kwargs.num_leaves

@@ -335,5 +335,5 @@ def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
 
 
 def jaxpr_as_fun(jaxpr: Jaxpr, *args: Any) -> Callable[..., list[Any]]:
-    """Return a closed jaxpr as a function of its inputs. Values for the first inputs may be given now, as `args`."""
+    """Return a closed jaxpr as a function of its inputs; `args` are values for the first of them."""
     return functools.partial(eval_jaxpr, jaxpr, jaxpr.consts, *args)

@@ -26,8 +26,8 @@ _dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]]
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Eliminate dead code: leave out everything that the used outputs do not depend on. Return the jaxpr that is left, and for
-    each input whether it still takes it.
+    """Eliminate dead code: return the jaxpr without everything that the used outputs do not depend on, and for each input
+    whether it is still there.
 
     `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep it even if
     it is unused; one bool stands for all. Equations with effects stay. Unused consts are removed with their constvars;

@@ -231,8 +231,8 @@ defbilinear(dot_general_p, _transpose_lhs, _transpose_rhs)
 def dtypes_computed_with(
     platform: str, lhs: Any, rhs: Any, out: Any, precision: CanonicalPrecision
 ) -> tuple[Any, Any, Any, str]:
-    """Return the dtypes in which a product of these dtypes is computed: the dtype of each operand, and of the sum. Also return the
-    text of its algorithm, `""` by default.
+    """Return the dtypes in which a product of these dtypes is computed (of each operand, and of the sum), and the text of its
+    algorithm, which is `""` by default.
     """
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return algorithm_types(precision, lhs, rhs, out, platform)

@@ -199,10 +199,11 @@ class Nest:
           index: the index of the element. A nest that is `flat`, or has one axis, has no outer loops.
 
         Returns:
-          The name of the variable that holds the element now, if it was stored in this same iteration. None, if it is read from
-          memory: the nest does not write the buffer, or an earlier inner loop has written the element. The latter is so if there
-          are no outer loops, or if both indices have as many axes as the nest, and are equal except for the last entry. (What other
-          iterations of the outer loops write is not there yet, or is the one row that is kept, and was overwritten.)
+          The name of the variable that holds the element now, if it was stored in this same iteration. None, if the nest reads it
+          from memory, because the nest does not write the buffer, or because an earlier inner loop has written the element. The
+          latter is so if there are no outer loops, or if both indices have as many axes as the nest, and are equal except for the
+          last entry. (What other iterations of the outer loops write is not there yet, or is the one row that is kept, and was
+          overwritten.)
 
         Raises:
           Conflict: in all other cases: the loop cannot be a part of this nest. Also if the nest writes the buffer, and the place has

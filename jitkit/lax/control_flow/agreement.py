@@ -111,7 +111,7 @@ def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: P
 
 
 def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> TypeError:
-    """Return the error for a carry with leaves whose types change. `pairs` has both types of each leaf, `names` its name."""
+    """Return the error for a carry with leaves whose types change; `names` and `pairs` have each leaf's name and its two types."""
     different = [i for i, (before, after) in enumerate(pairs) if not same_type(before, after)]
     differences = [
         f"{_component(names[i])} has type {pairs[i][0].str_short()} but the corresponding output carry component "
