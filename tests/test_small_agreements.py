@@ -493,3 +493,27 @@ def test_in_a_function_of_numpy_a_tangent_is_as_weak_as_its_primal(jax, jnp):
         *(lambda x: jnp.sum(x), lambda x: (jnp.sin(x), x), lambda x: lax.add(x, x), jax.jit(lax.sin), jax.nn.relu),
     ]
     return [jax.jvp(f, (x,), (t,)) for f in functions for x in (weak, strong) for t in (weak, strong)]
+
+
+@same_as_jax
+def test_a_checkpoint_at_once_gives_the_numbers_and_weak_types_of_its_operations(jax, jnp):
+    def layer(w, b, x):
+        return jnp.tanh(x @ w + b).sum()
+
+    def wave(x):
+        return jnp.sin(x) * jnp.cos(x) ** 2.5 / jnp.exp(x)
+
+    args, x, lax = (jnp.ones((2, 2)), jnp.zeros(2), jnp.arange(2.0)), jnp.arange(1.0, 5.0) / 7, jax.lax
+    in_bits = [
+        jax.grad(jax.checkpoint(layer), 1)(*args),
+        jax.vmap(jax.grad(jax.checkpoint(wave)))(x),
+        jax.linearize(jax.checkpoint(wave), x)[1](x),
+        jax.checkpoint(wave)(x),
+    ]
+    pairs = [(1.0, jnp.float32(1)), (jnp.float32(1), 1.0)]
+    in_jvp = [jax.jvp(jax.checkpoint(lax.sin), (p,), (t,)) for p, t in pairs]
+    return (
+        [x.view("int32") for x in in_bits],
+        in_jvp,
+        [jax.linearize(jax.checkpoint(lax.sin), p)[1](t) for p, t in pairs],
+    )
