@@ -9,7 +9,7 @@ Names, results and printed jaxprs are the same as with `jax.numpy`. Every functi
     reductions, cumulative, statistics,
     nan_reductions, quantiles                       over axes
     shaping, diagonals, joining, padding            rearranging
-    contractions, einsums (einsum_paths, path_info),
+    contractions, einsums (einsum_paths, greedy_paths, path_info),
     linalg, convolving                              products of matrices, and convolutions
     indexing (index_parts, index_plan), taking,
     index_update, selection                         reading and updating parts, choosing
