@@ -23,7 +23,11 @@ _THEME = """
 const theme = new URLSearchParams(location.hash.slice(1)).get("theme");
 if (theme === "light" || theme === "dark") {
   document.documentElement.dataset.theme = theme;
-  for (const frame of document.querySelectorAll("iframe")) frame.srcdoc = frame.srcdoc.replace("<html ", `<html data-theme="${theme}" `);
+  for (const frame of document.querySelectorAll("iframe")) {
+    const made = frame.cloneNode();
+    made.srcdoc = frame.srcdoc.replace("<html ", `<html data-theme="${theme}" `);
+    frame.replaceWith(made);
+  }
 }
 """
 _AROUND = 3  # equal lines that are shown around a difference
