@@ -382,6 +382,14 @@ def test_what_the_last_save_needed_is_loaded_while_the_next_one_is_waited_for(tm
             assert verdict.passed
 
 
+def test_a_report_where_there_is_neither_ladder_nor_lab_says_so(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["show", "--report"]) == 1
+    said = capsys.readouterr().err
+    assert "there is none in this folder" in said
+    assert "labs" not in said
+
+
 def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_red():
     rungs = tuple((number, "<title>", 3, 4) for number in RUNGS)
     times = {"lower": 7e-6, "call": 5e-6}
@@ -393,7 +401,10 @@ def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_r
         in found.sentences
     )
     assert "a warm call: 5 µs; jax 4 µs: 1.3 times that" in found.sentences
-    bars = [x for x in ElementTree.fromstring(card_text("my<jax", found)).iter() if x.tag.endswith("rect")]
+    card = ElementTree.fromstring(card_text("my<jax", found))
+    assert card.get("viewBox") == f"0 0 {card.get('width')} {card.get('height')}"  # it shrinks with its window
+    assert "prefers-color-scheme: dark" in card_text("my<jax", found)
+    bars = [x for x in card.iter() if x.tag.endswith("rect")]
     assert len(bars) == 1 + 2 * len(rungs) + len(calls)
     assert [bar.get("fill") for bar in bars].count("#b3261e") == 2
     assert drawn(calls[:3], "01234567") == "411"

@@ -186,6 +186,13 @@ def code_lines(source: str) -> int:
     return len(lines - texts)
 
 
+# where the reader has set it, the card is dark
+_DARK = (
+    "@media (prefers-color-scheme: dark) { .ground { fill: #14171d } .track { fill: #3a4150 } path { stroke: #3a4150 } "
+    "text { fill: #e4e9f0 } }"
+)
+
+
 def calls_chart(found: Abilities, top: int) -> list[str]:
     """Draw the time of every call, on a scale of powers of ten from a microsecond; misses are red."""
     bottom, step = top + _CHART, 480 / len(found.calls)
@@ -211,7 +218,7 @@ def card_text(name: str, found: Abilities) -> str:
         y = 44 + i * row
         bars.append(
             f'<text x="16" y="{y + 9}">{number} {html.escape(title)}</text>'
-            f'<rect x="230" y="{y}" width="{240}" height="10" fill="#e4e4e4"/>'
+            f'<rect class="track" x="230" y="{y}" width="{240}" height="10" fill="#e4e4e4"/>'
             f'<rect x="230" y="{y}" width="{240 * good // max(total, 1)}" height="10" fill="#3a7d44"/>'
             f'<text x="480" y="{y + 9}">{good} of {total}</text>'
         )
@@ -222,8 +229,10 @@ def card_text(name: str, found: Abilities) -> str:
         texts += calls_chart(found, below)
     height = below + (_CHART + 40 if found.calls else 0)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">\n'
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'style="max-width:100%;height:auto" font-family="sans-serif" font-size="11">\n'
+        f"<style>{_DARK}</style>\n"
+        f'<rect class="ground" width="{width}" height="{height}" fill="#ffffff"/>\n'
         f'<text x="16" y="26" font-size="15">{html.escape(name)}: a JIT from an empty file</text>\n'
         + "\n".join([*bars, *texts])
         + "\n</svg>\n"

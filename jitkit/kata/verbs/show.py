@@ -24,6 +24,13 @@ from ..workspace.workspace import Workspace, labs_or_problem
 def run(arguments: argparse.Namespace) -> int:
     """Show what was asked for."""
     if arguments.report:
+        try:
+            Workspace.find()
+        except Problem:
+            raise Problem(
+                "--report is about a package of the ladder, and there is none in this folder: `jitkit start "
+                "--from-scratch` begins one."
+            ) from None
         raise WrongUsage(
             "--report is about a package of the ladder (`jitkit start --from-scratch`), and here are labs: "
             "`jitkit show --plot` measures what you wrote, and `jitkit status` says how far you are."
