@@ -101,7 +101,7 @@ def own_arrays(jk, rng):
 
 @program(
     "21",
-    "An exponential of an argument is computed by one loop, too.",
+    "An exponential or a sine of an argument is computed by one loop, too.",
     against=["what two loops need is computed twice"],
 )
 def of_an_argument(jk, rng):
@@ -109,9 +109,9 @@ def of_an_argument(jk, rng):
 
     def f(x, y):
         e = n.exp(x)
-        return e / n.sum(e), n.sum(n.exp(y) * 2.0) * n.exp(y)
+        return e / n.sum(e), n.sum(n.exp(y) * 2.0) * n.exp(y), n.sin(y) * n.sum(n.sin(x) * n.sin(x)), n.sum(n.sin(y), 1)
 
-    return behind(own(jk, f), floats(rng, 30), floats(rng, 4, 5), evaluations={"exp": 50})
+    return behind(own(jk, f), floats(rng, 30), floats(rng, 4, 5), evaluations={"exp": 50, "sin": 50})
 
 
 @program(
@@ -184,7 +184,7 @@ def returned(jk, rng):
 )
 def no_turns(jk, rng):
     n = jk.numpy
-    f = own(jk, lambda x, r: (n.sum(x * n.exp(r), 0), n.exp(r) / n.sum(n.exp(r)), n.max(n.exp(r))))
+    f = own(jk, lambda x, r: (n.sum(x * n.exp(r)), n.sum(x * n.exp(r), 0), n.exp(r) / n.sum(n.exp(r)), n.max(n.exp(r))))
     r = floats(rng, 3)
     return f(np.zeros((0, 3), np.float32), r), f(floats(rng, 2, 3), r)
 
