@@ -47,6 +47,7 @@ ACCEPTED_SKIPS = (
     "needs several devices",
     "needs a GPU",
     "needs POSIX",
+    "needs Linux",
     "needs /proc",
     "needs a network",
     "needs jax >=",

@@ -166,7 +166,7 @@ _TEMPORARY = (
 )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="libraries are ELF")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: libraries are ELF")
 def test_memory_that_cc_did_not_give_is_found_wherever_it_lies(cc, monkeypatch):
     monkeypatch.setitem(sys.modules, "cc", cc)
     monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
@@ -185,7 +185,7 @@ def test_memory_that_cc_did_not_give_is_found_wherever_it_lies(cc, monkeypatch):
     run(cc.put(np.ones((3, 3), np.float32))[1:])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="libraries are ELF")
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: libraries are ELF")
 @pytest.mark.parametrize(
     "call", ["expf(x[i])", "__builtin_expf(x[i])", "exp(x[i])", "CAT(ex, pf)(x[i])", "other(x[i])"]
 )

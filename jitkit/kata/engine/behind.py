@@ -31,10 +31,12 @@ def _is_package() -> bool:
 def own(jk: Any, f: Callable[..., Any], **static: Any) -> Callable[..., Any]:
     """Return `jit(f)` by a package's own compiler. The reference uses XLA, and computes the same."""
     if not _is_package():
-        return jk.jit(f, **static)  # type: ignore[no-any-return]
+        by_xla: Callable[..., Any] = jk.jit(f, **static)
+        return by_xla
     with contextlib.suppress(ImportError):
         watch(importlib.import_module("cc"))
-    return jk.jit(f, backend="own", **static)  # type: ignore[no-any-return]
+    by_own: Callable[..., Any] = jk.jit(f, backend="own", **static)
+    return by_own
 
 
 def behind(
@@ -49,7 +51,7 @@ def behind(
 ) -> dict[str, Any]:
     """Return what a call returns, and what it asked of `cc`: the number of texts, of loops in them, of bytes alive at
     one time, and of those `kept` alive after the call; how often the C evaluates a function of C's library
-    (`{"sin": 100}` counts `sinf`, too), and which of those it should be `without` it calls. Meanwhile XLA must run
+    (`{"sin": 100}` counts sinf, too), and which of those it should be `without` it calls. Meanwhile XLA must run
     nothing, `cc` must run something, and the C must work in memory from `cc.alloc`.
 
     The arguments are bounds. If a count is within its bound, the bound is returned; the reference also returns the bounds.
@@ -193,7 +195,7 @@ def of_library(library: bytes) -> tuple[int, list[str]]:
 
 
 def _plain_name(name: str) -> str:
-    """`exp` for `expf`, `__expf_finite` and `_ZGVbN4v_expf`, which are the same function for other numbers."""
+    """Return exp for expf, for __expf_finite and for _ZGVbN4v_expf: the same function for other numbers."""
     return re.sub(r"^_ZGV\w+?_|^__|_finite$", "", name).removesuffix("f").removesuffix("l")
 
 
