@@ -38,11 +38,11 @@ class Primitive:
         """Apply the primitive to operands, and return what the current trace makes of it.
 
         The thread's current trace is `config.local.state.trace`. Its method `process_primitive` receives the primitive,
-        the operands as a tuple and the parameters as a dict. When it is None, `eager.apply`, which takes the same, runs
-        the operation now.
+        the operands as a tuple and the parameters as a dict. If the trace is None, `eager.apply`, which takes the same
+        arguments, runs the operation now.
 
-        Raise TypeError where an operand is not an array: after any TypeError call `check_arrays` first, which raises a
-        better one if an operand is to blame.
+        Raise TypeError if an operand is not an array: after any TypeError call `check_arrays`, which raises a better one
+        if an operand is to blame.
         """
         trace = config.local.state.trace
         try:
@@ -96,19 +96,19 @@ def elementwise_aval(
 ) -> ShapedArray:
     """Return the aval of the result of an elementwise primitive.
 
-    Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype what
-    `result(*operands)` says, and it is weakly typed when every operand is.
+    Its shape is the one to which the operands broadcast (`broadcast_operands`), its dtype is `result(*operands)`, and it
+    is weakly typed if every operand is.
 
     Args:
-      name: the primitive's, for messages.
+      name: the primitive's name, for messages.
       accepts: for each operand the kinds of dtype that are accepted in its place.
       result: a function of the operands' avals that returns the dtype of the result.
       one_dtype: whether the operands must have one dtype: nothing is converted here.
       operands: their avals.
 
     Raises:
-      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for
-        different ones (`check_same_dtypes`), in this order.
+      TypeError: for shapes that do not fit, for dtypes that are not accepted (`check_operands`), for different dtypes
+        (`check_same_dtypes`), in this order.
     """
     shape = broadcast_operands(name, *operands)
     check_operands(name, accepts, *operands)
@@ -135,8 +135,9 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
     """Return the lowest node of the lattice that is above all of `nodes`: the type that operands of these types are
     converted to. A node is a dtype, or `int`, `float`, `complex` for a weak type.
 
-    `upper_bounds(x64)` has for each node of the lattice the set of those reached going up from it, including itself. A
-    node above all of `nodes` is in all of their sets; the lowest is the one from which all others of these are reached.
+    `upper_bounds(x64)` has for each node of the lattice the set of the nodes that are reached going up from it, including
+    itself. A node above all of `nodes` is in all of their sets; the lowest such node is the one from which all other such
+    nodes are reached.
 
     Raises:
       ValueError: a node is not in the lattice.
@@ -185,7 +186,8 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
             except BaseException as error:
                 filter_traceback(error)
                 raise
-        return NotImplemented
+        give = getattr(other, "__jax_array__", None)
+        return NotImplemented if give is None else backward(self, give())
 
     return backward
 
@@ -211,9 +213,9 @@ class DynamicJaxprTrace:
         `literal_form(x)` is how a scalar is written, and None for everything else. A scalar becomes a Literal of that
         value and of x's aval.
 
-        Everything else becomes a constant, arrays and the tracers of other traces alike: a fresh variable, whose value
-        `consts` keeps. An object that came before already has its variable, which `constvar_of_id` finds by the
-        object's `id`.
+        Everything else, such as an array or a tracer of another trace, becomes a constant: a fresh variable, whose value
+        `consts` keeps. If the same object came before, return its variable: `constvar_of_id` finds it by the object's
+        `id`.
 
         Raise UnexpectedTracerError for a tracer that outlived its trace (`check_lives`).
         """
@@ -243,7 +245,7 @@ class DynamicJaxprTrace:
 
 
 def check_bool_conversion(x: Any) -> None:
-    """Raise ValueError unless `x` has exactly one element: the truth of none, or of several, is ambiguous."""
+    """Raise ValueError unless `x` has exactly one element: the truth of no element, or of several, is ambiguous."""
     if x.size == 0:
         raise ValueError(
             "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
@@ -258,8 +260,8 @@ class Tracer:
     def __bool__(self) -> bool:
         """Refuse to be a bool: Python asks which way to go, in `if x:` or `not x`, and the value is not known.
 
-        Where an array would be refused, too, raise the same error: ValueError for a f32[3] or a f32[0]. What only
-        tracing forbids, as for f32[] or f32[1], is a TracerBoolConversionError.
+        If an array would be refused, too, raise the same error: ValueError for f32[3] or f32[0]. If only tracing is the
+        reason, as for f32[] or f32[1], raise TracerBoolConversionError.
         """
         check_bool_conversion(self)
         raise errors.TracerBoolConversionError(self)
@@ -267,8 +269,8 @@ class Tracer:
     def __index__(self) -> int:
         """Refuse to be an int, as in `range(x)` or `items[x]`.
 
-        As in `__bool__`: an array of f32[] or i32[3] would not be an index either, so raise TypeError; for an i32[]
-        only the value is missing, so raise TracerIntegerConversionError.
+        As in `__bool__`: an array of type f32[] or i32[3] is not an index either, so raise TypeError; for i32[] only the
+        value is missing, so raise TracerIntegerConversionError.
         """
         check_integer_conversion(self)
         raise errors.TracerIntegerConversionError(self)
@@ -280,9 +282,9 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
         concrete_or_error(int, np.float32(2.5))              2
         concrete_or_error(operator.index, t)                 TracerIntegerConversionError, for a tracer t
         concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
-        concrete_or_error(bool, t)                           the same: nobody has written an `if`
+        concrete_or_error(bool, t)                           ConcretizationTypeError: there is no `if` to speak of
 
-    Refuse a tracer before `force` sees it, whatever `force` is. Errors of `force` for a value pass through.
+    Refuse a tracer without calling `force`, whatever `force` is. An error that `force` raises for a value passes through.
     """
     if isinstance(x, Tracer):
         if force is operator.index:

@@ -45,9 +45,9 @@ class DynamicJaxprTrace:
     def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
         """Append one equation, `fresh variables = primitive[params] atoms`, to `eqns`; return a tracer for each result.
 
-        `out` is the aval of the result, and so is what is returned one tracer; or lists of them, when the primitive has
-        `multiple_results`. Equation and tracers have the line that runs now, `source_info.current()`. The effects of
-        the equation are `primitive.effects(params)`, or none (`no_effects`) when the primitive has no such function.
+        `out` is the aval of the result; if the primitive has `multiple_results`, `out` is a list of avals, and a list of
+        tracers is returned. Equation and tracers have the line that runs now, `source_info.current()`. The effects of
+        the equation are `primitive.effects(params)`, or `no_effects` if the primitive does not have such a function.
         """
         source = source_info.current(3)  # this function, `process_primitive`, and `bind`
         effects = no_effects if primitive.effects is None else primitive.effects(params)
@@ -77,8 +77,8 @@ class DynamicJaxprTrace:
     def to_jaxpr(self, outs: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:
         """Return the finished jaxpr, with the values `outs` as its outputs: tracers, or whatever `to_tracer` takes.
 
-        Its constants, with their values in `consts`, are those of the trace that an equation or an output reads, in the
-        order in which they came. Its effects are the union of its equations' effects.
+        Its constants, with their values in `consts`, are the trace's constants that an equation or an output reads, in
+        the order in which they came. Its effects are the union of its equations' effects.
         """
         outvars = [self.to_tracer(x).atom for x in outs]
         used: set[Any] = {atom for eqn in self.eqns for atom in eqn.invars if type(atom) is Var}
@@ -108,9 +108,9 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
     The function runs once, under a new trace inside of the current one, with an `empty_name_stack`. Its results
     must be arrays (`check_results`). The jaxpr's `consts` may hold tracers of outer traces.
 
-    However it ends, the new trace ends with it (`Trace.end`), and the current trace is the one before. What `fun`
-    raises passes through. With the option `check_tracer_leaks`, `check_no_leaks` looks at the trace that ended:
-    it finds tracers that are referenced from anywhere, a variable of this function included.
+    Whether `fun` returns or raises, end the new trace (`Trace.end`), and make the trace before it the current one again.
+    An error of `fun` passes through. With the option `check_tracer_leaks`, call `check_no_leaks` on the trace that ended:
+    it finds tracers that are referenced from anywhere, even from a variable of this function.
     """
     trace = DynamicJaxprTrace(core.current_trace(), debug_info)
     try:
@@ -229,11 +229,11 @@ def ill_typed_results(place: Place) -> Iterator[str]:
 
 
 def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
-    """Return what is left of some equations, in order, when only the variables `outputs` are wanted; and all variables
-    that are live anywhere: the outputs, and what the remaining equations read.
+    """Return what is left of some equations, in order, if only the variables `outputs` are wanted. Also return all live
+    variables: the outputs, and the variables that the remaining equations read.
 
     For each equation call its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives without one, with a list
-    that says for each result whether it is live, and with the equation. It returns a list that says for each operand
+    that says for each result whether it is live, and with the equation. The rule returns a list that says for each operand
     whether it is needed, and what is left of the equation, or None.
     """
     live = set(outputs)

@@ -111,8 +111,8 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 class LoweringContext:
     def read(self, atom: Var | Literal, env: dict[Var, str]) -> str:
-        """Return the name of an atom's value: of a variable, the one it has in `env`; of a literal, that of a constant
-        of the literal's type (`splat`).
+        """Return the name of an atom's value: for a variable, its name in `env`; for a literal, the name of a constant of
+        its type (`splat`).
         """
         if isinstance(atom, Literal):
             return self.splat(atom.val, atom.aval)
@@ -391,10 +391,10 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: CompilerOptions) -> Any:
     """Turn StableHLO text into machine code: load it from the disk cache, or else call `runtime.compile_text`.
 
-    While the cache is `enabled`, call `load` first (None: not there), and `store` what had to be compiled. The cache's
-    key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
-    `module.text(debug_info=True)`, where each line has its Python line. When the cache is not enabled, do not make the
-    text without lines.
+    If the cache is `enabled`, call `load` first, which returns None if the program is not there; then compile, and call
+    `store`. The cache's key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
+    `module.text(debug_info=True)`, in which each line names its line of Python. If the cache is not enabled, do not write
+    the text without them.
     """
     known_by = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(known_by, owners, options) if known_by else None

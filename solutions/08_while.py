@@ -37,13 +37,13 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tu
 def run_while(cond: Body, body: Body, init_val: Any) -> Any:
     """Return the last carry of a loop, a tree like `init_val`: trace both functions, and write one equation.
 
-    Condition and body are traced once, for a carry of the types that the leaves of `init_val` have (`trace_both`).
-    When the body returns as many leaves as it gets, and other types for weak ones, these are promoted
-    (`promote_weak_inputs`), and both functions traced again. Then the carry must come out as it went in
-    (`check_carry`, where the loop is called `while_loop body`).
+    Condition and body are traced once, for a carry with the types of the leaves of `init_val` (`trace_both`). If the body
+    returns as many leaves as it takes, with other types for weak leaves, promote these (`promote_weak_inputs`), and trace
+    both functions again. Then the carry must have the same tree and types before and after the body (`check_carry`, where
+    the loop is called `while_loop body`).
 
-    `bind_while(cond, body, init)` writes the equation for what was traced, and returns the leaves of the last carry.
-    The tree of arguments that tracing wants is that of a tuple: `treedef_tuple((carry_tree,))`.
+    `bind_while(cond, body, init)` writes the equation for the traced functions, and returns the leaves of the last carry.
+    Tracing takes the tree of a tuple of arguments: `treedef_tuple((carry_tree,))`.
     """
     init, carry_tree = tree_flatten(init_val)
     in_tree = treedef_tuple((carry_tree,))
@@ -80,9 +80,9 @@ def promote_weak_inputs(
       out_avals: the types that the body returned for them.
 
     Returns:
-      The values, and whether one of them is new. A weakly typed one whose body returned another type (not
-      `same_type`) is converted, by `convert_element_type`, to the dtype where its own and the returned one meet,
-      `dtypes.result_type(value, returned type)`. All others are the objects that they were.
+      The values, and whether one of them is new. If a value is weakly typed, and the body returned another type for it (not
+      `same_type`), convert it, by `convert_element_type`, to the dtype where its own and the returned one meet,
+      `dtypes.result_type(value, returned type)`. Return all other values themselves.
     """
     promoted = [
         convert_element_type(x, dtypes.result_type(x, out)) if aval.weak_type and not same_type(aval, out) else x
@@ -106,7 +106,7 @@ def promote_weak_inputs(
 
 
 def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, traced: Traced) -> None:
-    """Raise TypeError unless the carry comes out of a loop's body as it went in: first in tree, then in types
+    """Raise TypeError unless the carry that a loop's body returns has the same tree as the one it takes, and then the same types
     (`same_type`).
 
     Args:
@@ -114,8 +114,8 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
       body: what was traced.
       in_tree: the tree of the tuple of the body's arguments, of which the carry is the first (`in_tree.children()`).
       out_tree: the tree of the carry that the body returned.
-      traced: what tracing gave. The inputs of its jaxpr are the constants, then the carry, then whatever else the
-        body takes; its outputs are the carry, then whatever else it returns.
+      traced: the traced body. The inputs of its jaxpr are the constants, then the carry, then whatever else the body
+        takes; its outputs are the carry, then whatever else it returns.
 
     `carry_structure_error(what, body, in_tree, out_tree)` makes the error for the tree; and for types
     `carry_type_error(what, jaxpr, names, pairs)`, where `names` are the names of the jaxpr's inputs
@@ -147,23 +147,22 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """Take out of the carry what never changes; return the jaxprs of condition and body for the smaller carry, and for
+    """Take the parts that never change out of the carry. Return the jaxprs of condition and body for the smaller carry, and for
     each part of the carry whether it was taken out.
 
-    A part is taken out when the body returns it unchanged and in its own place, and the condition does not read it. It
-    becomes a constant of the body. The inputs of both jaxprs are their constants, as many as there are `cond.consts`
-    and `body.consts`, and then the carry. Afterwards they are
+    A part is taken out if the body returns it unchanged and in its own place, and the condition does not read it. It
+    becomes a constant of the body. The inputs of the given jaxprs are their constants (as many as there are `cond.consts`
+    and `body.consts`), then the carry. The inputs of the returned jaxprs are
 
-        of the condition    its constants, all of them, and the parts that are left
-        of the body         the parts that were taken out, its constants, and the parts that are left
+        condition    all its constants, then the parts that are left
+        body         the parts that were taken out, then its constants, then the parts that are left
 
-    (which the body returns), each in the order that they had. If nothing is taken out, return the jaxprs that were
-    given.
+    each in their old order; the body returns the parts that are left. If nothing is taken out, return the given jaxprs.
 
-    `forwarded_inputs(jaxpr)` says for each output which input it is, None for what is computed. `dce_jaxpr(jaxpr, True,
-    instantiate=keep)` returns the jaxpr without unused inputs, except those to keep (`keep` has a bool for each input),
-    and for each input whether it is there. `keep_outputs` and `move_inputs_to_front` take tuples of bools, one for each
-    output or input.
+    `forwarded_inputs(jaxpr)` says for each output which input it is, or None if it is computed. `dce_jaxpr(jaxpr, True,
+    instantiate=keep)` returns the jaxpr without unused inputs, except the inputs to keep (`keep` has a bool for each
+    input), and for each input whether it is still there. `keep_outputs` and `move_inputs_to_front` take tuples of bools,
+    one for each output or input.
     """
     nconsts = len(body.consts)
     changes = [place != nconsts + i for i, place in enumerate(forwarded_inputs(body.jaxpr))]
@@ -194,10 +193,10 @@ def lower_while(
 ) -> list[str]:
     """Write the two regions of one `stablehlo.while`; return the names of the last carry.
 
-    `args` are names in the text: of the constants of the condition, then of those of the body, then of the carry.
-    `ctx.avals_in` are their types. StableHLO's `while` has no constants: everything that its regions read is carried,
-    so both regions have arguments for all of `args`, and the operation has as many results. The region of the body ends
-    with a value for each of them, of the same type: constants as they came.
+    `args` are names in the text: of the constants of the condition, then the constants of the body, then the carry.
+    `ctx.avals_in` has their types. StableHLO's `while` has no constants: everything that its regions read is carried,
+    so both regions have an argument for each of `args`, and the operation has a result for each. The region of the body
+    ends with a value for each of them, of the same type; it returns the constants unchanged.
 
     `write_while(ctx, args, condition, body, effects)` writes the operation, with the effects of the body's jaxpr, and
     returns a name for each of `args`, constants included. `condition` and `body` are called with the names of their
@@ -240,18 +239,17 @@ def lower_while(
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: int | bool | None = None
 ) -> Any:
-    """Compute `val = body_fun(i, val)`, from `val = init_val`, for `i` from `lower` up to but without `upper`; return
-    the last `val`.
+    """Compute `val = body_fun(i, val)` for `i` from `lower` to `upper - 1`, beginning with `val = init_val`; return the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). Pass this one bounds of one dtype (`dtype_of_bounds`): convert a bound
-    of another dtype, and leave one that has it as it is, weak if it was weak.
+    otherwise a `while_loop` (`count_by_while`). Pass the latter two bounds of one dtype (`dtype_of_bounds`): convert a bound
+    of another dtype, and pass a bound of this dtype unchanged, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.
       body_fun: takes the index and the carry, returns the carry with the same structure and types.
       init_val: the carry, a tree of arrays.
-      unroll: as for `scan`, False where it is not given; only for known bounds.
+      unroll: as in `scan`, by default False; only for known bounds.
 
     Raises:
       TypeError: `body_fun` is not a function, the bounds are of different types, or the carry changes its type.
@@ -275,12 +273,12 @@ def fori_loop(
 
 
 def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
-    """Do `fori_loop` as a while loop, whose carry is the index, the upper bound and the value.
+    """Return the last value of a `fori_loop`, computed by a while loop, whose carry is (index, upper bound, value).
 
-    `run_while(cond, body, init_val)` writes the loop, for two `Body`. The condition is `below_upper`, traced for
-    `while_cond`. The body's `fun` takes the carry, its `user` is the user's function, traced for `fori_loop`; its
-    `view` returns the arguments of that, the index and the value. The index is counted up by `add(index, one)`, with a
-    one of its own type: of its dtype, and weak where the index is, as `constant_like` makes it.
+    `run_while(cond, body, init_val)` writes the loop; `cond` and `body` are a `Body` each. The condition is `below_upper`,
+    traced for `while_cond`. The `fun` of the body takes the carry; its `user` is the user's function, traced for
+    `fori_loop`; its `view` returns the arguments of `user`: the index and the value. The index is counted up by
+    `add(index, one)`, where `constant_like` makes a `one` of the same dtype, which is weak if the index is.
     """
 
     def step(carry: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:

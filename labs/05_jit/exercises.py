@@ -49,14 +49,15 @@ class Traceable:
         """Return what decides how the function is traced, as a hashable tuple: two calls with one
         key share a jaxpr.
 
-        It has whatever may change the path that Python takes or the types, and nothing else:
+        It contains everything that may change which equations are recorded, or their types, and
+        nothing else:
 
             f(1.0), f(2.0)                             one key: numbers are not seen while tracing
             f(x), f(x) with x on another device        one key: the same program may run there
-            f(1.0), f(1)                               two
-            f((x, y)), f([x, y])                       two
-            power(x, 2), power(x, 3), n being static   two
-            f(x), and f(x) under another `default_matmul_precision`    two: options are read while tracing
+            f(1.0), f(1)                               two keys
+            f((x, y)), f([x, y])                       two keys
+            power(x, 2), power(x, 3), n being static   two keys
+            f(x), and f(x) under another `default_matmul_precision`    two keys: options are read while tracing
 
         The options of this thread are `config.local.state.options`; the static arguments, as a part
         of a key, are `api_util.static_key(arguments.statics)`.
@@ -93,10 +94,10 @@ class Traceable:
     ) -> tuple[TracedCall, bool]:
         """Return the function traced for the types of a call, and whether it was traced now.
 
-        Calls with one `trace_key` share a trace, whichever `jit` of the function they come from:
-        `trace_now`, which runs the Python function, is called once for all of them:
+        Calls with one `trace_key` share a trace, even if they come from different `jit`s of the
+        function: `trace_now`, which runs the Python function, is called once for all of them:
 
-            f(x), then f(y) with y like x          what was traced, and True; the same object, and False
+            f(x), then f(y) with y like x          (traced, True); then (the same object, False)
             f(x), again after f raised an error    f runs again: a failure is not kept
             f calls itself, with the same key      RecursionError with the name of f, at once
             f calls itself, with another key       is traced like any other call
@@ -105,8 +106,8 @@ class Traceable:
         again, the key is the same, but the kept jaxpr holds a tracer whose trace has ended. It is
         not current any more, so trace f again.
 
-        `cache.traces` has the kept ones by key; add to it with `cache.remember_trace`, which keeps
-        it within its limit.
+        `cache.traces` maps keys to kept traces; `cache.remember_trace` adds one, and keeps their
+        number within its limit.
         """
         raise NotImplementedError("05.2")
 
@@ -117,8 +118,8 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 
     Another function gets another cache, even with the same source: it may close over other values.
     A cache goes when the last reference to its function goes: `_caches` holds the functions weakly.
-    It raises TypeError for a callable that cannot be hashed or weakly referenced; return a new
-    cache each time for such a one, so that it can be jitted all the same.
+    `_caches` raises TypeError for a callable that cannot be hashed or weakly referenced: for such a
+    callable return a new cache each time, so that it can be jitted, too.
 
     Threads may call this at the same time: read and write `_caches` under `_caches_lock`.
     """
@@ -149,10 +150,11 @@ class Table:
         """Add an entry with its record, and drop the least recently used ones beyond the option
         `jit_cache_size`.
 
-        Hits are noted (`touch`) only while the table is `crowded`: always, with room for
-        `EXACT_LRU_SIZE` or less; in a larger table when it is more than half full. The key leaves
-        `failed`, and if there are more `executables` than room, those that no entry runs are
-        dropped. All of this happens under `lock`, since other threads use the table.
+        Hits are noted (`touch`) only while the table is `crowded`: a table with room for
+        `EXACT_LRU_SIZE` entries or less always is, a larger one if it is more than half full.
+        Remove the key from `failed`. If there are more `executables` than entries may be, drop the
+        executables that no entry runs. Do all of this under `lock`, since other threads use the
+        table.
         """
         raise NotImplementedError("05.3")
 
@@ -177,21 +179,22 @@ class Jitted:
         tree: PyTreeDef,
         keys: Sequence[Any],
     ) -> Entry:
-        """Make the entry for a new key. What was done for other keys is not done again:
+        """Make the entry for a new key. Do not trace or compile again what was traced or compiled
+        for another key:
 
-            f(x), x of numpy                        traced and compiled
-            f(device_put(x))                        neither: another key, of the same type
-            f(device_put(x, device))                compiled: results have to stay on that device
-            f(x), after f.trace(x)                  compiled
+            f(x), where x is a numpy array          trace and compile
+            f(device_put(x))                        neither: another key, but the same type
+            f(device_put(x, device))                compile: results have to stay on that device
+            f(x), after f.trace(x)                  compile
 
         Insert it in the table only when it is complete: a step that raises leaves no entry behind,
         and the next call tries again.
 
         Tracing needs the types only, `avals_of(keys)`; the placement and the entry need the keys,
-        which say where each leaf is. Pass `note_miss` the start time and whether tracing and
-        compiling happened now; insert the record it returns. With the option `debug_key_reuse`, and
-        only then, wrap what the entry runs in `checked` of `interpreters.key_reuse`, for a
-        "jit-compiled function".
+        which say where each leaf is. Call `note_miss` with the start time and whether tracing and
+        compiling happened now; insert the record that it returns. With the option
+        `debug_key_reuse`, and only then, wrap the entry's `run` in `checked` of
+        `interpreters.key_reuse`, for a "jit-compiled function".
 
         Args:
           start: when the call began.
@@ -202,8 +205,9 @@ class Jitted:
     def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
         """Return a program compiled for these places, and whether that was done now.
 
-        The table's `executables` have the key `(jaxpr, donated, placement)`, all that matters to
-        XLA: several cache keys may share one. A compilation that fails leaves nothing there.
+        The table's `executables` have the key `(jaxpr, donated, placement)`, which is all that
+        matters to XLA: several entries may share an executable. A compilation that fails leaves
+        nothing there.
         """
         raise NotImplementedError("05.4")
 
@@ -278,7 +282,7 @@ class Jitted:
             jit(f, donate_argnums=1)(x, y)      (False, True)
             jit(f)(x, y)                        (False, False)
 
-        If `jit` was told shardings (`self.is_placed`), hand
+        If `jit` was given shardings (`self.is_placed`), pass
         `self.shardings(arguments, traced, avals)` to `NestedCall.place`.
         """
         raise NotImplementedError("05.6")
@@ -298,8 +302,8 @@ class NestedCall:
         is a tracer of the enclosing function, and a an array:
 
             closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
-            nothing        as it was traced                ()         (True,)
-            a              as it was traced: it has a      ()         (True,)
+            nothing        the traced one, unchanged       ()         (True,)
+            a              unchanged: a is a constant      ()         (True,)
             x              its first input is x            (x,)       (False, True)
             x and a        its first inputs are x and a    (x, a)     (False, False, True)
 
@@ -341,13 +345,13 @@ def runner(
 
 
 def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) -> bool:
-    """Whether `executable.execute` takes just the buffers of the leaves, in their order: the
-    fastest case.
+    """Whether `executable.execute` takes the buffers of the leaves, in their order, and nothing
+    else: the fastest case.
 
-    It does not where a leaf is `OnHost` and has no buffer yet, where the program takes only some of
-    the leaves (`kept` lists their positions), or takes constants before them (`consts`); nor where
-    it is `committed` to devices, to which leaves may have to be moved, or `has_effects`, whose
-    tokens are arguments beside the leaves.
+    This is not so if a leaf is `OnHost` and has no buffer yet; if the program takes only some of
+    the leaves (`kept` lists their positions), or takes constants before them (`consts`); if it is
+    `committed` to devices, to which leaves may have to be moved; or if it `has_effects`, whose
+    tokens are further arguments.
     """
     raise NotImplementedError("05.7")
 

@@ -29,9 +29,9 @@ def infer_missing(
     from the other.
 
     Only parameters that can be passed in both ways (POSITIONAL_OR_KEYWORD) have a position and a
-    name to infer. What is given stays as it is, except for negative positions: they count from the
-    last positional parameter, and are converted to positions from 0. In a function with `*args`
-    they stay, too: only a call decides what they mean.
+    name to infer. Given positions and names are returned unchanged, except for negative positions:
+    they count from the last positional parameter, and are converted to positions from 0. In a
+    function with `*args` negative positions are not converted: only a call decides what they mean.
     """
     raise NotImplementedError("06.1")
 
@@ -82,10 +82,10 @@ def check_names(
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Separate the static arguments of a call from the dynamic ones, which stay in their order.
 
-    The result has a tuple `args` and a dict `kwargs` of the dynamic ones; `statics`, a tuple; and
-    `arity`, how many positional arguments the call has, static ones included. The statics are pairs
-    of a place and a Static: first positions, from left to right, counted from 0, then keywords in
-    alphabetical order.
+    The result has a tuple `args` and a dict `kwargs` with the dynamic arguments; `statics`, a
+    tuple; and `arity`, the number of positional arguments of the call, static ones included. The
+    statics are pairs of a place and a Static: first the positions, from left to right, counted from
+    0, then the keywords in alphabetical order.
 
     Ignore what `spec` says about arguments that the call does not have (they were left out, or
     passed in the other way), with one exception: a negative position, which counts from the end of

@@ -64,9 +64,10 @@ def cond(
       pred: a scalar; a number is true if it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of
         arrays of the same types. If one is not callable, the call may have the old form
-        (`cond_with_two_operands`). Pass both to `choose` by their names, which messages use,
+        (`cond_with_two_operands`). Pass both to `choose` with their names, which messages use,
         `true_fun` first; in the equation, `choose` puts the branch of `false_fun` first.
-      operands: trees of arrays. What the functions close over is passed along too.
+      operands: trees of arrays. Values that the functions close over are passed to the equation,
+        too.
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
@@ -83,17 +84,17 @@ def cond(
 def switch(
     index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = NOT_GIVEN
 ) -> Any:
-    """Return `branches[index](*operands)`, with the nearest branch where the index is out of
-    bounds.
+    """Return `branches[index](*operands)`. An index below 0 chooses the first branch, one that is
+    too large the last.
 
     All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A
-    device cannot raise an error in the middle of a program, so whatever the index is, it becomes
-    one of the numbers that there are:
+    device cannot raise an error in the middle of a program, so every index is clamped to the
+    numbers of branches:
 
         [switch(i, [f, g, h], x) for i in (-5, 0, 1, 2, 9)]       f(x), f(x), g(x), h(x), h(x)
 
-    That has to be in the program: an index that Python clamps has to be known while tracing. With a
-    single branch there is no choice, and no equation is written. Where jit is disabled and the
+    The program has to clamp it, since Python can only clamp an index that is known while tracing.
+    With a single branch there is no choice, and no equation is written. If jit is disabled and the
     index has a value, Python chooses.
 
     Args:
@@ -118,23 +119,24 @@ def switch(
 def choose(
     what: str, index: Any, functions: dict[str, Callable[..., Any]], operands: tuple[Any, ...]
 ) -> Any:
-    """Return what the function chosen by `index` returns for the operands: trace all of them, and
-    write one equation.
+    """Return the result of the function that `index` chooses, for these operands: trace all
+    functions, and write one equation.
 
     Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the
-    given order; then all must agree (`check_branches`). The result is a tree of the structure that
-    they return.
+    given order; then all of them must agree (`check_branches`). The result is a tree of the
+    structure that they return.
 
     The branches of an equation take the same inputs: first the constants of all functions, each of
     them once (the same object is the same constant), then the leaves of `operands`.
     `with_consts_of_all` makes such a branch.
 
     Args:
-      what: `cond` or `switch`, for messages and as what the functions are traced for. In an
-        equation of `cond`, the branch for False is the first.
+      what: `cond` or `switch`. Messages use it, and the functions are traced for it. In an equation
+        of `cond`, the branch for False is the first.
       index: an int32 scalar within bounds.
-      functions: with the names that messages call them: for `cond` the true one first.
-      operands: trees of arrays, which the functions are called with.
+      functions: the functions by the names that messages use; for `cond` the one for True comes
+        first.
+      operands: the arguments of the functions, trees of arrays.
     """
     raise NotImplementedError("07.3")
 
@@ -172,20 +174,20 @@ def lower_cond(
     """Write one operation `stablehlo.case`, whose i-th region is the i-th branch; return the names
     of its results.
 
-    `index` and `args` are names in the text: of the scalar that chooses, and of the branches'
-    operands. Their types are `ctx.avals_in`, `index` first; those of the equation's results are
-    `ctx.avals_out`. A region of `case` has no arguments of its own: it may use every name from
-    around it.
+    `index` and `args` are names in the text: the name of the scalar that chooses, and the names of
+    the branches' operands. `ctx.avals_in` has their types, that of `index` first; `ctx.avals_out`
+    has the types of the equation's results. A region of `case` has no arguments of its own: it may
+    use every name from around it.
 
-    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` is the function that writes it,
-    which `ctx.emit_regions` wants beside the types of the region's arguments. The scope of the i-th
-    is `cond/branch_i_fun`. `ctx.emit_regions` takes the operation up to its regions,
-    `"stablehlo.case"(%0)`, and its signature, `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where
-    `type_of(aval)` writes a type.
+    For each branch, `region_of(ctx, jaxpr, args, scope, ordered)` returns the function that writes
+    its region; `ctx.emit_regions` takes this function and the types of the region's arguments. The
+    scope of the i-th branch is `cond/branch_i_fun`. `ctx.emit_regions` also takes the operation up
+    to its regions, `"stablehlo.case"(%0)`, and its signature,
+    `(tensor<i32>) -> (tensor<f32>, tensor<3xi1>)`, where `type_of(aval)` writes a type.
 
     `ordered` are the ordered effects (`ordered_effects`) of all branches together: a branch without
-    an effect passes its token through. The operation returns a token for each (of the type
-    `abstract_token`), then the results of the equation. `ctx.take_tokens` takes the tokens and
-    returns the rest.
+    one of the effects passes its token through. The operation returns a token for each effect (of
+    the type `abstract_token`), then the results of the equation. `ctx.take_tokens` takes the tokens
+    and returns the rest.
     """
     raise NotImplementedError("07.5")

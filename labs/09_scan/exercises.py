@@ -39,14 +39,15 @@ def scan_in_python(
 
     Args:
       f: takes the carry and a tree of elements, returns the carry and a tree of outputs.
-      carry: before the first step.
+      carry: the carry before the first step.
       xs: a tree of arrays whose leading axes have the size `length`, or None.
       length: the number of steps.
       reverse: start at the end of `xs`. The outputs are where their elements are.
 
     Returns:
-      The carry after the last step, and the tree of the outputs: of each leaf, those of all steps
-      along a new leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is `x[i]`.
+      The carry after the last step, and the tree of the outputs. Each leaf has the outputs of all
+      steps along a new leading axis (`stack_elements`). `index_in_dim(x, i, keepdims=False)` is
+      `x[i]`.
 
     Raises:
       ValueError: there are no steps, so it is not known what `f` would return.
@@ -55,8 +56,8 @@ def scan_in_python(
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Stack arrays of one shape, or numbers, along a new leading axis; `reverse` says that the last
-    one was made first.
+    """Stack arrays of one shape, or numbers, along a new leading axis. With `reverse` the last
+    element was made first.
 
     Each gets an axis of size 1 in front (`expand_dims`), along which they are joined
     (`concatenate`).
@@ -70,8 +71,8 @@ def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
 
 
 def scan_length(xs: Sequence[Any], length: Any) -> int:
-    """Return the number of steps of a scan over the leading axes of `xs`, an int, from the arrays,
-    from `length`, or both:
+    """Return the number of steps of a scan over the leading axes of `xs`, as an int. The arrays
+    give it, or `length`, or both:
 
         xs                      length
         f32[3], i32[3, 2]       None        3
@@ -86,12 +87,12 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
         f32[3], f32[]           4           IndexError: no axes; it is Python's own, of `shape[0]`
         f32[3]                  a tracer    ConcretizationTypeError (`traced_length(length)`)
 
-    Where several things are wrong, leaves that have no axis come first; a traced length comes
-    before any comparison.
+    If several things are wrong, raise the error about leaves without an axis first, and the one
+    about a traced length before any comparison.
 
     Args:
-      xs: the leaves, arrays or what else was passed; there may be none.
-      length: None, or what converts to an int.
+      xs: the leaves: arrays, or whatever was passed in their place; there may be none.
+      length: None, or a value that converts to an int.
     """
     raise NotImplementedError("09.2")
 
@@ -106,8 +107,8 @@ def run_scan(
     """Return the last carry, a tree like `init`, and the outputs: trace the body once, and write
     one equation.
 
-    Where jit is disabled, Python runs the loop instead (`scan_in_python`). In either case call
-    `avals_of`, which refuses what is not an array, and then `scan_length`.
+    If jit is disabled, Python runs the loop instead (`scan_in_python`). In both cases first call
+    `avals_of`, which raises for anything but an array, and then `scan_length`.
 
     The body is traced by `trace_step(body, in_tree, avals)`, for the tree of a tuple of two,
     `treedef_tuple((carry_tree, xs_tree))`, and for the types of the leaves of `init` and of
@@ -115,14 +116,13 @@ def run_scan(
     returns a pair: the first of `traced.out_tree.children()` is the tree of its carry, whose leaves
     are the first outputs of the jaxpr.
 
-    When the body returns as many leaves for the carry as it gets, and other types for weak ones,
-    these are promoted, and the body is traced again:
-    `promote_weak_inputs(leaves, avals, out_avals)` gives the leaves, and whether one is new. Then
-    the carry must come out as it went in:
-    `check_carry("scan body", body, in_tree, carry_tree, traced)`, for the carry's tree as the body
-    returns it. `bind_scan(traced, init, xs, reverse, length, unroll)` writes the equation for what
-    was traced, with leaves of `init` and `xs`, and returns the leaves of the result; `unroll` is
-    there a number of steps: `steps_at_once(unroll, length)`.
+    If the body returns as many leaves for the carry as it takes, with other types for weak leaves,
+    promote these, and trace the body again: `promote_weak_inputs(leaves, avals, out_avals)` returns
+    the leaves, and whether one is new. Then the carry must have the same tree and types before and
+    after the body: call `check_carry("scan body", body, in_tree, carry_tree, traced)`, with the
+    tree of the returned carry. `bind_scan(traced, init, xs, reverse, length, unroll)` writes the
+    equation for the traced body, with the leaves of `init` and `xs`, and returns the leaves of the
+    result; its `unroll` is a number of steps, `steps_at_once(unroll, length)`.
     """
     raise NotImplementedError("09.3")
 
@@ -139,13 +139,14 @@ def loop_over(
     i-th from the end.
 
     The step's outputs go into arrays that are made before the loop, uninitialised (`empty`), and
-    are carried: each element is written at the index of its `xs`. Without steps there is no loop.
+    are part of its state: an output is written at the index of the element that the step read.
+    Without steps there is no loop.
 
     The loop is
     `run_while(Body(goes_on, goes_on, "while_cond"), Body(trip, trip, "while_body"), state)`. Its
-    state is a tuple: the number of trips done, which starts as `0`; the carry; the outputs so far.
-    The `xs` are not part of it: the body closes over them. Use `lt`, `add` and `sub` for the index,
-    and `read_element` and `write_element`.
+    state is a tuple: the number of trips so far, which starts as `0`; the carry; the outputs so
+    far. The `xs` are not part of it: the body closes over them. Use `lt`, `add` and `sub` for the
+    index, and `read_element` and `write_element`.
 
     Args:
       step: takes the carry and one element of each of `xs`, returns the carry and one element of
@@ -163,16 +164,16 @@ def loop_over(
 
 
 def read_element(x: Any, i: Any) -> Any:
-    """Return `x[i]`, for an index that is data, and within bounds: the slice of size 1 along the
-    leading axis (`dynamic_slice_in_dim`, told not to expect negative indices), without that axis.
+    """Return `x[i]`, for a traced index within bounds: the slice of size 1 along the leading axis
+    (`dynamic_slice_in_dim` with `allow_negative_indices=False`), without that axis.
     """
     raise NotImplementedError("09.4")
 
 
 def write_element(x: Any, element: Any, i: Any) -> Any:
-    """Return `x` with `x[i]` replaced, for an index that is data, and within bounds: the element
-    with an axis in front, written over the slice at `i` (`dynamic_update_slice_in_dim`, told not to
-    expect negative indices).
+    """Return `x` with `x[i]` replaced, for a traced index within bounds: the element gets an axis
+    in front, and is written over the slice at `i` (`dynamic_update_slice_in_dim` with
+    `allow_negative_indices=False`).
     """
     raise NotImplementedError("09.4")
 
@@ -191,8 +192,8 @@ def loop_in_blocks(
     reverse: bool,
     unroll: int,
 ) -> tuple[list[Any], list[Any]]:
-    """Do `loop_over` with fewer trips, each of which does `unroll` steps (all of them, for 0) one
-    after the other.
+    """Do the same as `loop_over` with fewer trips, each of which does `unroll` steps one after the
+    other; 0 means all steps.
 
     Of `length` steps, `length // unroll` blocks go into a loop; the rest is done after it: the last
     elements, or with `reverse` the first ones. A single block, without a rest, needs no loop.
@@ -211,10 +212,10 @@ def loop_in_blocks(
 
 
 def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool]) -> list[bool]:
-    """Find the needed parts of a scan's carry, when these parts of the last carry and these outputs
-    are used.
+    """Return which parts of a scan's carry are needed if these parts of the last carry and these
+    outputs are used.
 
-    A part is needed if it is used after the last step, or if some step reads it for something
+    A part is needed if it is used after the last step, or if a step reads it to compute something
     needed: an output, or a part of the carry that a later step reads. For a carry of three, and a
     step that does `a, b, c = a + x, b + a, c * 2.0` and has no output:
 

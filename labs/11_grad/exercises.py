@@ -51,7 +51,8 @@ from jitkit.tree_util import tree_leaves
 
 
 def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
-    """Return the tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), where that of x is `g`.
+    """Return the tangent of `y = logistic(x)`, which is 1 / (1 + exp(-x)), if the tangent of x is
+    `g`.
 
     The derivative of the logistic function is y (1 - y): it needs only y, which is known.
     `constant_like(y, 1)` is a 1 of y's dtype.
@@ -60,7 +61,7 @@ def jvp_logistic(g: Any, y: Any, x: Any) -> Any:
 
 
 def jvp_extreme(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
-    """Return the tangent of `out`, the maximum or minimum of x along `axes`, where that of x is
+    """Return the tangent of `out`, the maximum or minimum of x along `axes`, if the tangent of x is
     `g`.
 
     It is the tangent of the extreme element; if several are extreme, the mean of their tangents.
@@ -82,10 +83,10 @@ def sum_of_shares(
     Args:
       shares: one for each operand: `share(tangent, result, *primals, **params)` is the tangent if
         only this operand changes; None for an operand that contributes nothing.
-      primals: the operands, which `primitive.bind` takes, with `params`.
-      tangents: the operands' tangents. Call no share for a `Zero`.
+      primals: the operands; `primitive.bind` takes them, with `params`.
+      tangents: the operands' tangents. Do not call the share of a `Zero`.
 
-    The tangent is the sum of the shares (`add_tangents`). Where there are none, it is
+    The tangent is the sum of the shares (`add_tangents`). If no share is called, it is
     `zero_tangent(result)`.
     """
     raise NotImplementedError("11.1")
@@ -103,9 +104,9 @@ class DualTrace:
         """Differentiate one operation of the function. Operands are tracers of this trace, pairs of
         a primal and a tangent, or values that do not change.
 
-        Where all tangents are `Zero`, bind the primitive on the primals under the outer trace,
-        `self.parent`. Else `self.differentiate` gives the results and their tangents, lists of them
-        for a primitive of `multiple_results`; pair each result with its own (`with_tangent`).
+        If all tangents are `Zero`, bind the primitive on the primals under the outer trace,
+        `self.parent`. Otherwise `self.differentiate` gives the results and their tangents (lists
+        for a primitive of `multiple_results`); pair each result with its tangent (`with_tangent`).
         """
         raise NotImplementedError("11.2")
 
@@ -133,9 +134,9 @@ def jvp(
 def jvp_jaxpr(
     jaxpr: Jaxpr, nonzero: tuple[bool, ...], instantiate: tuple[bool, ...] | bool
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Return the JVP of a jaxpr: its inputs are the primals, then the tangents of those that are
-    `nonzero`; its outputs the primals, then the tangents that are not Zero. Also return which
-    outputs have one.
+    """Return the JVP of a jaxpr: its inputs are the primals, then the tangents of the `nonzero`
+    inputs; its outputs are the primals, then the tangents that are not Zero. Also return, for each
+    output, whether it has a tangent.
 
     Args:
       jaxpr: closed.
@@ -171,9 +172,10 @@ def linearize(
     """Call `fun` once on primals, and record what it does to tangents.
 
     It takes two traces inside of the current one: a `DynamicJaxprTrace` for tangents, and a
-    `LinearizeTrace` for the function, whose arguments pair each primal with a new argument of the
-    first (`trace.new_arg(value, type of its tangent)`). `finish` makes the program from the
-    recorded equations. End both traces when the call ends, also by an error.
+    `LinearizeTrace` for the function. The function's arguments are pairs of a primal and a tangent,
+    which is a new argument of the first trace (`trace.new_arg(value, type of its tangent)`).
+    `finish` makes the program from the recorded equations. End both traces when the call ends, also
+    by an error.
 
     Args:
       fun: takes values, and returns a list of them.
@@ -203,17 +205,19 @@ def backward_pass(
 
     The linear equations are read from the last to the first. The rule of a primitive,
     `transpose_rule(primitive)`, is called with the cotangent of its result (a list for
-    `multiple_results`) and with its operands, an UndefinedPrimal for a linear one; it returns a
-    cotangent for each operand, None where there is none. The cotangent of a value is the sum
-    (`add_tangents`) of what every equation that reads it gives, and for an output the caller; where
-    nothing gives one, a Zero of the type `tangent_aval(var.aval)`.
+    `multiple_results`) and with its operands, an UndefinedPrimal for each linear one. It returns a
+    list with an entry for each operand: its cotangent, or None. The cotangent of a value is the sum
+    (`add_tangents`) of what the equations that read the value return for it, and, for an output, of
+    what the caller gives. If there is nothing to add, it is a Zero of the type
+    `tangent_aval(var.aval)`.
 
     Args:
       jaxpr: a linear program; `consts` are the values of its constvars.
       inputs: an UndefinedPrimal for each linear input, values for the others.
-      cotangents: those of the outputs. Some may be Zero; if all are, and no equation has effects,
-        call no rule.
-      before: cotangents that the first linear inputs have already.
+      cotangents: the cotangents of the outputs. Some may be Zero; if all are, and no equation has
+        effects, do not call any rule.
+      before: cotangents that the first linear inputs have already; what is found here is added to
+        them.
     """
     raise NotImplementedError("11.4")
 
@@ -248,7 +252,7 @@ def grad(
     Args:
       fun: returns a float scalar.
       argnums: the argument to differentiate by, or a sequence of them. They are trees of floats.
-      has_aux: `fun` returns a pair: the number, and other data, which is returned as it is.
+      has_aux: `fun` returns a pair: the number, and other data, which is returned unchanged.
       holomorphic: `fun` is a holomorphic function of complex numbers.
       allow_int: accept integers; their gradient is an array of dtype float0, which has no bytes.
 
@@ -287,18 +291,18 @@ def transpose_scan(
     num_carry: int,
     **params: Any,
 ) -> list[Any]:
-    """Transpose rule of a scan that is linear in some constants, in its carry and in some of its
-    `xs`: a scan in the other direction, with the body `transposed_body` (see there for its inputs
-    and outputs). Its constants are the shared residuals, its carry the sums and the cotangents of
-    the carry; its `xs` are the cotangents of outputs that are not a Zero, and the rows of
-    residuals.
+    """Transpose a scan that is linear in some constants, in its carry and in some of its `xs`: bind
+    a scan in the other direction, with the body `transposed_body` (see there for its inputs and
+    outputs). The constants of the new scan are the shared residuals; its carry are the sums, and
+    the cotangents of the carry; its `xs` are the cotangents of outputs, except those that are a
+    Zero, and the rows of residuals.
 
     Args:
       cts: the cotangents of the last carry and of the stacked outputs; some may be Zero.
       operands: constants, carry, and `xs`. The linear ones, which need a cotangent, are
         UndefinedPrimals; the other constants are the shared residuals, and the other `xs` the rows
-        of residuals. A part of the carry may be an array, but is carried like the others.
-      params: those of `scan_p` that stay as they are, `length` and `unroll`.
+        of residuals. A part of the carry may be an array, and is carried like the others.
+      params: the parameters of `scan_p` that do not change, `length` and `unroll`.
 
     Returns:
       A cotangent for each operand that is an UndefinedPrimal, and None for each that is not.
@@ -315,22 +319,23 @@ def transposed_body(
     nonzero_ys: tuple[bool, ...],
     avals: tuple[Any, ...],
 ) -> Jaxpr:
-    """Return the body of the loop that runs backwards: one step of the other loop, transposed
+    """Return the body of the loop that runs backwards: one step of the linear loop, transposed
     (`backward_pass`).
 
-        the loop's      shared residuals, linear constants, carry, linear elements, rows of residuals
+        linear loop     shared residuals, linear constants, carry, linear elements, rows of residuals
                             -> carry, ys
         transposed      shared residuals, sums, cotangents of carry, cotangents of ys, rows of residuals
                             -> sums, cotangents of carry, cotangents of elements
 
-    Every step reads a constant: its cotangent is the sum over all steps, which is carried.
+    All steps read the same constants: the cotangent of a constant is the sum over all steps, and
+    this sum is carried.
 
     Args:
-      jaxpr: that of the loop.
+      jaxpr: the body of the linear loop.
       num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts
-        of the carry, and rows.
+        of the carry, and rows of residuals there are.
       nonzero_ys: for each of the ys, whether it has a cotangent; those without one are not inputs.
-      avals: the types of the inputs of the body that is made.
+      avals: the types of the inputs of the new body.
 
     Returns:
       A jaxpr, all of whose outputs are arrays.

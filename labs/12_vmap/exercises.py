@@ -64,8 +64,8 @@ class BatchTrace:
 def broadcast_batcher(
     primitive: Primitive, axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any
 ) -> Any:
-    """Batching rule of elementwise operations on operands of one shape, or scalars: scalars and
-    axes of size 1 stretch, and nothing else does.
+    """Batching rule of elementwise operations on operands of one shape, or scalars. (Such an
+    operation broadcasts scalars and axes of size 1, and nothing else.)
 
     If all batches have one shape and one batch axis, and every other operand is a scalar, bind the
     operation as it is; the result has the same batch axis. (An operand that is not a batch may be a
@@ -88,8 +88,8 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """Move the batch axis of x from `dim` to `destination`. Without one (None), x gets one of this
-    size (`broadcast`).
+    """Move the batch axis of x from `dim` to `destination`. If x has none (`dim` is None),
+    broadcast x along a new one of this size.
     """
     raise NotImplementedError("12.2")
 
@@ -120,8 +120,8 @@ def reduction_batcher(
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """Renumber axes of an element for a batch whose axis is at `dim`: those from there on move one
-    place back.
+    """Return the numbers that axes of an element have in a batch whose axis is at `dim`: from `dim`
+    on, one more.
     """
     raise NotImplementedError("12.3")
 
@@ -179,11 +179,11 @@ def moved(
       axis: the mapped axis: its size, and its name or None.
       outs, dims: the leaves of the result, as the outer trace knows them, and the batch axis of
         each; None for one that is the same for all elements.
-      tree: that of the result.
+      tree: the tree of the result.
       out_axes: a tree of axes that may end above the leaves: `axis_of_each_leaf` gives one for
         each. An int is a position among the axes of the result, from the end if negative; a leaf
         that is not a batch is broadcast to it (`move_to`). None is for a leaf that is not a batch,
-        and leaves it as it is.
+        which is returned unchanged.
 
     Raises:
       TypeError: a leaf is not an array (`core.is_array_value`).
@@ -203,14 +203,15 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
     the branches' operands.
 
     With one index for all elements one branch runs, on batches: bind a `cond` again. All branches
-    must agree on which results are batches: if it is one in any of them, make it one in all. With
-    an index for each element all branches run, for all elements (`batch_jaxpr_if`, `eval_jaxpr`),
-    and `select_case` takes each element's result from its own branch.
+    must agree on which results are batches: if a result is a batch in one branch, make it a batch
+    in all. With an index for each element all branches run, for all elements (`batch_jaxpr_if`,
+    `eval_jaxpr`), and `select_case` takes each element's result from the branch that its index
+    names.
 
     A branch may divide by zero for elements that do not take it. No derivative may flow back
-    through those, so operands of a branch go through `stop_gradient` where another one is taken. A
-    branch that writes (`io_callback`) would write for all elements: refuse such branches
-    (`refuse_effects`), with one index for all, too, as in JAX.
+    through these elements, so the operands of a branch go through `stop_gradient` at elements that
+    take another one. A branch that writes (`io_callback`) would write for all elements: refuse such
+    branches (`refuse_effects`), as in JAX also if there is one index for all elements.
 
     All batch axes of branches' operands and results, and of the rule's results, come first.
 
@@ -237,9 +238,10 @@ def batch_scan(
     """Batching rule of `scan`: one scan whose step does for batches what the step of `jaxpr` does
     for elements.
 
-    In a step, batch axes come first (`batched_step`). So they do in constants and carry outside; in
-    `xs` the scan's axis comes before. `batched_carry` says which parts of the carry are batches:
-    make them so from the start (`move_to`), and as outputs. Do not make anything else a batch.
+    In a step, batch axes come first (`batched_step`). In the scan's constants and carry they come
+    first, too; in `xs` and ys the scan's axis comes before the batch axis. `batched_carry` says
+    which parts of the carry are batches: make them batches from the start (`move_to`), and as
+    outputs. Do not make anything else a batch.
 
     Returns:
       The results, the carry and then the ys; and the batch axis of each, None for one that is not a
@@ -255,13 +257,13 @@ def batched_carry(
     carry: Sequence[bool],
     xs: Sequence[bool] = (),
 ) -> list[bool]:
-    """Find which parts of a loop's carry are batches: those that start as batches, and those that
-    become batches in some step, maybe through other parts.
+    """Return, for each part of a loop's carry, whether it is a batch: parts that start as batches,
+    and parts that become batches in some step, perhaps through other parts.
 
     Args:
-      jaxpr: that of a step; its first outputs are the carry.
+      jaxpr: the jaxpr of a step; its first outputs are the carry.
         `batch_jaxpr_if(jaxpr, axis, inputs, musts)[1]` says which of its outputs are batches, if
-        these inputs are, and if those outputs are made such that must be.
-      consts, carry, xs: which of its inputs are batches, before the first step.
+        `inputs` marks the inputs that are, and `musts` the outputs that are made batches anyway.
+      consts, carry, xs: for each input of the jaxpr, whether it is a batch before the first step.
     """
     raise NotImplementedError("12.7")

@@ -29,15 +29,15 @@ class Program:
         """Add the kernels and loops of a computation, in order, and of the computations that it
         runs as written.
 
-        A `while` is a loop: its attributes (`rest`) say how often it runs, as
-        `"known_trip_count":{"n":"10"}`, or do not. What an instruction of `_WALKED` refers to
-        (`called`) runs as it is written; ignore a name that no computation has. All other
-        instructions are kernels (`self._kernel(instruction)`), except those that cost nothing
-        (`_FREE`) and the ends of what another one began (`...-update`, `...-done`). Do not walk a
-        computation twice: it is counted once.
+        A `while` is a loop: its attributes (`rest`) may say how often it runs, as
+        `"known_trip_count":{"n":"10"}`. If an instruction is in `_WALKED`, walk through the
+        computations to which it refers (`called`); ignore a name that no computation has. All other
+        instructions are kernels (`self._kernel(instruction)`), except instructions that cost
+        nothing (`_FREE`), and those that end the work of another one (`...-update`, `...-done`). Do
+        not walk a computation twice: it is counted once.
 
         Args:
-          seen: names of computations that were walked. This one is added.
+          seen: the names of the computations that were walked. Add this one.
         """
         raise NotImplementedError("13.1")
 

@@ -28,10 +28,11 @@ from jitkit.loops.writer import Writer
 
 
 def broadcast_index(op: Op, index: Any) -> Index:
-    """Map the index of a `broadcast_in_dim` to that of its operand.
+    """Return the index in the operand for an index of the result of `broadcast_in_dim`.
 
-    Axis k of the operand is axis `op.params["broadcast_dimensions"][k]` of the result. Where it has
-    one element and the result has more, that element is read for all of them, at `"0"`.
+    Axis k of the operand is axis `op.params["broadcast_dimensions"][k]` of the result. If an axis
+    has one element in the operand, and more in the result, this element is read for all of them:
+    its index is `"0"`.
 
     Args:
       index: an expression of C for each axis of the result, such as `("i0", "(i1 + 2)")`.
@@ -43,16 +44,16 @@ def broadcast_index(op: Op, index: Any) -> Index:
 
 
 def transpose_index(op: Op, index: Any) -> Index:
-    """Map the index of a `transpose` to that of its operand: axis k of the result is axis
-    `op.params["permutation"][k]` of the operand.
+    """Return the index in the operand for an index of the result of `transpose`: axis k of the
+    result is axis `op.params["permutation"][k]` of the operand.
     """
     raise NotImplementedError("14.1")
 
 
 def slice_index(op: Op, index: Any) -> Index:
-    """Map the index of a `slice` to that of its operand: element i along an axis is
-    `start + i * stride` of the operand, with `op.params["start_indices"]` and
-    `op.params["strides"]`, which is None where every stride is 1.
+    """Return the index in the operand for an index of the result of `slice`: element i along an
+    axis is element `start + i * stride` of the operand, with `op.params["start_indices"]` and
+    `op.params["strides"]`, which is None if every stride is 1.
 
     An expression that is returned can be multiplied, or added to: a sum has parentheses.
     """
@@ -60,8 +61,8 @@ def slice_index(op: Op, index: Any) -> Index:
 
 
 def rev_index(op: Op, index: Any) -> Index:
-    """Map the index of a `rev` to that of its operand: along the axes `op.params["dimensions"]` the
-    last element comes first.
+    """Return the index in the operand for an index of the result of `rev`: along the axes
+    `op.params["dimensions"]` the last element comes first.
     """
     raise NotImplementedError("14.1")
 
@@ -73,31 +74,31 @@ def rev_index(op: Op, index: Any) -> Index:
 
 class Nest:
     def forwarded(self, place: Place, index: Index) -> str | None:
-        """Decide how this nest reads an element of an array: when two loops may be one.
+        """Decide how this nest reads an element of an array, and so whether two loops may be one.
 
         `written` has an entry for each buffer that the nest itself writes:
-        `(when, where, name, is_after)`. `when` is the number of the inner loop that writes it,
-        counted from 0, or -1 where no part of this nest may read it; `where` is the index that is
-        written; `name` is the variable that was stored; `is_after` says that it was stored behind
-        that inner loop, once for each iteration of the outer loops, and not in it. The loop that is
-        being written now is the last one of `inner`. What stands behind an earlier inner loop is
-        seen by all later ones, in the same iteration of the outer loops.
+        `(when, where, name, is_after)`. `when` is the number of the inner loop that writes the
+        buffer, from 0, or -1 if no part of this nest may read it; `where` is the index that is
+        written; `name` is the variable that was stored. `is_after` says that it was stored behind
+        the inner loop, once for each iteration of the outer loops, and not in the inner loop. The
+        loop that is being written now is the last of `inner`. What is stored behind an inner loop
+        can be read by all later ones, in the same iteration of the outer loops.
 
         Args:
-          index: of the element. A nest that is `flat`, or has one axis, has no outer loops.
+          index: the index of the element. A nest that is `flat`, or has one axis, has no outer
+            loops.
 
         Returns:
           The name of the variable that holds the element now, if it was stored in this same
-          iteration. None, where it is read from
-          memory: the nest does not write the buffer, or an earlier inner loop has written the
-            element. That is so if there are
-          no outer loops, or if both indices have as many axes as the nest, and are equal but for
-          the last one: what other iterations of the outer loops write is not there yet, or is one
-          row that was overwritten.
+          iteration. None, if the nest reads it from memory, because the nest does not write the
+          buffer, or because an earlier inner loop has written the element. The latter is so if
+          there are no outer loops, or if both indices have as many axes as the nest, and are equal
+          except for the last entry. (What other iterations of the outer loops write is not there
+          yet, or is the one row that is kept, and was overwritten.)
 
         Raises:
-          Conflict: in all other cases: the loop cannot be a part of this nest. So it is for each
-            place with a `base`, which is a part of its buffer, if the nest writes that.
+          Conflict: in all other cases: the loop cannot be a part of this nest. Also if the nest
+            writes the buffer, and the place has a `base`, so that it is only a part of the buffer.
         """
         raise NotImplementedError("14.2")
 
@@ -145,8 +146,8 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
 
     Args:
       op: `reduce_sum`, `reduce_max` or another; its kind is its name without `reduce_`.
-      place: where the result goes: over all axes its element `()`, else that at the index without
-        the last axis.
+      place: where the result goes. Over all axes, the result has one element, with the index `()`;
+        over the last axis, the index of an element is the loop's index without its last entry.
     """
     raise NotImplementedError("14.3")
 
@@ -157,27 +158,27 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
 
 
 def placed(lives: dict[Buffer, tuple[int, int]], sizes: dict[Buffer, int]) -> dict[Buffer, int]:
-    """Place buffers in one piece of memory, so that those that live at the same time share no
+    """Place buffers in one piece of memory, so that buffers that live at the same time share no
     bytes.
 
-    The buffers are placed in the order in which their lives begin; of those that begin together the
-    largest is the first. Each one gets the lowest offset at which it fits: between two buffers that
-    it meets, or behind them.
+    The buffers are placed in the order in which their lives begin; if several begin together, the
+    largest is placed first. Each buffer gets the lowest offset at which it fits: between two placed
+    buffers whose lives meet its own, or behind them.
 
     Args:
       lives: the first and the last step that uses each buffer, both included: two lives meet if
         they have a step in common.
-      sizes: bytes of each.
+      sizes: the number of bytes of each buffer.
 
     Returns:
-      Where each buffer begins, in bytes from the beginning.
+      The offset of each buffer, in bytes.
     """
     raise NotImplementedError("14.4")
 
 
 def whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Extend a life over the rest of each loop that it enters from outside: the next iteration
-    reads the buffer again.
+    """Extend a life to the end of each loop that it enters from outside: the next iteration reads
+    the buffer again.
 
     Args:
       first, last: the steps that the life begins and ends with.
@@ -185,7 +186,7 @@ def whole_regions(first: int, last: int, regions: Sequence[tuple[int, int]]) -> 
         they have no step in common.
 
     Returns:
-      The first step and the last one. A buffer that is first used within a loop is written anew in
-      each iteration.
+      The first step and the last one. (A life that begins within a loop is not extended: each
+      iteration writes the buffer anew.)
     """
     raise NotImplementedError("14.4")
