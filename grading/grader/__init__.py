@@ -24,7 +24,7 @@ inside          in the jail: a clean process that forks workers, the worker, and
 bubblewrap      the wall around all of these
 control_groups  limits of a jail as a whole
 compiler        C -> machine code, in a jail of its own, for packages that ask for it
-jail            the same from outside: starts workers, sends them code, reads their answers
+jail            the jail from outside: starts workers, sends them code, reads their answers
 branches        a process for each exercise, in a jail, that starts its workers
 workers         the jails and the intake that one thread works with
 in_memory       what a jail has of Python and its packages, as copies in memory

@@ -1,9 +1,9 @@
 """Branches of a zygote: for each exercise a process in its jail, in which the other exercises' holes are filled
 
-The workers of an exercise all begin in the same way: the reference's functions are put into the holes, but for those that students
-write, and the first programs that run are slow, because tables are made and code is read for the first time. A branch does both once for
-all students, and starts their workers. It runs nothing of a student's, and has nothing that its workers would not have: neither the
-functions of its exercise, nor checks, nor a seed.
+All workers of an exercise begin in the same way: they fill the holes with the reference's functions, except the holes for functions
+that students write; and their first programs are slow, because tables are made and code is read for the first time. A branch does both
+once for all students, and then starts their workers. It runs no student's code, and has nothing that its workers do not have: neither
+the functions of its exercise, nor checks, nor a seed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Branch(Zygote):
     """A process that a zygote has forked, and that starts workers as the zygote does.
 
     Args:
-      fills: the reference's code for the holes that are not the exercise's.
+      fills: the reference's code for the holes that are not in the exercise.
     """
 
     def __init__(self, zygote: Zygote, fills: Sequence[tuple[str, bytes]]) -> None:
@@ -44,5 +44,5 @@ class Branch(Zygote):
             raise JailError(f"a process for an exercise did not start: {said.decode('utf-8', 'replace') or 'it died'}")
 
     def close(self) -> None:
-        """End it, once its workers have ended."""
+        """End the branch, once its workers have ended."""
         self.control.close()

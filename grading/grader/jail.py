@@ -42,11 +42,11 @@ _PRELOAD = {
     JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),  # and jax can be imported
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
-_USERS = itertools.count(61_000)  # a user for each zygote's workers, where we are root and may choose
+_USERS = itertools.count(61_000)  # user numbers, one for the workers of each zygote, if we are root and may choose
 START_SECONDS = 120.0
-IMPORT_SECONDS = 20.0  # of jitkit, with functions of a student's in it
-_LOOK = 0.25  # seconds by the clock: what is not done until then is looked at
-_LONGEST = 20.0  # times the seconds that something may take: so long by the clock, however busy the machine is
+IMPORT_SECONDS = 20.0  # importing jitkit with a student's functions may take this long
+_LOOK = 0.25  # after so many seconds by the clock, we look at how much processor time was used
+_LONGEST = 20.0  # by the clock nothing takes longer than its seconds times this, even on a busy machine
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
     "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",

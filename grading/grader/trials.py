@@ -53,7 +53,7 @@ _STOPPED_BY_ITSELF = 1.0  # processor seconds beyond this share, in which a sing
 _WAITED_FOR_NOTHING = 0.9  # a check that has computed for less than this part of its share had to wait for a processor
 
 
-Kind = tuple[str, bool, Exercise | None]  # of a jail: what `Workers.zygote` takes
+Kind = tuple[str, bool, Exercise | None]  # the kind of a jail: the arguments of `Workers.zygote`
 
 
 class Settings(NamedTuple):
@@ -254,7 +254,7 @@ class Trials:
         modules = base64.b64decode(item["modules"])
         if patched:
             patch = base64.b64decode(item["patch"])
-            image |= {"spliced": modules or None, "fills": [], "patch": patch}  # the branch has filled the others
+            image |= {"spliced": modules or None, "fills": [], "patch": patch}  # the branch has filled all other holes
         elif how.reference:
             image["modules"] = self.shipped.rest(marshal.loads(modules), exercise)
         else:
@@ -381,8 +381,8 @@ def _is_far_longer(value: Any, right: Any) -> bool:
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool, float]:
-    """Return how a check's process ended, if the worker is ready for the next, and for how long the check's process computed. Raise
-    JailError if it had no jail.
+    """Return how a check's process ended, whether the worker is ready for the next check, and for how many seconds the process
+    computed. Raise JailError if there was no jail.
     """
     try:
         frame = worker.receive(Time(worker, 3.0, own=False))

@@ -112,7 +112,7 @@ def _silent(check: str, ended: int | None, starved: bool, limited: bool, spent: 
         code = os.waitstatus_to_exitcode(ended)
     except (ValueError, OverflowError):  # no status: the worker, in which the student's code runs, made it up
         code = 0
-    if -code == signal.SIGXCPU or (-code == signal.SIGKILL and limited):  # which follows, where the first is ignored
+    if -code == signal.SIGXCPU or (-code == signal.SIGKILL and limited):  # SIGKILL follows if SIGXCPU is ignored
         return Outcome(
             check, None, Status.TIME, "It computed for longer than a check may, and was stopped.", seconds=spent
         )

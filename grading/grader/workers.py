@@ -78,8 +78,9 @@ class Workers:
         self.reader: subprocess.Popen[bytes] | None = None
 
     def zygote(self, packages: str, imported: bool, exercise: Exercise | None = None) -> Zygote:
-        """Return the jail with these packages, started on first use; with an exercise, its branch for that. `imported`
-        says whether jitkit, with holes, is already imported in it. JAXLIB means the jail for packages from scratch.
+        """Return the jail with these packages, which is started on first use; with an exercise, return the jail's branch for
+        it. `imported` says whether jitkit, with holes, is already imported there. JAXLIB means the jail for packages from
+        scratch.
         """
         key = packages, imported
         while key not in self.zygotes:

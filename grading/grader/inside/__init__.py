@@ -2,10 +2,10 @@
 
 zygote        a clean process that forks workers
 walls         what a worker does to itself first: namespaces, limits, a filter of system calls
-large_pages   its memory, so that forks take less
-warmth        what XLA does once in a process, before the forks
-first_programs  what is slow in the first programs of a process: done before the forks, too
-libraries     the system's, which Python's own modules need
+large_pages   moves memory to large pages, so that forks take less time
+warmth        makes XLA do before the forks what it does once in a process
+first_programs  runs programs before the forks, since the first programs of a process are slow
+libraries     loads the system's libraries that Python's own modules need
 imports       code that was handed over -> modules; the holes in them
 executables   StableHLO text -> executable, without compiling where it is known
 worker        runs checks with a student's functions, and sends what they compute

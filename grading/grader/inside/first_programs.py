@@ -1,9 +1,9 @@
-"""Programs that run once in a process before it forks, so that the forks' own ones take less
+"""Programs that run once in a process before it forks, so that the programs of the forks take less time
 
-The first program that is traced makes tables, and Python adapts its code to what it meets. In a fork each of these costs a page that is
-copied, too. Measured: a check that traces and does not compile, 3 ms of a processor less, of 9 to 15. The programs are the same for
-everybody. Where the functions of an exercise are missing they end in an error, and go as far as they can. Nothing is compiled here: that
-would start threads, which no fork has.
+The first program that is traced makes tables, and Python adapts the code that it runs. In a fork each of these changes also costs a copy
+of a page of memory. Measured: a check that traces and does not compile takes 3 ms of processor time less, of 9 to 15 ms. The programs
+are the same for everybody. If the functions of an exercise are missing, a program goes as far as it can, and its error is ignored.
+Nothing is compiled here: that would start threads, and a fork does not have its parent's threads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def run_first_programs() -> None:
-    """Run them. RuntimeError if that has started a thread."""
+    """Run the programs. Raise RuntimeError if one of them has started a thread."""
     for program in _programs():
         with contextlib.suppress(Exception):
             program()

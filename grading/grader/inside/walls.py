@@ -182,7 +182,7 @@ def system_call_filter(compiles: bool = False) -> bytes:
 
 @functools.cache
 def _filter_of_workers() -> tuple[Any, Any]:
-    """Return what the kernel reads: the number of the filter's lines, their place, and the lines: made once."""
+    """Return what the kernel reads: how many lines the filter has, their address, and the lines. It is made once."""
     packed = system_call_filter()
     buffer = ctypes.create_string_buffer(packed, len(packed))
     header = struct.pack("HxxxxxxQ", len(packed) // 8, ctypes.addressof(buffer))

@@ -1,9 +1,9 @@
 """In the jail: a clean process that forks workers
 
-It has the standard library, numpy and, if an exercise compiles, jax; of this repository only the code of those jitkit
-modules that no exercise comes from. It receives nothing but "start a worker, which speaks to this socket", "end that
-worker", and "fork into a branch for an exercise" (`grader.branches`), which serves in the same way, and has the reference's
-code for the functions of the other exercises. So its memory, of which each worker has a copy, contains no secret.
+It has the standard library, numpy and, if an exercise compiles, jax; of this repository it has only the modules of jitkit
+that contain no exercise. It receives nothing but "start a worker that speaks to this socket", "end that worker", and "fork
+a branch for an exercise" (`grader.branches`). A branch is a process that receives the same requests, and has the reference's
+code for the functions of all other exercises. So the memory of both, of which each worker has a copy, contains no secret.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _branch(control: socket.socket, holes: Holes) -> None:
-    """Fill the holes that code comes for, and run what is slow in a process's first programs."""
+    """Fill the holes whose code is received, and run programs once, because a process's first programs are slow."""
     holes.fill([(name, marshal.loads(code)) for name, code in marshal.loads(read(control))])
     run_first_programs()
     gc.collect()
@@ -77,7 +77,7 @@ def _branch(control: socket.socket, holes: Holes) -> None:
 
 
 def _serve(control: socket.socket, base: Modules, holes: Holes, user: int, own: int, jailed: bool) -> int:
-    """Do what is asked for, until the socket is closed."""
+    """Do what each request says, until the socket is closed."""
     while True:
         try:
             message, fds, _, _ = socket.recv_fds(control, 4096, 1)

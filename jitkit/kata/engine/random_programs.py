@@ -30,15 +30,15 @@ Writer = Callable[[Choices], str]
 _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as jnp\nfrom jitkit import lax\n"
 
 
-_FEWEST = 2  # programs of a save, whatever they cost
-GRADED = 20  # programs of a check in grading, where neither the course nor the check says otherwise
-_graded: list[int] = []  # in grading: the number of programs of a check that does not say
-_seconds: list[float] = []  # seconds of a processor, after which no new program begins
+_FEWEST = 2  # at least this many programs run after a save, even if they are slow
+GRADED = 20  # grading runs this many programs of a check, unless the course or the check says otherwise
+_graded: list[int] = []  # in grading: how many programs to run for a check that does not say it
+_seconds: list[float] = []  # after this many seconds of processor time, no new program begins
 
 
 def grade(count: int = GRADED) -> None:
     """Run as many programs in this process as grading does: `count` for each check, and in proportion more or fewer for
-    one that says so.
+    a check with its own `graded`.
     """
     _graded.append(count)
 
