@@ -1,6 +1,7 @@
 """Programs as people write them, with `import jax`: unchanged on jitkit, each value that they end with has JAX's bits.
 
-All programs of `strangers` run in one process on JAX, and in one on jitkit. A program ends with a `result`, a tree of arrays.
+The programs of `strangers` run in one process on JAX, and in one on jitkit: a third of them in `make test`, all in
+`make test-all`. A program ends with a `result`, a tree of arrays.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import subprocess
 import sys
 
 import pytest
+import tails
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAMES = sorted(path.stem for path in (HERE / "strangers").glob("*.py"))
@@ -25,12 +27,12 @@ for name in {names!r}:
         print("leaf error", traceback.format_exc())
     jax.config.update("jax_enable_x64", False)
 """
-LEAST = 150  # values: of all programs together
+LEAST = 5  # values that a program ends with, on average
 
 
-def values_of(*options: str) -> dict[str, list[str]]:
-    """Run all programs; return what `libraries.digests` prints of each value, by program."""
-    command = [sys.executable, "-W", "ignore", *options, "-c", CODE.format(names=NAMES)]
+def values_of(names: list[str], *options: str) -> dict[str, list[str]]:
+    """Run programs; return what `libraries.digests` prints of each value, by program."""
+    command = [sys.executable, "-W", "ignore", *options, "-c", CODE.format(names=names)]
     path = os.pathsep.join([str(HERE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         command,
@@ -54,14 +56,15 @@ def values_of(*options: str) -> dict[str, list[str]]:
 
 @pytest.fixture(scope="module")
 def values():
-    return values_of("-m", "jitkit.as_jax"), values_of()
+    names = tails.some_of(NAMES)
+    return values_of(names, "-m", "jitkit.as_jax"), values_of(names)
 
 
 def test_programs_of_others_end_with_the_bits_of_jax(values):
     ours, theirs = values
-    assert list(ours) == list(theirs) == NAMES
-    assert sum(map(len, theirs.values())) >= LEAST
+    assert list(ours) == list(theirs) == tails.some_of(NAMES)
+    assert sum(map(len, theirs.values())) >= LEAST * len(theirs)
     failed = [text for texts in theirs.values() for text in texts if text.startswith("error")]
     assert not failed, "on JAX itself"
-    for name in NAMES:
+    for name in theirs:
         assert ours[name] == theirs[name], name
