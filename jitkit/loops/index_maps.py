@@ -85,7 +85,7 @@ def slice_index(op: Op, index: Any) -> Index:
     """Return the index in the operand for an index of the result of `slice`: element i along an axis is element `start + i * stride` of
     the operand, with `op.params["start_indices"]` and `op.params["strides"]`, which is None if every stride is 1.
 
-    An expression that is returned can be multiplied, or added to: a sum has parentheses.
+    A returned expression may become a factor, or a part of a sum: put parentheses around a sum.
     """
     starts = op.params["start_indices"]
     strides = op.params["strides"] or (1,) * len(starts)

@@ -22,8 +22,8 @@ def row(rng, n=4):
 
 
 def by_python(jk, f, *arguments):
-    """What a function computes, with its scans run by Python: the program that is traced then has all steps, and no loop. And the
-    tree of what it returns.
+    """Return what a function computes if Python runs its scans: the traced program then has all steps, and no loop. Also return the
+    names of the loops that it has all the same, and the tree of the function's result.
     """
     trees = []
 

@@ -25,8 +25,8 @@ def floats(rng, *shape):
 
 
 def moved(jk, name, params, shape, new, written=None):
-    """Where each element of a result is in the operand, for an operation that moves elements; `written` are the texts of its index.
-    The texts that come back are operands of a product, and of a power, which binds closer than all that C has.
+    """Return the position in the operand of each element of a result, for an operation that moves elements. `written` is its index,
+    as texts. The returned texts are tried as operands of a product, and of a power, which binds closer than any operator of C.
     """
     language, maps = module(jk, "loops.language"), module(jk, "loops.index_maps")
     of, out = (language.Value(jk.core.ShapedArray(size, np.dtype("float32"))) for size in (shape, new))

@@ -1,10 +1,10 @@
 """a package with its own compiler -> what the programs of rungs 19 and up ask about it
 
-Like `climbing`, it is loaded by its path, without jitkit. The package runs with `xla` and, if it imports it, `cc`. The
-reference has neither, and answers with what is right.
+Like `climbing`, this module is loaded by its path, without jitkit. The package runs with `xla`, and with `cc` if it
+imports that. The reference has neither, and returns the expected answers.
 
-The C of a package is watched: a few lines before its text count how often it evaluates `exp` and other functions of C's library, and
-how much of C's stack `run` uses; the machine code says which functions of other libraries it calls, and how many bytes are its own.
+A package's C is watched. Lines that are put before its text count how often it evaluates `exp` and other functions of C's library, and
+how much of C's stack `run` uses. Its machine code says which functions of other libraries it calls, and how many static bytes it has.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 COUNTED = ("exp", "tanh", "sin", "cos", "log")  # functions of C's library
-MOST_STATIC, MOST_STACK = 2048, 16384  # bytes that a text may have for itself: some numbers; a tile
+MOST_STATIC, MOST_STACK = 2048, 16384  # bytes of one text of C: room for some numbers; for a tile
 
 
 def _is_package() -> bool:
@@ -49,10 +49,10 @@ def behind(
     evaluations: Mapping[str, int] | None = None,
     without: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what a call returns, and what it asked of `cc`: the number of texts, of loops in them, of bytes alive at
-    one time, and of those `kept` alive after the call; how often the C evaluates a function of C's library
-    (`{"sin": 100}` counts sinf, too), and which of those it should be `without` it calls. Meanwhile XLA must run
-    nothing, `cc` must run something, and the C must work in memory from `cc.alloc`.
+    """Return what a call returns, and counts of what it asked of `cc`: the texts, the loops in them, the bytes alive at one
+    time, the bytes alive after the call (`kept`), and how often the C evaluates a function of C's library (`{"sin": 100}`
+    counts `sinf`, too). Also return which functions of `without` the C calls. During the call XLA must run nothing, `cc`
+    must run something, and the C must work in memory from `cc.alloc`.
 
     The arguments are bounds. If a count is within its bound, the bound is returned; the reference also returns the bounds.
     """
@@ -81,7 +81,7 @@ def behind(
 
 
 def _asked(start: bool = False) -> dict[str, Any]:
-    """Return what both machines were asked so far. With `start`, the peaks are counted anew from here."""
+    """Return the counts of both machines so far. With `start`, the peaks are counted anew from here."""
     cc: Any = sys.modules.get("cc")
     if start:
         _peak.clear()
@@ -110,11 +110,11 @@ _SAME_LINES = '#line 1 "program.c"\n'
 
 _libraries: list[bytes] = []  # machine code, in the order in which it was asked for
 _loaded: list[Watched] = []
-_peak: list[int] = []  # bytes of C's stack, of each call
+_peak: list[int] = []  # for each call, how many bytes of C's stack it used
 
 
 def watch(cc: Any) -> None:
-    """Make `cc` compile each text with lines before it that count, and keep what it compiled. Do nothing the second time."""
+    """Make `cc` put lines that count before each text, and keep the machine code. A second call does nothing."""
     if isinstance(cc.ctypes, _Ctypes):
         return
     translate = cc.translate
@@ -152,7 +152,7 @@ class Watched:
         _loaded.append(self)
 
     def times(self, word: str) -> int:
-        """Return how often a function of C's library was evaluated."""
+        """Return how often this library has evaluated a function of C's library."""
         try:
             return ctypes.c_long.in_dll(self.library, f"times_{word}").value
         except ValueError:
@@ -160,7 +160,7 @@ class Watched:
 
 
 class _Ctypes(ModuleType):
-    """ctypes, as `cc` sees it."""
+    """A module that `cc` uses in the place of ctypes: its `CDLL` is `Watched`."""
 
     CDLL = Watched
 
@@ -169,8 +169,8 @@ class _Ctypes(ModuleType):
 
 
 def of_library(library: bytes) -> tuple[int, list[str]]:
-    """Return how many bytes a library has that can be written, and the names that it takes from other libraries. A file that is not
-    ELF, which Linux has, says nothing.
+    """Return how many writable bytes a library has, and the names that it takes from other libraries. A file whose format is not
+    Linux's ELF is not read: return 0, and no names.
     """
     if library[:6] != b"\x7fELF\2\1":
         return 0, []
@@ -186,7 +186,7 @@ def of_library(library: bytes) -> tuple[int, list[str]]:
     for name, kind, _, _, offset, length, link, *_ in sections:
         if re.match(r"\.(bss|data|tbss|tdata)(?!\.rel\.ro)", text(names, name)):
             static += length
-        if kind == 11:  # symbols for the linker; those of section 0 stand elsewhere
+        if kind == 11:  # symbols for the linker; a symbol of section 0 is in another library
             for at in range(offset, offset + length, 24):
                 symbol, _, _, section = struct.unpack_from("<IBBH", library, at)
                 if symbol and not section:
@@ -195,7 +195,7 @@ def of_library(library: bytes) -> tuple[int, list[str]]:
 
 
 def _plain_name(name: str) -> str:
-    """Return exp for expf, for __expf_finite and for _ZGVbN4v_expf: the same function for other numbers."""
+    """Return `exp` for `expf`, `__expf_finite` and `_ZGVbN4v_expf`, which are the same function for other types of numbers."""
     return re.sub(r"^_ZGV\w+?_|^__|_finite$", "", name).removesuffix("f").removesuffix("l")
 
 
@@ -217,7 +217,7 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
 
 
 def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:
-    """Return how a program without C is refused: by a NotImplementedError with this word in it, or with the one `instead`."""
+    """Return the error of a call whose program cannot become C: a NotImplementedError with the text `word` or `instead`."""
     right = f"a NotImplementedError that says {word}"
     if not _is_package():
         return right
