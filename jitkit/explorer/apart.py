@@ -57,8 +57,8 @@ _INDEX = re.compile(r"\bindex=(\d+)")
 
 
 class Reason(NamedTuple):
-    """Why two kernels are not one: a word for the kind (empty where it is XLA's choice), a sentence, and whether it is
-    certain.
+    """Why two kernels are not one: a word for the kind (empty if it is XLA's choice), a sentence, and whether the
+    reason is certain.
     """
 
     rule: str

@@ -76,9 +76,10 @@ def table(
     """Return what each row of the Python listing became; `rows_of` has the row of each equation. The row None collects
     what belongs to no known line.
 
-    `compilers` are the compiler's own estimates: what these exceed the kernels and copies by is `besides`, in bytes,
-    and `flops_besides`. `backward` are the equations that a derivative writes for the reverse pass: a kernel is
-    `backward` for a line if it has such an equation of the line. `run_flops` are the flops over all turns of loops.
+    `compilers` has the compiler's own estimates. `besides` is its estimate of bytes minus the bytes of kernels and copies,
+    `flops_besides` its estimate of flops minus our count. `backward` has the equations that a derivative writes for the
+    reverse pass: a kernel counts as `backward` for a line if it contains such an equation of the line. `run_flops` counts
+    the flops of all turns of loops.
     """
     estimates = compilers or {}
     their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")

@@ -1,6 +1,6 @@
 """optimised HLO -> what each instruction moves and computes: bytes, flops, and how often its loop turns
 
-The bytes of a fusion are those of its operands and results, by their types. Flops are counted by the rules of XLA's own
+The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
 convolution. How many turns a loop takes is known where XLA wrote it down.
 
@@ -66,9 +66,7 @@ class Costs:
         return self._types[computation]
 
     def moved(self, computation: str, instruction: Instruction) -> int:
-        """Count the bytes of an instruction's operands and results, each array once; of an array that is only sliced,
-        those of the slices.
-        """
+        """Count the bytes of an instruction's operands and results, each array once. If an array is only sliced, count the slices."""
         types = self.types(computation)
         reads = dict.fromkeys(operands(instruction))
         if instruction.opcode == "fusion":
@@ -119,8 +117,8 @@ class Costs:
         return sum(map(read, parameters)) + written(root)
 
     def counted(self) -> Iterator[tuple[str, Instruction]]:
-        """Yield each instruction that runs and may do arithmetic, as `(computation, instruction)`; those that only run
-        a computation are left out.
+        """Yield each instruction that runs and may do arithmetic, as `(computation, instruction)`. Leave out instructions that
+        only run a computation.
         """
         waiting, seen = [self._program.entry], {""}
         while waiting:
@@ -135,8 +133,8 @@ class Costs:
                     yield name, instruction
 
     def untold(self, instruction: Instruction) -> bool:
-        """Whether an instruction has flops that cannot be counted here: those of a library's routine, or of a dilated
-        product.
+        """Whether an instruction has flops that cannot be counted here: it calls a library's routine, or is a dilated
+        convolution.
         """
         if instruction.opcode in ("fusion", "call", "async-start"):
             inner = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
@@ -179,7 +177,7 @@ def trips(loop: Instruction) -> int | None:
 
 
 def _flops_of_dot(instruction: Instruction, left: str) -> int:
-    """Count the flops of a `dot`, or of a call of cuBLAS that is one. Those of other calls are not known."""
+    """Count the flops of a `dot`, or of a call of cuBLAS that computes one. The flops of other calls are not known."""
     found = _LIST if instruction.opcode == "dot" else _GEMM
     contracted, shape = found.search(instruction.rest), _SHAPE.search(left)
     if not contracted or not shape:

@@ -68,12 +68,12 @@ class Equation:
     - `returned_at`: the positions of its results among the function's results.
     - `live`: whether a result or an effect depends on it; `is_result`: whether it makes a result of the function, a
       branch or a turn.
-    - `constant`: whether it depends on no argument; `why_constant`: why not, though it reads some; `becomes`: the
-      number that it then is.
-    - `fill`: the number that all of its elements are, if they are one.
-    - `same_as`: the numbers of the equations that compute the same; `unchanged`: why it changes nothing, if it does
-      not.
-    - `operands`: the equations that make each operand (`~i` is the i-th argument).
+    - `constant`: whether its result does not depend on the arguments; `why_constant`: the reason, if it reads arguments
+      nevertheless (`x & False`); `becomes`: the number that the result then is.
+    - `fill`: the number that all elements of its result are, if they are equal.
+    - `same_as`: the numbers of the equations that compute the same; `unchanged`: why its result is a value that exists
+      already, or None.
+    - `operands`: for each operand, the equations that make it (`~i` is the i-th argument).
     - `way`: "forward" or "backward" in code that was differentiated.
     """
 

@@ -26,7 +26,7 @@ from .opcodes import ARRANGING, COMMUTE, PRODUCTS
 from .values import only_reshapes
 
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
-_MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # that are looked at for one equation
+_MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # at most so many are looked at for one equation
 
 
 def fates(
@@ -262,7 +262,7 @@ class _Fates:
         return None
 
     def _consumers(self, number: int) -> set[int]:
-        """Return the equations that read a result, seen through those that left nothing."""
+        """Return the equations that read a result, directly or through equations that left nothing."""
         found: set[int] = set()
         waiting = [number]
         while waiting:

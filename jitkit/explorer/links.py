@@ -51,10 +51,9 @@ class Links:
     """Says, for each instruction, which equations it belongs to.
 
     `exact` has the equations that an instruction surely belongs to, `rules` the rule by which this is known if its name does not say it,
-    and `guesses` the equations that it may belong to. `called` has the equations in its name, `own` the same, but only for instructions
-    that compute or move something themselves. (A fusion has the name of its last instruction, so it is left out.) `data` says where
-    values come from, `around` has the equations whose scopes contain others, and `shared` the instructions whose arithmetic is shared by
-    all their equations.
+    and `guesses` the equations that it may belong to. `called` has the equations in its name, `own` the same for instructions that
+    compute or move something themselves (no fusion: it has the name of its last instruction). `data` says where values come from,
+    `around` has the equations whose scopes contain others, and `shared` instructions whose arithmetic is that of all their equations.
     """
 
     def __init__(self, program: Program, equations: Sequence[Equation]) -> None:

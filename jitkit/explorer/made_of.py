@@ -31,8 +31,9 @@ _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 def own_kernels(
     equations: Sequence[Equation], gone: Collection[int], links: Links, arranges: Callable[[int], bool]
 ) -> dict[Key, list[int]]:
-    """Return, for each custom call without a name, its equations, if these are exactly what lies between its operands
-    and its readers. A reader that is gone, too, and does more than arrange elements, is in it: nothing else computes it.
+    """Return, for each custom call without a name, the equations that lie between its operands and its readers; nothing for a
+    call where a way to its readers begins at another value. A reader of the call that has no instruction of its own, and does
+    more than arrange elements, is a part of the call: nothing else computes it.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -85,8 +86,8 @@ def products(
     links: Links,
     through: Callable[[Collection[int]], Collection[int]],
 ) -> dict[Key, list[int]]:
-    """Return, for each product, the equations in it that its name does not tell. `named` has the instructions with each
-    equation's name, and `through` adds to equations those below any of which nothing is left.
+    """Return, for each product, the equations in it that its name does not have. `named` maps each equation to the instructions
+    with its name. `through` adds to some equations the equations of which nothing is left.
 
     If a product has the name of an equation that is not a product, it belongs to the equation whose operands it reads.
     """

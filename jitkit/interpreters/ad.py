@@ -191,8 +191,9 @@ class JVPTrace(DualTrace):
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments. As in JAX, where the function is a jitted one, a returned argument
-        becomes an Array, and inside of the function tangents are as weakly typed as their primals.
+        """Tell the outer trace about these arguments of a library function. If the function returns an argument, it becomes
+        an Array: in JAX the function is jitted, and returns a new one. Inside of the function a tangent is weakly typed if its
+        primal is.
         """
         super().note(args)
         mine = [x for x in args if type(x) is JVPTracer and x._trace is self]

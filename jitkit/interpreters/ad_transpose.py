@@ -123,9 +123,9 @@ def transpose_jaxpr(
     """Transpose a jaxpr in the inputs that are `linear`. The new jaxpr goes from the other inputs, then the cotangents of
     the outputs, to the nonzero cotangents of the linear inputs. Also return, for each linear input, whether it has one.
 
-    `avals` are the types of its inputs, with None for a cotangent that is Zero. `instantiate` says which results become
-    arrays even if they are Zero. `of_linear` are the types of the linear inputs where the jaxpr is called, which may be
-    strong where the jaxpr's own are weak.
+    `avals` are the types of the new jaxpr's inputs, with None for a cotangent that is Zero. `instantiate` says which
+    results become arrays even if they are Zero. `of_linear` are the types of the linear operands of the call; one may be
+    strong although the jaxpr's own input is weak.
     """
     known = len(linear) - sum(linear)
     given = tuple(aval is not None for aval in avals)

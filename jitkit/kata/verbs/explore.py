@@ -183,8 +183,8 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
 def page_of(
     function: index.Function, run: Run, chosen: Sequence[Target], time_limit: float | None
 ) -> tuple[Exploration | None, str]:
-    """Make the page of a function of a run, for the types of its last miss, or of its last call if all of them failed;
-    return it with a remark. None if all were hits.
+    """Make the page of a function of a run, for the types of its last miss, or of its last call if all calls failed; return
+    it with a remark. Return None if all calls were hits.
     """
     if not any(call.arguments is not None for call in function.calls):
         return None, "no call of it was traced in this run"

@@ -137,9 +137,10 @@ def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tu
 
 
 def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """Give the jaxpr outputs of all these types after the first `count`: its own in their places, the others empty.
+    """Return the jaxpr with an output for each of these types after its first `count` outputs. Its further outputs are at `places`;
+    the others are uninitialised arrays.
 
-    The answer is new each time, as in JAX: two branches that are one jaxpr are printed apart once they are derived.
+    The returned jaxpr is new each time, as in JAX: if two branches share a jaxpr, their derivatives are printed as two.
     """
 
     def fun(*args: Any) -> list[Any]:
@@ -153,8 +154,8 @@ def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple
 
 
 def with_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """Give the jaxpr inputs of all these types in front: its own in their places, the others not read. The answer is new
-    each time, as that of `with_outputs`.
+    """Return the jaxpr with an input for each of these types in front. Those at `places` are its own; it does not read the others.
+    The returned jaxpr is new each time, as in `with_outputs`.
     """
     front = [Var(aval) for aval in avals]
     for place, var in zip(places, jaxpr.invars, strict=False):
