@@ -51,7 +51,7 @@ def behind(
 ) -> dict[str, Any]:
     """Return what a call returns, and counts of what it asked of `cc`: the texts, the loops in them, the bytes alive at one
     time, the bytes alive after the call (`kept`), and how often the C evaluates a function of C's library (`{"sin": 100}`
-    counts `sinf`, too). Also return which functions of `without` the C calls. During the call XLA must run nothing, `cc`
+    counts sinf, too). Also return which functions of `without` the C calls. During the call XLA must run nothing, `cc`
     must run something, and the C must work in memory from `cc.alloc`.
 
     The arguments are bounds. If a count is within its bound, the bound is returned; the reference also returns the bounds.
@@ -195,7 +195,7 @@ def of_library(library: bytes) -> tuple[int, list[str]]:
 
 
 def _plain_name(name: str) -> str:
-    """Return `exp` for `expf`, `__expf_finite` and `_ZGVbN4v_expf`, which are the same function for other types of numbers."""
+    """Return exp for expf, for __expf_finite and for _ZGVbN4v_expf: the same function for other types of numbers."""
     return re.sub(r"^_ZGV\w+?_|^__|_finite$", "", name).removesuffix("f").removesuffix("l")
 
 
