@@ -34,12 +34,8 @@ _MOVES = frozenset({
 })  # fmt: skip
 # instructions that run a computation: their operands are its parameters, and its root is their result
 _RUNS = frozenset({"fusion", "call"})
-AS_WRITTEN = _RUNS | {
-    "while",
-    "conditional",
-    "async-start",
-    "custom-call",
-}  # others apply what they refer to, by element
+# other instructions apply a computation to each element
+AS_WRITTEN = _RUNS | {"while", "conditional", "async-start", "custom-call"}
 _HAVE_NO_NAME = _RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
 _INDEX = re.compile(r"\bindex=(\d+)")
 _POSITION = re.compile(r"\b(?:source_line|stack_frame_id)=")

@@ -1,8 +1,8 @@
 """labels of several operands -> the order in which they are contracted, two at a time
 
 A path is a list of pairs of positions; the product of a pair is appended to the remaining operands. The orders are
-those of opt_einsum, which JAX uses: all orders are tried for four and fewer operands, the promising ones for up to
-fourteen, and `greedy_paths` finds one for more.
+the same as opt_einsum's, which JAX uses: for up to four operands all orders are tried, for up to fourteen the promising
+ones, and for more `greedy_paths` finds one.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """

@@ -5,9 +5,9 @@ private and change; only this room names them. In the order of reading:
 
     jaxlib       the gate: opens at the first buffer, device or executable
     transfers    blocks in which transfers are guarded
-    python_halves  the methods that JAX adds to jaxlib's classes, for when it is not imported
-    beside_jax   JAX, where a program imports or needs it
-    accelerators   whether the machine may have some, which JAX then finds
+    python_halves  the methods that JAX adds to jaxlib's classes, for programs that do not import JAX
+    beside_jax   JAX, if a program imports or needs it
+    accelerators   whether the machine may have accelerators, which JAX then finds
     devices      devices, and which of them hold which part of an array
     meshes       the mesh of the context, and what shardings say of each axis
     device_class  classes that are loaded on first use

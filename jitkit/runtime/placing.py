@@ -24,7 +24,7 @@ from .jaxlib import explicit_transfers
 
 
 def device_get(x: Any) -> Any:
-    """Return the leaves of a tree as numpy arrays; random keys, which numpy does not know, as they are."""
+    """Return a tree with its leaves as numpy arrays. Random keys, which numpy does not know, are returned unchanged."""
     with explicit_transfers("device_get"):
         return tree_map(_on_host, x)
 
