@@ -195,9 +195,10 @@ def loop_in_blocks(
     """Do the same as `loop_over` with fewer trips, each of which does `unroll` steps one after the
     other; 0 means all steps.
 
-    Of `length` steps, `length // unroll` blocks go into a loop; the rest is done after it: the last
-    elements, or with `reverse` the first ones. A single block, without a rest, needs no loop.
-    Without steps the outputs are empty arrays, which `loop_over` makes.
+    `length // unroll` blocks of steps go into a loop. Steps that are left over are done after it:
+    for the last elements, or with `reverse` for the first ones. A single block, if no steps are
+    left over, needs no loop. If `length` is 0, the outputs are empty arrays, which `loop_over`
+    makes.
 
     For the loop, `reshape` the `xs` to `(blocks, unroll, ...)`, and the outputs back.
     `one_after_the_other(step, carry, xs, count, reverse)` does `count` steps without a loop, in a

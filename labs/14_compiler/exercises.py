@@ -55,7 +55,7 @@ def slice_index(op: Op, index: Any) -> Index:
     axis is element `start + i * stride` of the operand, with `op.params["start_indices"]` and
     `op.params["strides"]`, which is None if every stride is 1.
 
-    An expression that is returned can be multiplied, or added to: a sum has parentheses.
+    A returned expression may become a factor, or a part of a sum: put parentheses around a sum.
     """
     raise NotImplementedError("14.1")
 
@@ -136,13 +136,14 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
     is stored behind it.
 
     The loop is over the operand: `writer.nest(x.shape, body, flat=...)` calls `body(nest, index)`,
-    which writes the lines for one element, perhaps several times, since the loop may become a part
-    of the nest before it. In it, `writer.emit(nest, x, index)` returns the name of the element, and
-    `nest.store`, with `after`, stores one behind the innermost loop. Over all axes it is `flat`:
-    one loop over all elements in their order. A nest that is not flat would begin the accumulator
-    anew for each row; so a reduction over all axes cannot be a part of one: `Conflict`. The nest's
-    `flops` has one more, and its `sources` the operation with its line, `reduce_sum  model.py:3`
-    (two spaces), which is the note at the accumulator, too.
+    which writes the lines for one element. It may call `body` several times, since the loop may
+    become a part of the nest before it. In `body`, `writer.emit(nest, x, index)` returns the name
+    of the element, and `nest.store`, with `after`, stores one behind the innermost loop. A
+    reduction over all axes is `flat`: one loop over all elements in their order. A nest that is not
+    flat would begin the accumulator anew for each row, so a reduction over all axes cannot be a
+    part of such a nest: raise `Conflict`. Add one to the nest's `flops`, and the operation with its
+    line, `reduce_sum  model.py:3` (two spaces), to its `sources`; the same text is the note at the
+    accumulator.
 
     Args:
       op: `reduce_sum`, `reduce_max` or another; its kind is its name without `reduce_`.
