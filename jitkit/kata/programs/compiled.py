@@ -15,7 +15,7 @@ _UNARY = (
     "{0} * {0}",
 )
 _BINARY = ("{0} + {1}", "{0} * {1}", "{0} - {1}", "jnp.maximum({0}, {1})", "jnp.where({0} > {1}, {0}, {1})")
-_MOVES = ("transpose", "rev", "slice", "broadcast", "expand")
+_MOVES = ("transpose", "rev", "slice", "broadcast", "expand", "transpose")
 _OTHERS = {
     "any": "({0} > 0.5).any", "all": "({0} > -0.5).all", "of integers": "jnp.round({0} * 9).astype('int32').max",
     "of small integers": "jnp.round({0} * 9).astype('int8').min",
@@ -61,7 +61,7 @@ class _Program:
         elif kind == "transpose":
             order = list(range(n))
             order = order[axis:] + order[:axis]
-            if self.choices.chance(50):
+            if self.choices.chance(50) or order == sorted(order):
                 order.reverse()
             self.add(f"jnp.transpose({name}, {tuple(order)})", tuple(shape[k] for k in order))
         elif kind == "rev":
