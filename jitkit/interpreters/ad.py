@@ -213,11 +213,18 @@ class JVPTrace(DualTrace):
         if type(tangent) is partial_eval.DynamicJaxprTracer:
             known = tangent.aval.update(weak_type=aval.weak_type)
             return partial_eval.DynamicJaxprTracer(tangent._trace, known, tangent.atom, tangent.source_info)
-        if isinstance(tangent, Tracer):
+        if isinstance(tangent, Tracer) or self.is_within_a_trace():
             return tangent
         x = array.as_array(tangent)
         known = x.aval.update(weak_type=aval.weak_type)
         return array.Array(x._buf, known, known) if x._key is x.aval else x  # one that is placed keeps its type
+
+    def is_within_a_trace(self) -> bool:
+        """Whether an outer trace would see an array that is made here as a constant."""
+        outer = self.parent
+        while isinstance(outer, JVPTrace):
+            outer = outer.parent
+        return outer is not None
 
     def in_words(self) -> str:
         """Return the transformation's name."""

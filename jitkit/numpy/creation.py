@@ -19,6 +19,7 @@ from .. import core, lax
 from ..base import edits, errors, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
+from ..core.operators import Operators
 from ..interpreters.ad import DualTracer
 from ..lax.placing import placed as put
 from ..lax.utils import canonicalize_shape
@@ -133,12 +134,17 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
     return None
 
 
+def _gives_array(x: Any) -> bool:
+    """Whether an object is not an array itself, and has a `__jax_array__`."""
+    return not isinstance(x, Operators) and core.has_jax_array(x)
+
+
 def _from_sequence(x: Any, dtype: Any) -> Any:
     if not isinstance(x, list | tuple):
         return as_array(_through_numpy(x, dtype))
     leaves = list(_leaves(x))
-    if any(hasattr(leaf, "__jax_array__") for leaf in leaves):
-        x = tree_map(lambda leaf: leaf.__jax_array__() if hasattr(leaf, "__jax_array__") else leaf, x)
+    if any(map(_gives_array, leaves)):
+        x = tree_map(lambda leaf: leaf.__jax_array__() if _gives_array(leaf) else leaf, x)
         leaves = list(_leaves(x))
     if any(leaf is None for leaf in leaves):
         raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")

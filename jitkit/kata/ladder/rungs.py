@@ -138,10 +138,12 @@ def prefix(text: str, number: str) -> str:
 
 
 def below(rung: Rung) -> str:
-    """Return the solution that a rung can be begun with: of all rungs below it, but for those that it does not need."""
+    """Return the solution that a rung can be begun with: of all rungs below it, but for those that it does not need. The first
+    rung begins with nothing.
+    """
     text = solution_text()
     if not rung.is_behind:
-        return text[: _begin(text, rung.number)]
+        return text[: _begin(text, rung.number)] if rung.number > all_rungs()[0].number else ""
     others = [other.number for other in all_rungs() if other.is_behind and other.number < rung.number]
     return prefix(text, rung.needs) + "".join(section(text, number) for number in others)
 
