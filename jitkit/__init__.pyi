@@ -68,6 +68,7 @@ from .explorer import explore as explore
 from .interpreters.vmap import vmap as vmap
 from .lax.callback import pure_callback as pure_callback
 from .lax.placing import device_put as device_put
+from .lax.placing import make_array_from_process_local_data as make_array_from_process_local_data
 from .misses.explain import explain as explain
 from .misses.explain import explain_cache_misses as explain_cache_misses
 from .pjit.api import eval_shape as eval_shape
@@ -84,11 +85,15 @@ from .runtime.device_class import Device as Device
 from .runtime.device_class import P as P
 from .runtime.devices import default_backend as default_backend
 from .runtime.devices import devices as devices
+from .runtime.environment_info import print_environment_info as print_environment_info
+from .runtime.from_parts import make_array_from_callback as make_array_from_callback
+from .runtime.from_parts import make_array_from_single_device_arrays as make_array_from_single_device_arrays
 from .runtime.meshes import set_mesh as set_mesh
 from .runtime.placing import block_until_ready as block_until_ready
 from .runtime.placing import default_device as default_device
 from .runtime.placing import device_count as device_count
 from .runtime.placing import device_get as device_get
+from .runtime.placing import live_arrays as live_arrays
 from .runtime.placing import local_device_count as local_device_count
 from .runtime.placing import local_devices as local_devices
 from .runtime.placing import process_count as process_count

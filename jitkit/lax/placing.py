@@ -157,6 +157,26 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     return tree_unflatten(tree, results)
 
 
+def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
+    """Put what this process has of an array on the devices of a sharding. With one process, that is the whole array, and the same
+    as `device_put`. Both may be trees.
+
+    Args:
+      global_shape: the shape of the whole array, or a tree of shapes; here that of `local_data`, which None means, too.
+
+    Raises:
+      ValueError: if `global_shape` is another one.
+    """
+    shapes = broadcast_prefix(global_shape, local_data, lambda x: x is None or isinstance(x, tuple))
+    for shape, x in zip(shapes, tree_flatten(local_data)[0], strict=True):
+        if shape is not None and shape != x.shape:
+            raise ValueError(
+                "When calling `make_array_from_process_local_data` on a single process, global_shape should be None or equal to "
+                f"local_data.shape.Got global_shape={shape} and local_data.shape={x.shape}."
+            )
+    return device_put(local_data, sharding)
+
+
 def placed(x: Any, device: Any) -> Any:
     """Put an array on a device; None leaves it where it is."""
     return x if device is None else device_put(x, device)

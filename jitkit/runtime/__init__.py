@@ -17,6 +17,8 @@ private and change; only this room names them. In the order of reading:
     array        value -> Array: an aval and a handle on a buffer
     putting      value + place -> an Array there
     placing      `device_get`, `block_until_ready`, `devices`: the functions for users
+    from_parts   parts of an array + sharding -> Array
+    environment_info  what a report of a bug needs
     argument_keys  argument of a call -> its key in a cache
     foreign_nodes  classes that only JAX's registry of pytrees knows
     tokens       runs programs with effects, in their order

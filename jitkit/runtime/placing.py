@@ -15,7 +15,7 @@ from ..base.options import is_place
 from ..core import dtypes
 from ..tree_util import tree_leaves, tree_map
 from . import executing
-from .array import Array
+from .array import Array, wrap
 from .buffers import is_buffer
 from .devices import devices
 from .jaxlib import explicit_transfers
@@ -45,6 +45,15 @@ def block_until_ready(x: Any) -> Any:
             with suppress(AttributeError):
                 leaf.block_until_ready()
     return x
+
+
+def live_arrays(platform: str | None = None) -> list[Array]:
+    """Return all arrays that take memory on the devices of a platform, or of the default one: those of the program, and
+    constants that compiled programs keep. Each is a new Array on the same memory; `delete` frees that for all.
+
+    Of random keys the list has the words. Raise RuntimeError if the platform has no devices.
+    """
+    return list(map(wrap, devices(platform)[0].client.live_arrays()))
 
 
 # --- devices and processes ----------------------------------------------------------------------------------

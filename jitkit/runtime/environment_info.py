@@ -1,0 +1,61 @@
+"""Prints what a report of a bug needs: versions, devices, variables of the environment
+
+JAX: jax/_src/environment_info.py:print_environment_info
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import subprocess
+import sys
+
+import numpy as np
+
+from ..base import jax_version
+from .devices import devices
+
+_PREFIXES = ("JITKIT_", "JAX_", "XLA_")
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Print the versions of jitkit, jaxlib, numpy and Python, the devices, the machine, the variables of the environment that
+    jitkit and XLA read, and what `nvidia-smi` says where it is installed.
+
+    Args:
+      return_string: return the text, and do not print it.
+    """
+    found = devices()
+    lines = [
+        f"jitkit: {_own_version()}",
+        f"jax:    {jax_version.text()}",
+        f"jaxlib: {importlib.import_module('jaxlib').__version__}",
+        f"numpy:  {np.__version__}",
+        f"python: {sys.version.replace(chr(10), ' ')}",
+        f'device info: {found[0].device_kind}-{len(found)}, {len(found)} local devices"',
+        "process_count: 1",
+        f"platform: {platform.uname()}",
+        *(f"{name}={value}" for name, value in os.environ.items() if name.startswith(_PREFIXES)),
+    ]
+    if about_gpus := _nvidia_smi():
+        lines += ["", "$ nvidia-smi", about_gpus]
+    text = "\n".join(lines)
+    if return_string:
+        return text
+    print(text)
+    return None
+
+
+def _own_version() -> str:
+    """Return jitkit's version."""
+    version: str = importlib.import_module(__name__.partition(".")[0]).__version__
+    return version
+
+
+def _nvidia_smi() -> str | None:
+    """Return what the driver's tool prints; None where it is not there or fails."""
+    try:
+        return subprocess.check_output(["nvidia-smi"]).decode()
+    except (OSError, subprocess.CalledProcessError):
+        return None
