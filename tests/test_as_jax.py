@@ -419,7 +419,7 @@ def test_what_one_device_cannot_do_is_said_when_it_is_called(tmp_path):
 
 
 def test_python_does_not_guess_after_our_sentence(tmp_path):
-    for program in ("import jax; jax.numpy.ravelx", "import jax; jax.live_arrays", "import jax; jax.nn.relux"):
+    for program in ("import jax; jax.numpy.ravelx", "import jax; jax.legacy_prng_key", "import jax; jax.nn.relux"):
         said = as_jax("-c", program, cwd=tmp_path)[2].splitlines()
         assert not [line for line in said if "Did you mean: '" in line], said
         assert "jitkit" in "".join(said)

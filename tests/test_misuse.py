@@ -660,11 +660,11 @@ TEXTS = {
         ),
     ),
     "missing": (
-        lambda: jk.live_arrays,
+        lambda: jk.legacy_prng_key,
         "AttributeError",
         (
-            "module 'jitkit' has no attribute 'live_arrays'\n"
-            "JAX has `jax.live_arrays`, and jitkit has not: docs/parity.md lists what is missing."
+            "module 'jitkit' has no attribute 'legacy_prng_key'\n"
+            "JAX has `jax.legacy_prng_key`, and jitkit has not: docs/parity.md lists what is missing."
         ),
     ),
 }

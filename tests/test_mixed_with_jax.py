@@ -377,7 +377,7 @@ def test_a_name_that_a_module_of_experimental_has_only_in_jax_is_said_to_be_miss
 
 def test_an_import_of_a_missing_name_gets_the_same_sentence():
     for statement, sentence in {
-        "from jitkit import live_arrays": "JAX has `jax.live_arrays`, and jitkit has not",
+        "from jitkit import legacy_prng_key": "JAX has `jax.legacy_prng_key`, and jitkit has not",
         "from jitkit.numpy import top_k": "JAX has `jax.numpy.top_k`, and jitkit has not",
         "from jitkit.experimental import pallas": "JAX has `jax.experimental.pallas`, and jitkit has not",
         "from jitkit.scipy import spatial": "JAX has `jax.scipy.spatial`, and jitkit has not",

@@ -30,7 +30,7 @@ def print_environment_info(return_string: bool = False) -> str | None:
     lines = [
         f"jitkit: {_own_version()}",
         f"jax:    {jax_version.text()}",
-        f"jaxlib: {importlib.import_module('jaxlib').__version__}",
+        f"jaxlib: {jax_version.installed('jaxlib')}",
         f"numpy:  {np.__version__}",
         f"python: {sys.version.replace(chr(10), ' ')}",
         f'device info: {found[0].device_kind}-{len(found)}, {len(found)} local devices"',
