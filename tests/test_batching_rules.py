@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import all_rooms
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import wording
 from batching_oracle import assert_same_batches, mapped
+from twin import OURS, THEIRS, raised
 
 import jitkit
 from jitkit import lax
@@ -259,3 +261,26 @@ def test_every_primitive_has_a_rule():
     ]  # other tests have some, too
     found = {p.name for p in ours if p not in batching.primitive_batchers}
     assert found == without
+
+
+DO_NOT_FIT = {
+    "an operator": lambda jax, jnp, v: v * jnp.arange(3.0),
+    "the other way round": lambda jax, jnp, v: jnp.arange(3.0) - v,
+    "a numpy array": lambda jax, jnp, v: v + np.arange(3.0),
+    "both are batches": lambda jax, jnp, v: v < jnp.ones(3) * v[0],
+    "a function": lambda jax, jnp, v: jnp.arctan2(v, jnp.ones(3)),
+    "an outer vmap": lambda jax, jnp, v: jax.vmap(lambda x: v**x, axis_size=2, in_axes=None)(jnp.ones(3)),
+    "a product": lambda jax, jnp, v: v @ jnp.ones(3),
+    "a derivative": lambda jax, jnp, v: jax.grad(lambda x: (x * jnp.ones(3)).sum())(v),
+}
+
+
+@pytest.mark.parametrize("function", DO_NOT_FIT.values(), ids=DO_NOT_FIT)
+def test_an_error_has_the_shapes_of_one_element(function):
+    batch = np.ones((2, 4), np.float32)
+    ours, theirs = (
+        raised(lambda jnp, jax=jax: jax.vmap(functools.partial(function, jax, jnp), 1)(batch), jnp)
+        for jax, jnp in (OURS, THEIRS)
+    )
+    assert ours == theirs
+    assert ours[0] != "nothing was raised"

@@ -1,7 +1,7 @@
 """error of a call -> a more helpful error, if there is one
 
 The error for a nan names the operation that made it; the error for a wrong argument of a library function names the
-argument.
+argument, and has the shapes of one element where `vmap` maps the caller.
 
 JAX: jax/_src/pjit.py:_run_python_pjit
 """
@@ -12,6 +12,8 @@ import inspect
 from typing import Any
 
 from ..base import config
+from ..core import current_trace
+from ..interpreters.batching import BatchTrace
 from .tracing import Traceable
 
 _DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
@@ -33,10 +35,20 @@ def better_error(
         except TypeError:
             return error
         try:
-            function.signature(args, kwargs)
+            arguments, tree, avals = function.signature(args, kwargs)
+            if _is_batched():
+                function.traced_alone(arguments, tree, avals)
         except (TypeError, OverflowError) as refusal:
             return refusal
     return error
+
+
+def _is_batched() -> bool:
+    """Return whether operations now act on batches: their errors have shapes that the mapped function does not see."""
+    trace = current_trace()
+    while trace is not None and not isinstance(trace, BatchTrace):
+        trace = trace.parent
+    return trace is not None
 
 
 def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
