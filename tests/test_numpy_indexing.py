@@ -244,3 +244,13 @@ def test_argwhere_finds_the_positions_of_what_is_not_zero():
     assert jnp.argwhere(values).tolist() == np.argwhere(values).tolist()
     assert jnp.argwhere(jnp.int32(3)).shape == np.argwhere(np.int32(3)).shape
     assert jitkit.jit(lambda x: jnp.argwhere(x, size=3))(values).tolist() == np.argwhere(values).tolist()
+
+
+def test_argwhere_writes_the_equations_that_jax_writes():
+    check(
+        [
+            ("positions where a matrix is positive", lambda jnp, x: jnp.argwhere(x > 0, size=3, fill_value=-1), MATRIX - 9),
+            ("positions where a vector is not zero", lambda jnp, x: jnp.argwhere(x, size=4), VECTOR),
+            ("positions where a scalar is not zero", lambda jnp, x: jnp.argwhere(x, size=1), np.int32(3)),
+        ]
+    )

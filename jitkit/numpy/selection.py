@@ -21,10 +21,12 @@ from . import promotion
 from .creation import array, asarray, zeros
 from .cumulative import cumsum
 from .float_parts import isfinite, isnan, isneginf, isposinf
+from .joining import vstack
 from .promotion import broadcast_arrays, promote, promote_dtypes, promote_inexact
 from .ranges import arange
 from .reductions import all as all_
 from .reductions import argmax
+from .shaping import atleast_1d
 from .ufuncs import constant, equal, logical_and, logical_or, maximum, minimum
 from .util import check_arraylike, concrete_index, ensure_arraylike
 
@@ -261,9 +263,8 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     `nonzero`.
     """
     a = ensure_arraylike("argwhere", a)
-    rows = nonzero(a if a.ndim else a.reshape(1), size=size, fill_value=fill_value)
-    result = lax.concatenate([lax.expand_dims(row, (1,)) for row in rows], 1)
-    return result if a.ndim else result[:, :0]
+    result = vstack(nonzero(atleast_1d(a), size=size, fill_value=fill_value)).T
+    return (result if a.ndim else result[:0]).reshape(len(result), a.ndim)
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
