@@ -601,6 +601,11 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
         "0 counts as an empty tuple, so every argument is differentiated",
         "TypeError, which asks for a tuple of positions",
     ),
+    (
+        "a Python number as an argument, which `grad(has_aux=True)` at once returns in the auxiliary data",
+        "a `TypedFloat` or `TypedInt`, a number with a dtype",
+        "the number",
+    ),
     ("`jacrev(f, argnums=())`", "ValueError: Too few leaves", "`()`"),
     ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),
     (

@@ -249,7 +249,11 @@ def test_argwhere_finds_the_positions_of_what_is_not_zero():
 def test_argwhere_writes_the_equations_that_jax_writes():
     check(
         [
-            ("positions where a matrix is positive", lambda jnp, x: jnp.argwhere(x > 0, size=3, fill_value=-1), MATRIX - 9),
+            (
+                "positions where a matrix is positive",
+                lambda jnp, x: jnp.argwhere(x > 0, size=3, fill_value=-1),
+                MATRIX - 9,
+            ),
             ("positions where a vector is not zero", lambda jnp, x: jnp.argwhere(x, size=4), VECTOR),
             ("positions where a scalar is not zero", lambda jnp, x: jnp.argwhere(x, size=1), np.int32(3)),
         ]
