@@ -1240,8 +1240,8 @@ def jvp(f, primals, tangents):
 
 
 def by_partials(p, *partials):
-    """Register the JVP rule of an elementwise operation: how the result moves with each operand. A result that only
-    jumps has none."""
+    """Register the JVP rule of an elementwise operation. One function per operand returns that operand's share of the
+    tangent. Without such functions the tangent is None: the result is constant except where it jumps."""
 
     def rule(primals, tangents):
         [out] = p.bind(*primals)

@@ -45,7 +45,9 @@ class Answers:
         self.bound = {s.path: frozenset(DEFINES.findall(s.text) + _ASSIGNED.findall(s.text)) for s in self.sources}
 
     def of_lab(self, lab: Lab) -> list[Source]:
-        """Return the files that may be about a lab: the files that name it, or, if there are none, those with one of its functions."""
+        """Return the files that may be about a lab: those whose path or module names it; if there are none, those that name no lab
+        and define one of its functions.
+        """
         modules = {t.module for e in lab.exercises for t in e.targets}
         hinted = [s for s in self.sources if s.hint == lab.number or s.module in modules]
         names = {t.path[-1] for e in lab.exercises for t in e.targets}

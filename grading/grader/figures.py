@@ -1,4 +1,4 @@
-"""standing grades -> figures of the class: labs, exercises, checks, and misconceptions"""
+"""the grades that count (`standing`) -> numbers for the whole class, as tables: labs, exercises, checks, misconceptions"""
 
 from __future__ import annotations
 

@@ -57,8 +57,9 @@ _DOCKERFILE = """\
 #   docker run --rm --network none --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add SYS_ADMIN \\
 #     -v "$PWD/submissions:/in:ro" -v "$PWD/grades:/grades" jitkit-grader grade /in --out /grades
 #
-# bubblewrap makes namespaces in there: hence SYS_ADMIN and no filter of the engine's own. The grader's jail drops all of it
-# before a submission runs, and its self-test refuses to go on where that does not hold.
+# bubblewrap makes namespaces in the container: for that it needs SYS_ADMIN, and docker's seccomp filter and AppArmor must be off.
+# The grader's jail drops all capabilities and sets a seccomp filter of its own before a submission runs; a self-test refuses to
+# go on if that does not work.
 FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap && rm -rf /var/lib/apt/lists/*
 WORKDIR /jitkit

@@ -71,8 +71,8 @@ class How(NamedTuple):
     """How functions are run."""
 
     uses_xla: bool
-    patched: bool = False  # whether they are put into holes, if that gives the same results
-    reference: bool = False  # whether they are the reference's; then checks keep the words of messages
+    patched: bool = False  # whether they are put into the places (holes) of the reference's functions, in a jitkit imported before
+    reference: bool = False  # whether they are the reference's; only then does a request contain the words that messages must have
     executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
 
     @classmethod

@@ -52,8 +52,8 @@ class Loops(Benchmark):
         "Of two columns the first is XLA's (jax.jit), and own is jitkit's C, compiled by the C compiler of this machine. Passes are loops "
         "over memory, XLA's and ours: ours by what was written, XLA's the fusions, reductions and products of its optimised HLO. Bytes are "
         "ours by the arrays that each loop reads and writes, XLA's by its own estimate, which counts an operand once for each time that an "
-        "expression names it. Seconds are processor time, medians; own/XLA is the median within rounds. Compiling begins with "
-        "what was lowered, and has the processes of the C compiler, too."
+        "expression names it. Seconds are processor time, medians; own/XLA is the median within rounds. The time of "
+        "compiling begins after lowering, and includes the C compiler's processes."
     )
     columns = (
         Column("", 23, "<"),

@@ -180,7 +180,7 @@ class PartOfJvpRule(JvpRule):
     used: tuple[bool, ...]
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """Return the results that are read, and their tangents, as two lists."""
+        """Return a list of the results that are read, a list of their tangents, and the tree of such a list."""
         return *self.in_jaxpr(primals, tangents), tree_structure([0] * sum(self.used))
 
     def _trace(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:

@@ -54,7 +54,9 @@ def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
-    """Return a pair of keys as pairs to compare with `<`."""
+    """Return the pairs to compare with `<`, the most important first: of complex keys the real and then the imaginary parts; of floats
+    the keys with all zeros made equal, and all nans; of other dtypes the keys.
+    """
     if is_a(x.dtype, np.complexfloating):
         return [(_canonical(real(x)), _canonical(real(y))), (_canonical(imag(x)), _canonical(imag(y)))]
     return [(_canonical(x), _canonical(y))] if is_a(x.dtype, np.floating) else [(x, y)]

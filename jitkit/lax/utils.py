@@ -81,7 +81,7 @@ def canonicalize_shape(shape: Any, context: str = "") -> Shape:
     """Return a user's shape as a tuple of ints; a bare int is a shape of one axis.
 
     Raises:
-      TypeError: where it is not made of integers known while tracing; `context` ends the first sentence.
+      TypeError: it is not made of integers known while tracing. The message gets `context` (without its period) as a second sentence.
     """
     if isinstance(shape, int):
         return (shape,)

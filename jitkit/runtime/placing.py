@@ -62,10 +62,10 @@ def live_arrays(platform: str | None = None) -> list[Array]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Any]:
-    """Return the devices that a process drives, this one by default; in one process, all of them.
+    """Return the devices of this process: all of them, since jitkit runs in one process.
 
     Raises:
-      ValueError: there is no process with this number.
+      ValueError: `process_index` is neither None nor 0, the number of the only process.
     """
     if host_id is not None:
         warnings.warn(

@@ -742,7 +742,9 @@ def all_or_nothing(jk, rng):
 
 
 def as_it_was(jk, x, rates, held):
-    """Return how many programs the program of `to_blame` compiles if the arguments `held` are the same in each call as in the first."""
+    """Run the loop in `to_blame`'s docstring, but pass the arguments that `held` names with their first values in every call. Return how
+    many programs are compiled.
+    """
 
     @jk.jit
     def step(x, rate, log):

@@ -133,7 +133,7 @@ def layer(x: Any, w: Any) -> Any:
 
 
 def through(layer: Any) -> Any:
-    """Return the gradient of a loss through all layers."""
+    """Return a compiled program that computes the gradient of a loss through all layers."""
 
     def loss(weights: Any) -> Any:
         return lax.scan(lambda x, w: (layer(x, w), None), jnp.ones_like(weights[0]), weights)[0].sum()
