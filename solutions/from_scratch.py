@@ -678,7 +678,7 @@ class Jit:
         return consts, jaxpr, out_tree
 
 
-Jaxpr.run, jit = run, Jit  # how a program is run is its own affair: `behind_the_door.py` has some that XLA never sees
+Jaxpr.run, jit = run, Jit  # `behind_the_door.py` has programs of another class, which run as C, without XLA
 
 # >>> print(jit(lambda x: x * 2.0 + 1.0)(1.5), xla.compiled, xla.executed)
 # => Array(4.0, dtype=float32) 1 1

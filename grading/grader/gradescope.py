@@ -1,4 +1,4 @@
-"""The files of a Gradescope autograder, and a Dockerfile for an image in which the grader runs
+"""The files of a Gradescope autograder, and the Containerfile of an image in which the grader runs
 
 Gradescope runs `setup.sh` once, when it makes the image of an assignment. For each submission it runs `run_autograder`
 in a new container, and reads `/autograder/results/results.json`. The self-test finds out whether bubblewrap can make a
@@ -106,7 +106,7 @@ def write_gradescope(folder: pathlib.Path, labs: list[str], unsandboxed: bool) -
 
 
 def write_recipe(folder: pathlib.Path) -> pathlib.Path:
-    """Write the recipe of an image."""
+    """Write `Containerfile`, from which the image of the grader is built; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "Containerfile"
     path.write_text(_DOCKERFILE.format(needs=_needs()), encoding="utf-8")

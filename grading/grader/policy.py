@@ -5,7 +5,7 @@
     requests = "requests.csv"           columns student, exercise, request, answer: who asks for another look
     timezone = "Europe/Zurich"
     attempts = "last"                   or "best": which of several submissions counts, lab by lab
-    random_programs = 20                of each exercise, in its last check
+    random_programs = 20                of an exercise, in its last check (some have twice as many)
 
     [late]
     grace_minutes = 15                  nothing is late until then

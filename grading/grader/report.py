@@ -159,7 +159,7 @@ def _is_older(record: Record) -> bool:
 
 
 def _of_all(record: Record) -> str:
-    """Return the sentences about a submission as a whole."""
+    """Return the sentence about a submission as a whole."""
     if record.grade.exercise is None:
         return f"{record.grade.outcome}: {record.grade.sentence}"
     return "Your last submission could not be run: these are the points of the one before."

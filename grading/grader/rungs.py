@@ -1,7 +1,7 @@
 """Makes the ladder a lab for the grader: its exercises are the rungs, and one package of a student answers all of them
 
 A package is parsed like any other submission, and imported in the jail: a process that has numpy, jaxlib and the given
-`xla.py`, and neither jax nor jitkit. jitkit runs the same programs in another process, and the results are compared.
+`xla.py` (and `cc.py`), and neither jax nor jitkit. jitkit runs the same programs in another process, and the results are compared.
 """
 
 from __future__ import annotations

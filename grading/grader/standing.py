@@ -346,7 +346,7 @@ def _passed(row: Grade, i: int) -> bool:
 
 
 def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None, float]]]:
-    """Return points and maximum points, by student and lab. None if something has no score."""
+    """Return points and maximum points, by student and lab. The points are None if something has no score."""
     found: dict[str, dict[str, tuple[float | None, float]]] = {}
     for record in records:
         labs = found.setdefault(record.grade.student, {})

@@ -1,4 +1,4 @@
-"""The store of grades: one SQLite file, to which rows are only ever added
+"""The store of grades: one SQLite file, to which rows are only added (but for the settings, which may change)
 
 `results` has verdicts on code: the same functions, checks, seed, versions and limits have one verdict, even if several students handed
 them in. `grades` says whose it is: a row for a student, a submission and an exercise. `handins` says what a student handed in of each lab,

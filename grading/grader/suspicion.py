@@ -75,8 +75,9 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 
 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
-    """Whether code may keep something from one call to the next. Reading it tells: it has a variable of the module that is not a
-    constant, `global`, a default value or a decorator that remembers, or it stores into objects that are not its own.
+    """Whether code may keep something from one call to the next. It may if its text has a variable of the module that is not
+    a constant, `global`, `setattr` or `delattr`, an attribute with two underscores, a default value or a decorator that remembers, or
+    if it stores into objects that are not its own.
     """
     for top in nodes:
         if isinstance(top, ast.FunctionDef):

@@ -71,8 +71,8 @@ class How(NamedTuple):
     """How functions are run."""
 
     uses_xla: bool
-    patched: bool = False  # whether they are put into the places (holes) of the reference's functions, in a jitkit imported before
-    reference: bool = False  # whether they are the reference's; only then does a request contain the words that messages must have
+    patched: bool = False  # whether they fill holes (`holes`) in a jitkit that is imported already
+    reference: bool = False  # whether they are the reference's: only then requests have the words of messages
     executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
 
     @classmethod
@@ -282,7 +282,7 @@ class Trials:
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
         together: bool, compiled: dict[str, str] | None, computes: float,
     ) -> list[Outcome]:  # fmt: skip
-        """Yield a worker's answers to these checks, up to the one that kills it."""
+        """Return the outcomes of a worker's answers to these checks, up to the one that kills it."""
         limits = self.settings.limits
         group = worker.zygote.group
         kills = group.kills
@@ -375,7 +375,7 @@ def _stands(outcome: Outcome) -> bool:
 
 
 def _is_far_longer(value: Any, right: Any) -> bool:
-    """Whether comparing the two values could take long: this process compares them, without a time limit."""
+    """Whether a value is so much longer than the right one that it is not compared: this process would have to read it."""
     length = len(json.dumps(value))
     return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
 

@@ -61,7 +61,7 @@ class Benchmark(abc.ABC):
         """Return everything that can be measured, in order."""
 
     def steps(self) -> list[Step]:
-        """Return what is to be measured: the steps whose name contains the word `only`."""
+        """Return what is to be measured: the steps whose name contains the text in `only`."""
         return [step for step in self.all_steps() if self.only.lower() in step.name.lower()]
 
     @abc.abstractmethod

@@ -173,7 +173,7 @@ def _seconds(action: Action) -> float:
 
 
 def body(previous: Any) -> Any:
-    """Return one turn of the loop in JAX's tutorial."""
+    """Compute one turn of the loop in JAX's tutorial."""
     return previous + 1
 
 

@@ -6,7 +6,7 @@ scopes, so XLA compiles the user's program, with the numbers of its equations.
 
 Large constants become arguments, so that they are not written into the text.
 
-Beside the runtime, only this module and `jax_calls` of jitkit know JAX. They explore JAX's functions; no call of ours goes through them.
+Beside `runtime` and `bench`, only this module and `jax_calls` import JAX. They explore JAX's functions; no call of ours goes through them.
 
 JAX: jax/_src/stages.py:Traced
 """

@@ -1,8 +1,9 @@
 """two calls -> how they differ, in words
 
-Most sentences have the form "x: float32[3] before, float32[4] now", with the path of the argument in front; those about trees
-say what was added or is of another kind: "log['loss 0'] is new". Advice follows if there may be something to mend: a second shape is normal, a fourth may be a mistake. A batch with fewer rows
-than the one before is usually the last of an epoch.
+Most sentences have the form "x: float32[3] before, float32[4] now", with the path of the argument in front; those about
+trees say what was added or is of another kind: "log['loss 0'] is new". Advice follows if there may be something to
+mend: a second shape is normal, a fourth may be a mistake. A batch with fewer rows than the one before is usually the
+last of an epoch.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """

@@ -1,6 +1,6 @@
 """numpy's functions, on arrays that can be traced: `import jitkit.numpy as jnp`.
 
-Names, results and printed jaxprs are the same as with `jax.numpy`. Every function here ends in primitives of `jitkit.lax`. By subject:
+Names, results and printed jaxprs are the same as with `jax.numpy`. A function that computes ends in primitives of `jitkit.lax`. By subject:
 
     util, promotion                                 prepare operands of any kind for a primitive
     ufuncs, arithmetic, float_parts, log_sums       elementwise

@@ -42,7 +42,7 @@ def array(
     Raises:
       TypeError: where the values are not numbers.
       ValueError: for None.
-      NotImplementedError: for an `order` other than "K".
+      NotImplementedError: for an `order` other than "K" or None.
     """
     if order is not None and order != "K":
         raise NotImplementedError("Only implemented for order='K'")
@@ -222,12 +222,12 @@ def placed(x: Any, device: Any) -> Any:
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of zeros: float32 unless `dtype` says otherwise."""
+    """Return an array of zeros, of the default float dtype unless `dtype` says otherwise."""
     return _fill("zeros", shape, 0, dtype, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of ones: float32 unless `dtype` says otherwise."""
+    """Return an array of ones, of the default float dtype unless `dtype` says otherwise."""
     return _fill("ones", shape, 1, dtype, device)
 
 

@@ -1,7 +1,7 @@
 """labels of several operands -> the order in which they are contracted, two at a time
 
 A path is a list of pairs of positions; the product of a pair is appended to the remaining operands. The orders are
-the same as opt_einsum's, which JAX uses: for up to four operands all orders are tried, for up to fourteen the promising
+the same as opt_einsum's, which JAX uses. By default, for up to four operands all orders are tried, for up to fourteen the promising
 ones, and for more `greedy_paths` finds one.
 
 JAX: jax/_src/numpy/einsum.py:einsum
@@ -129,7 +129,7 @@ class _Search:
     def _candidates(
         self, terms: tuple[_Labels, ...], cost: int, largest: int, pairs: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, int, int, tuple[int, int]]]:
-        """Yield for each pair that is not hopeless: its additional memory, operations, the totals after it, and the
+        """Return for each pair that is not hopeless: its additional memory, operations, the totals after it, and the
         pair.
         """
         found = []

@@ -43,12 +43,10 @@ def einsum(
 
     Args:
       subscripts: labels of each operand's axes, separated by commas, then `->` and those of the result; `...` stands
-        for any axes. Without
-        an arrow, the result has the labels that occur once, in alphabetical order. (Or an operand, followed by a list
-        of ints, and so on.)
+        for any axes. Without an arrow, the result has the labels that occur once, in alphabetical order. (Or an operand,
+        followed by a list of ints, and so on.)
       operands: arrays.
-      optimize: False contracts from left to right; a list of pairs is the order itself; everything else chooses the
-        cheapest order.
+      optimize: as for `einsum_path`; a word that is not one of its words counts as "auto".
       precision, preferred_element_type, out_sharding: as in `lax.dot_general`.
       _dot_general: the function that multiplies two operands, like `lax.dot_general`; libraries pass their own.
 
@@ -72,9 +70,9 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 
     Args:
       subscripts, operands: as for `einsum`; of the operands only the shapes are read.
-      optimize: "auto": the cheapest order, or with many operands a cheap one; True or "optimal": the cheapest; False: from left to
-        right; "branch-all", "branch-2", "branch-1": try so many pairs for each step; "greedy": the pair that frees the most memory; or the
-        order itself.
+      optimize: "auto": the cheapest order, or with many operands a cheap one; True or "optimal": the cheapest; False: always
+        the first two that remain, whose product goes to the end; "branch-all", "branch-2", "branch-1": try so many pairs for each
+        step; "greedy": the pair that frees the most memory; or the order itself.
 
     Raises:
       ValueError: for labels that do not fit the operands.

@@ -105,8 +105,8 @@ def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> An
 class IndexUpdateRef:
     """`x.at[index]`, with a method for each operation.
 
-    All methods take `mode`, for indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; for `get`:
-    "fill"), and the promises `indices_are_sorted` and `unique_indices`. With `wrap_negative_indices=False`, negative
+    All methods take `mode`, for indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; `get` clips by
+    default, and may also "fill"), and the promises `indices_are_sorted` and `unique_indices`. With `wrap_negative_indices=False`, negative
     ones are out of bounds.
     """
 
@@ -128,7 +128,7 @@ class IndexUpdateRef:
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        """Return `x[index]`; for indices out of bounds "fill" gives `fill_value`, or nan."""
+        """Return `x[index]`; for indices out of bounds "fill" gives `fill_value`, by default that of `take`."""
         return take_index(
             self.array,
             self.index,

@@ -1,6 +1,6 @@
 """operands of any kind -> operands that a primitive accepts
 
-Every function of this package first checks that its arguments are arrays or scalars, and gives them one dtype and one
+A function of several operands first checks that they are arrays or scalars, and gives them one dtype and one
 rank. The dtype is the least upper bound in the promotion lattice (`dtypes`); a rank is raised by inserting axes of size
 one in front, but a scalar beside an array stays a scalar, since the elementwise primitives accept it.
 

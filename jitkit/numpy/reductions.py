@@ -1,4 +1,4 @@
-"""Reductions over axes: sum, prod, max, min, all, any, their positions, and running sums.
+"""Reductions over axes: sum, prod, max, min, all, any, how many are not zero, and where the largest and the smallest are.
 
 They share `reduction`: check, convert to the dtype to compute in, reduce, convert to the dtype of the result. Two
 choices are JAX's. Small integers and bools are summed in the default int type. 16-bit floats are summed in 32 bits and

@@ -228,7 +228,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """Count how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, sum
     theirs.
 
-    The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not counted.
+    The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not counted, and
+    negative ones count as 0.
     """
     x = ensure_arraylike("bincount", x)
     if x.dtype == np.bool_:

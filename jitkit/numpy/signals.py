@@ -37,7 +37,7 @@ def _single(size: int) -> Any:
 
 
 def blackman(M: int) -> Any:
-    """Return a window of M samples: a sum of three cosines, which is nearly 0 at both ends."""
+    """Return a window of M samples: a constant and two cosines, whose sum is nearly 0 at both ends."""
     size, n = _positions("blackman", M)
     if n is None:
         return _single(size)

@@ -36,7 +36,9 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """Return the elements along `axis` in ascending order, nan last; all of them when it is None."""
+    """Return the elements along `axis` in ascending order, nan last; with `descending`, in the reverse order. All of them, in one axis,
+    when `axis` is None.
+    """
     arr = ensure_arraylike("sort", a)
     _refuse("sort", kind, order)
     if axis is None:
@@ -57,8 +59,8 @@ def argsort(
     descending: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """Return the positions of the elements along `axis` in ascending order; of all of them when it is None. Equal ones
-    keep their order.
+    """Return the positions of the elements along `axis` in ascending order (with `descending`, the reverse); of all of them when it is
+    None. If `stable`, equal ones keep their order.
     """
     arr = ensure_arraylike("argsort", a)
     _refuse("argsort", kind, order)

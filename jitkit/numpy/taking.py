@@ -36,8 +36,8 @@ def take(
     """Return the elements of `a` at `indices` along `axis`; of all elements in row-major order when it is None.
 
     Args:
-      mode: for indices out of bounds: "fill" (the default) gives `fill_value` or nan, "clip" the nearest element,
-        "wrap" wraps around.
+      mode: for indices out of bounds: "fill" (the default) gives `fill_value`, by default nan, the least signed or the greatest unsigned
+        integer, or True; "clip" gives the nearest element; "wrap" wraps around.
       unique_indices, indices_are_sorted: promises that may make it faster.
     """
     return _take(
@@ -116,7 +116,7 @@ def take_along_axis(
     """Return elements at positions along `axis` that differ for each row: `out[i, j] = arr[i, indices[i, j]]` for the
     last of two axes.
 
-    The other axes broadcast. Positions out of bounds give nan, or `fill_value`, unless `mode` says otherwise, as for `take`.
+    The other axes broadcast. Positions out of bounds are treated as by `take`.
     """
     a, indices = ensure_arraylikes("take_along_axis", arr, indices)
     if not dtypes.issubdtype(indices.dtype, np.integer):

@@ -1,4 +1,4 @@
-"""Checks arguments for every function of this package: whether they are arrays or scalars, and which axes are meant.
+"""Checks arguments for the functions of this package: whether they are arrays or scalars, and which axes are meant.
 
 JAX: jax/_src/numpy/util.py:ensure_arraylike
 """

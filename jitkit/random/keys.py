@@ -95,7 +95,7 @@ def _in_style(key: Any, is_bare: bool) -> Any:
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Return a random key for a seed: an array without axes, of dtype `key<fry>`, or `key<rbg>`.
+    """Return a random key for a seed: an array without axes, of dtype `key<fry>`, `key<rbg>` or `key<urbg>`.
 
     Args:
       seed: an integer of at most 64 bits, of which only the lowest 32 are used unless x64 mode is on.

@@ -1,7 +1,7 @@
-"""key + primitive -> key, or bits: what a random key is, and its six operations
+"""key + primitive -> key, or bits: what a random key is, and its seven operations
 
 The generator has no state: the same *key* gives the same bits each time. So a program never draws twice from one key;
-it makes new ones (`split`, `fold_in`), and the order in which its parts draw does not matter, nor on how many devices.
+it makes new ones (`split`, `fold_in`), and it does not matter in which order its parts draw, nor on how many devices.
 
 A key is an array element like a float: `key<fry>[3]` has a shape, can be indexed, stacked, carried through a loop, and
 closed over. Its bits (two or four uint32) are hidden, so that nobody adds 1 to a key, which would give one that is not

@@ -1,4 +1,4 @@
-"""key + counter -> 64 random bits: Threefry-2x32, the generator behind all of `random`.
+"""key + counter -> 64 random bits: Threefry-2x32, the generator behind `random` unless a key says `rbg`.
 
 A *counter-based* generator has no state. It is a keyed hash: element i of the result is the hash of the number i under
 the key, so all elements can be computed at once, and a part of an array without the rest. The hash mixes two words of

@@ -1,7 +1,8 @@
 """Connects jitkit with the machine: arrays, and everything that jax and jaxlib are used for.
 
 Comes in: StableHLO text, and values in the host's memory. Goes out: executables and buffers. jaxlib's entry points are
-private and change; only this room names them. In the order of reading:
+private and change; beside this room only `targets.worker` and `kata.engine.worker`, which run in other processes, name
+them. In the order of reading:
 
     jaxlib       the gate: opens at the first buffer, device or executable
     transfers    blocks in which transfers are guarded
@@ -23,7 +24,7 @@ private and change; only this room names them. In the order of reading:
     foreign_nodes  classes that only JAX's registry of pytrees knows
     tokens       runs programs with effects, in their order
 
-Other modules write `runtime.NAME`; only `array`, `meshes` and `tokens` are imported by name.
+Other modules write `runtime.NAME`, or import from `array`, `argument_keys`, `meshes`, `putting` and `tokens`.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """

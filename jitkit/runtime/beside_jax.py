@@ -1,7 +1,7 @@
 """Connects us with JAX, in programs that import it or need what only JAX can do
 
-`jax()` imports it for several devices, for DLPack requests that jaxlib cannot serve, and to find an accelerator's
-plugin. A process that needs none of these, and does not import JAX itself, never loads it.
+`jax()` imports it for several devices, for meshes and shardings over them, for DLPack requests that jaxlib cannot serve, and to
+find an accelerator's plugin. A process that needs none of these, and does not import JAX itself, never loads it.
 
 If both are loaded, they share one CPU client, and so accept each other's buffers without a copy. JAX is told that an
 Array holds a buffer. Only the aval that a buffer carries differs: `for_jax` replaces it by JAX's.

@@ -19,7 +19,7 @@ This does to a treedef what `jit` does to functions: specialise for what was see
 guard fails. A repeated part, such as a model's layer, has its own function, and neighbouring leaves are unpacked
 together. So the text only grows with the differences in a structure. Python compiles a line in 20 us, so a text longer
 than `_MANY_LINES` is written only for a structure that has already cost that much time without it, and one longer than
-`_MOST_LINES` never.
+`_MOST_LINES`, or for a tree deeper than `_MOST_LEVELS`, never.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -270,7 +270,7 @@ def _tree_of(source: Source, treedef: PyTreeDef) -> str:
 
 def compile_take_apart(treedef: PyTreeDef) -> TakeApart:
     """Return a function that returns the leaves of a tree of this structure, and None for any other tree. It always
-    returns None if the text would be too long.
+    returns None if the text would be too long, or the tree is too deep.
     """
     shape = Shape(treedef)
     return _nothing_fits if shape.is_too_long else _take_apart(treedef, Source(shape, {"leaf_types": leaf_types}))

@@ -385,12 +385,12 @@ class _Registry:
 
     @staticmethod
     def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any] | None:
-        """Call `flatten_one_level`, but return None for a leaf."""
+        """Return what the function `flatten_one_level` returns, and None for a leaf."""
         return flatten_one_level(tree) if is_tree_node(type(tree)) else None
 
     @staticmethod
     def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any] | None:
-        """Call `flatten_one_level_with_keys`, but return None for a leaf."""
+        """Return what the function `flatten_one_level_with_keys` returns, and None for a leaf."""
         return flatten_one_level_with_keys(tree) if is_tree_node(type(tree)) else None
 
 

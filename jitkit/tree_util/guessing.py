@@ -55,7 +55,7 @@ def is_due(treedef: PyTreeDef, after: int = AFTER) -> bool:
 
 
 def written(what: str, treedef: PyTreeDef, after: int = AFTER) -> Any:
-    """Return what is written for a structure: `guess`, `put_together` or `paths`. None until that is due."""
+    """Return what is written for a structure: `guess`, `put_together` or `paths`. None until that is due, or if it cannot be written."""
     texts: dict[str, Any] | None = treedef.written
     if texts is None or what not in texts:
         if not is_due(treedef, after) or treedef.written is None:

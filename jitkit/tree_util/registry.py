@@ -1,8 +1,8 @@
 """Says which Python types are nodes, and registers classes as nodes.
 
 A *pytree* is made of nodes, and everything that is not a node is a leaf. Nodes are None, tuples, lists,
-dicts, named tuples, and instances of registered classes. Only the exact type counts: an instance of a
-subclass of dict is a leaf, unless the subclass was registered too. `node_types[type(x)]` is the NodeType of
+dicts, named tuples, and instances of classes that are registered, here or with JAX. Only the exact type counts: an instance of
+a subclass of dict is a leaf, unless the subclass was registered too. `node_types[type(x)]` is the NodeType of
 x, or None if x is a leaf.
 
 JAX: jax/_src/tree_util.py:register_pytree_node
@@ -167,7 +167,9 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: Class) -> Class:
-    """A decorator of classes: as above, with `tree_flatten_with_keys`, and `tree_flatten` if there is one."""
+    """A decorator of classes: register with `tree_flatten_with_keys` and the class method `tree_unflatten`, and with `tree_flatten` if
+    there is one.
+    """
     flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten)
     return cls

@@ -73,7 +73,7 @@ class Result(NamedTuple):
 
 
 def explanation(calls: Calls) -> tuple[str, ...]:
-    """Return what `explain` says of the last miss of a program, or why it has nothing to say."""
+    """Return what `explain` says of the last miss of a program; the error, if it ended in one; or why there is nothing to say."""
     misses = calls.misses
     if calls.error is not None:
         first, *others = str(calls.error).splitlines()

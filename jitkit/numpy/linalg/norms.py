@@ -109,7 +109,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @jit(static_argnames=("hermitian",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:  # numpy's names
-    """Count the singular values greater than `rtol`: by default the largest one, times the greater size and eps."""
+    """Count the singular values greater than `rtol` (or `tol`): by default the largest one, times the greater size and eps. Return 1 for
+    a vector that is not zero, else 0.
+    """
     M = ensure_arraylike("jnp.linalg.matrix_rank", M)
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: only one of tol or rtol may be specified.")

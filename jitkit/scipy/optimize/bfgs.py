@@ -50,7 +50,7 @@ def minimize_bfgs(
 ) -> BfgsResults:
     """Step until the gradient's norm, of this order, is below `gtol`, a line search fails, or `maxiter` steps are done.
 
-    `status` is 0, 1 after too many steps, 2 and more where a line search failed.
+    `status` is 0 where the gradient is small enough; 1 after too many steps; where a line search failed, 2 more than its status.
     """
     limit = np.size(x0) * 200 if maxiter is None else maxiter
     size = x0.shape[0]

@@ -19,8 +19,8 @@ class OptimizeResults(NamedTuple):
     """The result of a minimization.
 
     `x` is the last position, `fun` and `jac` are the value and the gradient there, `hess_inv` the estimate of the
-    inverse Hessian (None for L-BFGS). `success` says whether the gradient is small enough. `status` is 0 then;
-    otherwise 1 after too many steps, and more where the line search failed. `nfev`, `njev` and `nit` count evaluations,
+    inverse Hessian (None for L-BFGS). `success` says whether the gradient is small enough, and no line search failed. `status` says how the
+    search ended: see `minimize_bfgs` and `minimize_lbfgs`. `nfev`, `njev` and `nit` count evaluations,
     gradients and steps.
     """
 

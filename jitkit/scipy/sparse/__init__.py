@@ -1,4 +1,4 @@
-"""`jitkit.scipy.sparse`: `linalg`, which solves systems whose matrix is only known by its products with vectors.
+"""`jitkit.scipy.sparse`: `linalg`, which solves systems whose matrix need only be known by its products with vectors.
 
 Comes in: a matrix, or a function that multiplies with it, and a right side. Goes out: the solution. In the order of reading:
 
