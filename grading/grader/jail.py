@@ -152,7 +152,7 @@ class Worker:
         self.processor = self.zygote.stop(self.pid)
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Send an image (some keys of `_NOTHING`), and return the frame that comes back, or None if it died. TimeoutError after `seconds`."""
+        """Send an image (some keys of `_NOTHING`); return the frame that comes back, None if it died. TimeoutError after `seconds`."""
         data = marshal.dumps(_NOTHING | image)
         allowed = Time(self, seconds)
         self.loaded = True

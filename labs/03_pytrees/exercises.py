@@ -67,7 +67,8 @@ def find_node_type(cls: type) -> NodeType | None:
 
     `registered` has the NodeType of a class: of exactly this one, and not of those that are derived
     from it. Every class of named tuples (`is_namedtuple`) is a node without being registered, by a
-    NamedTupleNode of its own. Instances of all others are leaves: None.
+    NamedTupleNode of its own. For all others return None: then `node_types` asks JAX's registry,
+    and instances are leaves if the class is not there either.
     """
     raise NotImplementedError("03.2")
 
