@@ -74,7 +74,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         "/dev",
         "--dir",
         "/dev/shm",
-    ]  # bubblewrap's own would have terminals, of which the machine has so many
+    ]  # bubblewrap's own has terminals, whose number the whole machine shares
     for name in ("null", "zero", "full", "random", "urandom", "tty"):
         command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for hidden in ("site-packages", "dist-packages"):

@@ -28,7 +28,7 @@ _LONGEST_ARCHIVE = 256 << 20
 _READ = tuple(_LONGEST)
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _UNOPENED = (".rar", ".7z")  # archives that the standard library cannot read
-_MOST_LOOKED_INTO, _LONGEST_LOOK = 64, 1 << 20  # in so many unread files functions are looked for, so far into each
+_MOST_LOOKED_INTO, _LONGEST_LOOK = 64, 1 << 20  # unread files in which functions are looked for, and bytes of each
 _DEFINED = re.compile(rb"\bdef[ \t]+([A-Za-z_]\w*)")
 _SKIPPED = frozenset(
     {

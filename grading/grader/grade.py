@@ -49,7 +49,7 @@ from .trials import RUN_WITH_JAX, How, Settings, Trials, place_of
 from .workers import Workers
 
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
-_MOST_ALONE = 2  # at most so many checks of a submission that took too long are run again, with nothing beside them
+_MOST_ALONE = 2  # at most this many checks of a submission that took too long are run again, with nothing beside them
 _MOST_TRIES = 4  # how often a batch tries to compute the reference's results
 VALUES = 7  # one version for the form in which these are kept, for how inputs are drawn, and for how workers begin
 

@@ -128,7 +128,7 @@ class _Place:
     ) -> None:
         """Add a submission. If the student already has one, a number is put behind the name."""
         name, number = student, 2
-        while name in self.found:  # `ann.zip` beside `ann/`, or names that differ in what cannot be seen
+        while name in self.found:  # `ann.zip` beside `ann/`, or names that differ in unprintable characters only
             name, number = f"{student} ({number})", number + 1
         self.found[name] = Entry(name, path, handed_in, person and person._replace(student=name))
 
@@ -159,7 +159,7 @@ class _Place:
             path.mkdir(parents=True)
             for file, own in found:
                 copy = path / (own or file.name)
-                while copy.exists():  # the intake decides between two versions of one name
+                while copy.exists():  # two files of one name: the intake decides between them
                     copy = copy.with_name(f"other {copy.name}")
                 if stat.S_ISREG(file.lstat().st_mode):
                     shutil.copy2(file, copy)

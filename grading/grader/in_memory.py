@@ -22,7 +22,7 @@ from .leftovers import MEMORY, name_for
 _LEFT_OUT = shutil.ignore_patterns(
     "test", "idlelib", "tkinter", "turtledemo", "lib2to3", "ensurepip", "config-*", "site-packages", "dist-packages"
 )  # fmt: skip
-_ROOM = 2 << 30  # so many bytes must be free; all packages together have two thirds of a gigabyte
+_ROOM = 2 << 30  # bytes that must be free; all packages together take two thirds of a gigabyte
 _numbers = itertools.count()
 _lock = threading.Lock()
 _copies: dict[pathlib.Path, pathlib.Path] = {}

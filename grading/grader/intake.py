@@ -31,7 +31,7 @@ from .policy import zone_of
 from .records import GradeStatus, Item, ItemStatus, LabRead, Reading, reading
 from .sources import DEFINES, Source, hint_of, source_of, was_handed_out
 
-_MOST_PASSED = 60  # at most so many files of a submission that were passed over are named
+_MOST_PASSED = 60  # at most this many files of a submission that were passed over are named
 _SECONDS, _MEMORY, _LONGEST_FRAME = 30, 2 << 30, 64 << 20
 
 

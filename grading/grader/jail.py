@@ -45,7 +45,7 @@ _PRELOAD = {
 _USERS = itertools.count(61_000)  # user numbers, one for the workers of each zygote, if we are root and may choose
 START_SECONDS = 120.0
 IMPORT_SECONDS = 20.0  # importing jitkit with a student's functions may take this long
-_LOOK = 0.25  # after so many seconds by the clock, we look at how much processor time was used
+_LOOK = 0.25  # seconds by the clock, after which we look at how much processor time was used
 _LONGEST = 20.0  # by the clock nothing takes longer than its seconds times this, even on a busy machine
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",

@@ -29,7 +29,7 @@
     weights = { values = 2, traced = 0 }    the weights of its checks, which are 1 otherwise
 
     [student."ann"]
-    more_days = 7                       for this student, every lab is due so many days later
+    more_days = 7                       for this student, every lab is due this many days later
     lab.05.due = 2027-04-01T12:00:00
 
 Everything may be left out. A name that is not known is an error, with its line.

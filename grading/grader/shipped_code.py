@@ -100,7 +100,7 @@ class ShippedCode:
         return found
 
     def fills(self, exercise: Exercise | None, kept: Collection[str]) -> list[tuple[str, bytes]]:
-        """Return the reference's code for all holes but those of an exercise."""
+        """Return the reference's code for all holes but those of an exercise; functions in `kept` are not holes."""
         own = {str(t) for t in exercise.targets} if exercise is not None else set()
         return [(t, code) for t, code in self._marshalled.items() if t not in own and t not in kept]
 

@@ -31,9 +31,9 @@ class Source(NamedTuple):
     path: str
     text: str
     hint: str  # the number of the lab that its path names, or nothing
-    broken: dict[str, tuple[str, int]]  # functions whose cell is no Python: why, and where
+    broken: dict[str, tuple[str, int]]  # functions in cells that are not valid Python: why not, and in which line
     flags: tuple[str, ...]
-    duplicated: frozenset[str] = frozenset()  # functions in several cells of one grade id that differ
+    duplicated: frozenset[str] = frozenset()  # functions that differ in two cells with the same grade id
     module: str = ""  # in a whole package: the module of jitkit that this file is
     time: float = 0.0  # when the file was written
     unread: Mapping[str, str] = types.MappingProxyType({})  # functions in cells that are not read: why not

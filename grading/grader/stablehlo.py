@@ -16,7 +16,7 @@ from .workers import Workers
 
 MOST_TIMEOUTS = 2  # after this many timeouts in an exercise, its other checks and programs are not run
 _NOT_RUN = "It was not run: there are more programs than in the right answer, or others before it came to no end."
-_MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # at most so many results are kept, none with more characters than this
+_MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # how many results are kept, and how many characters each may have
 
 
 class Programs:

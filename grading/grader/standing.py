@@ -250,7 +250,7 @@ class _Attempt(NamedTuple):
 
 def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], handins: Sequence[HandIn]) -> list[Record]:
     last: dict[tuple[str, str | None], Grade] = {}
-    for row in rows:  # the later row of one submission and exercise, but for faults of ours
+    for row in rows:  # the last row of a submission and an exercise counts, unless it is a fault of ours
         key = (row.submission, row.exercise)
         if row.outcome != GradeStatus.INFRA or key not in last:
             last[key] = row
@@ -316,7 +316,7 @@ def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str
     earned = [[m if _passed(row, i) else 0 for i, m in enumerate(parts)] for row, parts in zip(rows, most, strict=True)]
     factors = [policy.factor(row.student, lab, row.handed_in) for row in rows]
     given: list[list[int]] = [[] for _ in rows]
-    for factor in set(factors):  # of one hand-in there is one, but for rows of an older grader
+    for factor in set(factors):  # a hand-in has one factor; only rows of an older grader may have several
         own = [i for i, f in enumerate(factors) if f == factor]
         flat = [part for i in own for part in earned[i]]
         left = iter(split(cents(factor * sum(flat) / 100), flat))

@@ -285,14 +285,16 @@ class Store:
             self._insert("people", {**person._asdict(), "at": now})
 
     def _is_a_handin(self, row: HandIn, again: bool) -> bool:
-        """Whether a hand-in differs from the student's last one (with `again`: from all earlier ones)."""
+        """Whether a hand-in differs from the student's last one, which may be one of which nothing could be run (with `again`: from all
+        earlier ones).
+        """
         query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
         rows = self.database.execute(query, [row.student, row.lab]).fetchall()
         if again:
             return all(submission != row.submission for submission, _, _ in rows)
         if not rows or rows[0] != (row.submission, row.digest, row.handed_in):
             return True
-        # the same of this lab; was there, since then, a submission of which nothing could be run?
+        # The last hand-in of this lab was the same. It counts anew if a submission came since of which nothing could be run (lab NULL).
         query = "SELECT lab FROM handins WHERE student = ? AND (lab IS ? OR lab IS NULL) ORDER BY id DESC LIMIT 1"
         return bool(self._row(query, row.student, row.lab)[0] != row.lab)
 

@@ -116,7 +116,7 @@ def watch(program: Iterator[Any]) -> Calls:
 
 
 def _since(known: Sequence[Miss]) -> tuple[Miss, ...]:
-    """Return the misses that came after those in `known`. (Only so many are kept, so their number says nothing.)"""
+    """Return the misses that came after those in `known`. (Only the latest misses are kept, so counting tells nothing.)"""
     latest = jitkit.explain().misses
     last = known[-1] if known else None
     for i in range(len(latest) - 1, -1, -1):

@@ -42,8 +42,8 @@ class Slope(NamedTuple):
 
     @property
     def words(self) -> str:
-        """`constant`, `sublinear`, `linear` or `superlinear`; `unclear` if the error allows one of the first two and
-        one of the others; `hidden` if the constant part hides it.
+        """`constant`, `sublinear`, `linear` or `superlinear`; `unclear` if the exponent would be sublinear, but two standard
+        errors reach to constant or linear; `hidden` if the constant part hides it.
         """
         if math.isnan(self.value):
             return "hidden"
@@ -76,7 +76,7 @@ def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
     constants = [0.02 * i * min(medians.values()) for i in range(50)]
     best = min(constants, key=lambda constant: _misfit(medians, constant))
     if _misfit(medians, best) > _misfit(medians, 0.0) / 2:
-        return slope  # a power law fits as well with one parameter less
+        return slope  # without a constant a power law fits nearly as well
     beyond = [n for n in values if medians[n] > 2 * best]
     if len(beyond) < 2:
         return Slope(math.nan, math.nan, best)

@@ -92,9 +92,9 @@ def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wa
         loops = max(loops * 2, min(loops * 100, int(loops * seconds / max(took, 1e-9))))
 
 
-LEAST_ROUNDS = 15  # whatever the clock says: with fewer, chance alone takes both quartiles to one side now and then
+LEAST_ROUNDS = 15  # even if `limit` is over: with fewer, chance alone puts both quartiles on one side now and then
 
-LEAST_ONCE = 5  # the same for what takes so long that it is done once a turn
+LEAST_ONCE = 5  # the same for `measure_once`
 
 
 def orders(names: Iterable[Key], rounds: int) -> Iterator[list[Key]]:

@@ -26,7 +26,7 @@ from .opcodes import ARRANGING, COMMUTE, PRODUCTS
 from .values import only_reshapes
 
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
-_MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # at most so many are looked at for one equation
+_MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # at most this many are looked at for one equation
 
 
 def fates(

@@ -71,7 +71,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     Args:
       subscripts, operands: as for `einsum`; of the operands only the shapes are read.
       optimize: "auto": the cheapest order, or with many operands a cheap one; True or "optimal": the cheapest; False: always
-        the first two that remain, whose product goes to the end; "branch-all", "branch-2", "branch-1": try so many pairs for each
+        the first two that remain, whose product goes to the end; "branch-all", "branch-2", "branch-1": try all, 2 or 1 pairs for each
         step; "greedy": the pair that frees the most memory; or the order itself.
 
     Raises:

@@ -116,7 +116,7 @@ def spacing(x: Any, /) -> Any:
 
 @jit
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """Return m in [0.5, 1) and an int32 e with x = m * 2 ** e. Raise TypeError for complex x."""
+    """Return m with 0.5 <= |m| < 1 (0 for 0) and an int32 e with x = m * 2 ** e. Raise TypeError for complex x."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise TypeError("frexp does not support complex-valued inputs")

@@ -87,7 +87,8 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy'
 
 @jit(static_argnames=("decimals",))
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # numpy's name
-    """Round `a` to `decimals` digits after the point, halves to even. Integers stay as they are."""
+    """Round `a` to `decimals` digits after the point, halves to even. Integers stay as they are;
+    raise NotImplementedError for them if `decimals` is negative."""
     a = ensure_arraylike("round", a)
     decimals = concrete_index(decimals, "'decimals' argument of jnp.round")
     if out is not None:

@@ -80,7 +80,7 @@ def _imported() -> _Gate:
 # --- guards of transfers ------------------------------------------------------------------------------------------
 
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
-before_guards: list[Callable[[], None]] = []  # each forgets numbers that are kept on a device, and would pass a guard
+before_guards: list[Callable[[], None]] = []  # each forgets constants on a device, whose use no guard sees
 
 
 def guard(state: Any, direction: str, level: str | None) -> None:

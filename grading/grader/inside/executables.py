@@ -14,7 +14,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_ROOM = 4 << 20  # so many bytes of executables may go with the answer of one check
+_ROOM = 4 << 20  # the most bytes of executables that go with the answer of one check
 
 
 class Executables:

@@ -51,12 +51,10 @@ _FORBIDDEN = {
         425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442,
     )),
 }  # fmt: skip
-_STATX = {"x86_64": 332, "aarch64": 291}  # says the number of a mount, which counts those of the whole machine
-_NEWER = (
-    443  # from here on: what nothing here was written for: cachestat, statmount, futexes of another form, and so on
-)
+_STATX = {"x86_64": 332, "aarch64": 291}  # it tells a mount's number, which counts the mounts of the whole machine
+_NEWER = 443  # from here on calls are newer than this filter: cachestat, statmount, futexes of another form, and so on
 _CLONE_FLAGS = (
-    0x7E021000  # any for a new namespace, or for a descriptor whose inode counts the processes of the machine
+    0x7E021000  # all flags that ask for a new namespace, or for a descriptor whose inode counts the machine's processes
 )
 _OF_ONE_PROCESS = 128  # a flag of futex; without it, two processes that map one file may wait for each other
 _HUGE_PAGES = 0x40000  # a flag of mmap; all processes share one pool of huge pages
@@ -202,7 +200,7 @@ def limit(limits: dict[str, int]) -> None:
         (resource.RLIMIT_NPROC, limits["processes"]),
         (resource.RLIMIT_NOFILE, 256),
         (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_SIGPENDING, 256),  # of a user: who grades as one for all has one count for all workers
+        (resource.RLIMIT_SIGPENDING, 256),  # counted by user: all workers share one count if they run as one user
     ):
         resource.setrlimit(what, (most, most))
 

@@ -94,7 +94,7 @@ def work(
             _run_program(pipe, image["text"])
         else:
             _serve_together(pipe, image, functools.partial(_imported, image, base, holes), limits)
-    except BaseException as error:  # ours: the controller sees the end of the channel, and says INFRA when it was early
+    except BaseException as error:  # a fault of ours: the grader sees the channel end too early, and says INFRA
         with contextlib.suppress(BaseException):
             os.write(channel, _frame({"is": "broken", "text": f"{type(error).__name__}: {error}"}))
     finally:
@@ -337,7 +337,7 @@ def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
     try:
         results = run(data["program"], [plain.array_of(x) for x in data["arguments"]])
         frame = _frame({"results": [plain.to_plain(x) for x in results]})
-    except Exception as error:  # XLA's words; or what comes out is more than the memory takes
+    except Exception as error:  # XLA refuses the program, or its results need too much memory
         frame = _frame({"refused": str(error)[:100_000] or type(error).__name__})
     channel.sendall(frame)
 

@@ -92,7 +92,7 @@ def printing_mended() -> Iterator[Any]:
 
     @jax.jit
     def double(x: Any) -> Any:
-        jax.debug.print("x = {}", x)  # part of the program: at every call, and the values
+        jax.debug.print("x = {}", x)  # a part of the program: prints at every call, the values
         return 2.0 * x
 
     for i in range(CALLS):

@@ -153,7 +153,7 @@ def fitted(program: Any) -> Any:
 
 
 def kept_slow() -> Iterator[Any]:
-    program = fitted(through(layer))  # all that a derivative multiplies by, of each layer
+    program = fitted(through(layer))  # it keeps the residuals of each layer
     for _ in range(CALLS):
         yield program(WEIGHTS)
 

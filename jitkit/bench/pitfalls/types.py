@@ -40,7 +40,7 @@ def decayed(x: Any, by: Any) -> Any:
 
 
 def carried_slow() -> Iterator[Any]:
-    loss: Any = 0.0  # Python's; what comes back is an Array, and strong
+    loss: Any = 0.0  # a Python float: weak; the result is an Array: strong
     step = jax.device_put(np.float32(0.5))
     for _ in range(CALLS):
         loss = decayed(loss, step)

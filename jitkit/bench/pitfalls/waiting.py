@@ -58,7 +58,7 @@ def first_call_slow() -> Iterator[Any]:
     for _ in range(CALLS):
         start = time.perf_counter()
         squared_less(MATRIX).block_until_ready()
-        yield time.perf_counter() - start  # the first time it is trace, lower, compile and run: no run
+        yield time.perf_counter() - start  # the first one: trace, lower, compile and run
 
 
 def first_call_mended() -> Iterator[Any]:

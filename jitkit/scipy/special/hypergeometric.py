@@ -25,7 +25,7 @@ from .gamma_functions import digamma, gamma
 
 _MOST_TERMS = 250
 _FAR = 100  # from this |x| on, 1F1 is its asymptotic series
-_NEARLY = 50  # numbers count as whole that are so many roundings apart from a whole one
+_NEARLY = 50  # a number counts as whole if it is at most this many roundings away from a whole one
 _NEAR_1 = 0.9
 
 
