@@ -179,7 +179,9 @@ def _(
 
 
 def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any) -> tuple[Any, Any]:
-    """Call a rule. Raise ValueError for results of another structure, or a tree of bools that does not fit them."""
+    """Call a rule; return its results, and a tree of bools that says which of them are batches. Raise ValueError for results of another
+    structure, or if the two trees differ.
+    """
     out, out_batched = rule(size, in_batched, *args)
     found, specified = tree_structure(out), tree_structure(out_batched)
     if found != specified:

@@ -269,7 +269,7 @@ class Jitted:
 
 
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
-    """Return the differences between the leaves of two calls, from `(path, key before, key now)` of each.
+    """Yield the differences between the leaves of two calls, from `(path, key before, key now)` of each.
 
     A key is an aval, or has one (`aval_of`); avals and keys are interned. For each leaf, report what costs most:
 

@@ -121,7 +121,7 @@ def check_files(lab: Lab) -> list[pathlib.Path]:
 
 
 def staleness(lab: Lab) -> Iterator[Finding]:
-    """Return a finding for each generated file that would be another one now."""
+    """Yield a finding for each generated file that would be another one now."""
     for path in stale_files(lab, ROOT):
         yield Finding(lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes")
 

@@ -155,7 +155,7 @@ def _of_other_cells(cells: Iterable[tuple[str, Any]], targets: Collection[str]) 
 
 
 def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Iterable[str]:
-    """Return nbgrader's graded cells that were removed or changed. The grader does not use them, but a person should ask why."""
+    """Yield nbgrader's graded cells that were removed or changed. The grader does not use them, but a person should ask why."""
     if lab is None:
         return
     present = {e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)}

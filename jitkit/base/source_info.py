@@ -88,8 +88,8 @@ UNKNOWN = SourceInfo(None, 0, NameStack())
 
 
 def user_frame(skip: int = 1) -> FrameType | None:
-    """Return the innermost frame on the stack that is not jitkit's own. The `skip` innermost frames are known to be
-    jitkit's, and are not looked at.
+    """Return the innermost frame on the stack that is not jitkit's own; None if all are. The `skip` innermost frames are
+    known to be jitkit's, and are not looked at.
     """
     frame: FrameType | None = sys._getframe(skip)
     while frame is not None and _hidden_file[frame.f_code.co_filename]:

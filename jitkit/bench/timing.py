@@ -98,7 +98,7 @@ LEAST_ONCE = 5  # the same for `measure_once`
 
 
 def orders(names: Iterable[Key], rounds: int) -> Iterator[list[Key]]:
-    """Return the order of each round, drawn at random. Over many rounds each name follows each other one, and is first,
+    """Yield the order of each round, drawn at random. Over many rounds each name follows each other one, and is first,
     about equally often.
     """
     chance = random.Random(20_180_101)

@@ -134,8 +134,8 @@ def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | Non
 
 
 def merge_linear_aux(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[bool, Any]:
-    """Return the value that one of two layers has stored, and whether it was the first. StoreException if neither or
-    both have.
+    """Return whether the first of two layers, and not the second, has stored a value; and the value. Raise StoreException if
+    neither or both have.
     """
     try:
         first = one()

@@ -261,7 +261,7 @@ pp_eqn_rules: dict[Primitive, PpEqnRule] = {}
 
 
 def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
-    """Return the jaxprs among the parameters of an equation, bare or in a tuple."""
+    """Yield the jaxprs among the parameters of an equation, bare or in a tuple."""
     for value in params.values():
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, Jaxpr):
@@ -269,7 +269,7 @@ def jaxprs_in_params(params: dict[str, Any]) -> Iterator[Jaxpr]:
 
 
 def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
-    """Return the jaxprs in the parameters of all equations, but not those inside of them."""
+    """Yield the jaxprs in the parameters of all equations, but not those inside of them."""
     for eqn in jaxpr.eqns:
         yield from jaxprs_in_params(eqn.params)
 

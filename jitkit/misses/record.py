@@ -241,7 +241,7 @@ def _all_changes(old: CallRecord, new: CallRecord) -> Iterator[Change]:
 
 
 def _changed_fields(kind: str, old: Any, new: Any) -> Iterator[Change]:
-    """Return the fields in which two sets of options differ, and for nested options their fields."""
+    """Yield the fields in which two sets of options differ, and for nested options their fields."""
     was = _fields(old)
     for name, now in _fields(new).items():
         if _fields(now):
@@ -272,7 +272,7 @@ def _changes_of_argument(name: str, before: Argument | None, now: Argument | Non
 
 
 def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Change]:
-    """Return the differences between two trees, and between the leaves that both have."""
+    """Yield the differences between two trees, and between the leaves that both have."""
     assert before.tree is not None, "not static"
     assert now.tree is not None, "not static"
     if same_key(before.tree, now.tree):
@@ -287,7 +287,7 @@ def _changes_of_tree(name: str, before: Argument, now: Argument) -> Iterator[Cha
 
 
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
-    """Return the differences between the leaves of two calls, from `(path, key before, key now)` of each.
+    """Yield the differences between the leaves of two calls, from `(path, key before, key now)` of each.
 
     A key is an aval, or has one (`aval_of`); avals and keys are interned. For each leaf, report what costs most:
 

@@ -46,7 +46,7 @@ def jax_has_to_choose() -> bool:
 
 
 def _plugins() -> Iterator[str]:
-    """Return the names of plugins that JAX would find: modules of `jax_plugins`, and entry points of that group."""
+    """Yield the names of plugins that JAX would find: modules of `jax_plugins`, and entry points of that group."""
     for place in map(pathlib.Path, sys.path):
         yield from (each.stem for each in place.glob("jax_plugins/*"))
         for file in place.glob("*-info/entry_points.txt"):

@@ -170,7 +170,7 @@ class Program:
 
 
 def _operations(instruction: Instruction) -> Iterator[str]:
-    """Return the equations that an instruction came from: `jit(f)/jit(g)/mul` came from a `mul`. If XLA has merged several, their
+    """Yield the equations that an instruction came from: `jit(f)/jit(g)/mul` came from a `mul`. If XLA has merged several, their
     names follow one another. An instruction that is named after an argument, or by the compiler, came from none.
     """
     found = _OPERATION.search(instruction.rest)

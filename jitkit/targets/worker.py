@@ -157,7 +157,7 @@ class Cuda(Plugin):
         return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.toolkit()))]
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Return nothing: this plugin does not implement an estimate."""
+        """Return the estimates of XLA's general cost model, and say so: this plugin has none of its own."""
         [module] = executable.hlo_modules()
         return _plain(_ext.hlo_module_cost_analysis(self.host, module)), _GENERIC
 
@@ -203,7 +203,7 @@ class Tpu(Plugin):
             return "\n\n".join(texts.values())
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Add an estimate of the time, if there is one: a negative one means that libtpu does not know."""
+        """Return libtpu's estimates, and say so. Leave out a negative time, which means that libtpu does not know it."""
         numbers = _plain(executable.cost_analysis())
         if numbers.get("optimal_seconds", 0.0) < 0:
             del numbers["optimal_seconds"]
@@ -251,7 +251,7 @@ def _plain(costs: Any) -> dict[str, float]:
 
 
 def _memory(executable: Any) -> tuple[dict[str, float], str]:
-    """Return bytes as planned by the compiler."""
+    """Return bytes as planned by the compiler, and where they come from."""
     try:
         stats = executable.get_compiled_memory_stats()
     except _ext.JaxRuntimeError:

@@ -123,7 +123,7 @@ def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Ite
 
 
 def _instances(function: ReferenceFunction) -> Iterator[tuple[str, type]]:
-    """Return the variables whose class is known to be one of jitkit's, with these classes."""
+    """Yield the variables whose class is known to be one of jitkit's, with these classes."""
     module, parameters = importlib.import_module(function.target.module), function.node.args.args
     cls = _class_of(function.target)
     if cls is not None and parameters:
@@ -152,7 +152,7 @@ def _part_of_member(cls: type, found: Member) -> Part:
 
 
 def _chains(function: Function, name: str) -> Iterator[list[str]]:
-    """Return the chains of attributes of a name in a function: `["value"]` for `config.value(...)`, if the name is `config`."""
+    """Yield the chains of attributes of a name in a function: `["value"]` for `config.value(...)`, if the name is `config`."""
     inner = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     for node in ast.walk(function):
         chain: list[str] = []

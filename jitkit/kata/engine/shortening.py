@@ -33,7 +33,7 @@ class Short(NamedTuple):
 
     @property
     def length(self) -> tuple[int, int]:
-        """Lines count first."""
+        """The number of lines, which counts first, and of characters."""
         return self.text.count("\n"), len(self.text)
 
 

@@ -38,7 +38,7 @@ class _Program:
         self.pool.append((name, shape))
 
     def take(self) -> tuple[str, tuple[int, ...]]:
-        """Return an array: the newest one is the plainest choice."""
+        """Return an array's name and shape: the newest array is the plainest choice."""
         return self.pool[-1 - self.choices.below(len(self.pool))]
 
     def elementwise(self) -> None:

@@ -100,7 +100,7 @@ class CheckItem(pytest.Item):
         return str(excinfo.value) if isinstance(excinfo.value, Red) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
-        """Return the learner's file, and the title that pytest prints above a failure."""
+        """Return the learner's file, no line, and the title that pytest prints above a failure."""
         return self.path, None, f"{self.owner.exercise.id} {self.name}"
 
 

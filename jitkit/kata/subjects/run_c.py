@@ -148,7 +148,7 @@ _OF_NUMPY = {
 
 
 def _function(name: str) -> Callable[..., Any] | None:
-    """Return a function for a name of the C library, or for a helper of `loops.formulas`."""
+    """Return a function for a name of the C library, or for a helper of `loops.formulas`; None for other names."""
     if match := re.fullmatch(r"to_([iu]\d+)_of_f\d+", name):
         info = np.iinfo(_TYPES[match[1]])
         return lambda x: 0 if x != x else int(min(max(x, info.min), info.max))

@@ -169,7 +169,7 @@ class StateFile:
                     self.lock.unlink()
 
     def acquire(self) -> bool:
-        """Make the lock file, which exists as long as its owner writes: for milliseconds."""
+        """Make the lock file, which exists as long as its owner writes: for milliseconds. Return whether that was possible."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError:

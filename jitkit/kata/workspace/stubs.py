@@ -29,7 +29,7 @@ def section(text: str, id: str) -> str:
 
 
 def section_place(text: str, id: str) -> tuple[int, int]:
-    """Return the first and the last line of an exercise's section."""
+    """Return where an exercise's section begins and ends, as positions in the text; two zeros if there is none."""
     rules = list(_RULE.finditer(text))
     for i, rule in enumerate(rules):
         if rule[1] == id:
