@@ -116,7 +116,7 @@ def _dynamic_update_slice(writer: Writer, op: Op) -> None:
 
 @rule("reshape")
 def _reshape(writer: Writer, op: Op) -> None:
-    """Make the result a view of the operand's memory with other axes. If the operand is not in memory yet, store it where the result goes."""
+    """Make the result a view of the operand's memory. If the operand is not in memory yet, store it where the result goes."""
     (x,), (out,) = op.ins, op.outs
     if x in writer.where and isinstance(writer.where[x], Later) and out in writer.aims and x not in writer.aims:
         aim = writer.aims.pop(out)

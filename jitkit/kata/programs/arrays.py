@@ -37,7 +37,8 @@ class Writer:
 
     Args:
       choices: the source of its random choices.
-      operations: the operations that `step` may write, the plainest first: see `OPERATIONS` here and in `nested`.
+      operations: the operations that `step` may write, the plainest first: see `OPERATIONS` here and in `nested`. Each
+        returns whether it found operands, and so wrote something.
     """
 
     def __init__(self, choices: Choices, operations: Sequence[Callable[[Writer], bool]]) -> None:
