@@ -51,7 +51,7 @@ _TO_32_BITS: dict[DType, DType] = {
 
 @functools.lru_cache(maxsize=1024)
 def narrowed(x64: bool, dtype: Any) -> Any:
-    """Return `canonicalize_dtype` for a caller that knows the mode."""
+    """Return `canonicalize_dtype(dtype)` for a caller that knows whether x64 mode is on."""
     if isinstance(dtype, ExtendedDType):
         return dtype
     given = np.dtype(dtype)
@@ -59,7 +59,9 @@ def narrowed(x64: bool, dtype: Any) -> Any:
 
 
 def canonicalize_dtype(dtype: Any) -> DType:
-    """Return the NumPy dtype, narrowed to 32 bits unless x64 mode is on. Raise TypeError where NumPy does not know it."""
+    """Return the dtype, narrowed to 32 bits unless x64 mode is on; an extended dtype as it is. Raise TypeError if NumPy
+    does not know it.
+    """
     canonical: DType = narrowed(config.local.state.options.enable_x64, dtype)
     return canonical
 
@@ -155,7 +157,7 @@ def is_weakly_typed(x: Any) -> bool:
     return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 
 
-asking_types: set[type] = set()  # types with a `weak_type` whose dtype is only what a user asks for
+asking_types: set[type] = set()  # types that have a `weak_type`, but a dtype that a user wrote: `dtype` narrows it
 
 
 def dtype(x: Any) -> DType:
@@ -207,7 +209,9 @@ def _checked(x: Any, found: Any) -> Any:
 
 
 def scalar_type_of(x: Any) -> type:
-    """Return the Python type of one element of a value, a type or a dtype: bool, int, float or complex."""
+    """Return the Python type of one element of a value, a type or a dtype: bool, int, float or complex. Raise TypeError for
+    float0 and extended dtypes.
+    """
     found = dtype(x)
     if found not in kinds:
         raise TypeError(f"Invalid scalar value {x}")

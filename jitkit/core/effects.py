@@ -7,7 +7,7 @@ order that their operands allow. An operation that prints is needed even if nobo
 Two guarantees hold:
 - dead code elimination keeps an equation with effects;
 - operations with the same *ordered* effect happen in the order of the program, also across calls. XLA respects data
-dependencies only, so each of these operations takes a token and returns one. Tokens are not part of a jaxpr.
+  dependencies only, so each of these operations takes a token and returns one. Tokens are not part of a jaxpr.
   Lowering passes one for each ordered effect through functions, branches and loops (`interpreters/mlir`), and
   `runtime.tokens` keeps the last one between calls.
 

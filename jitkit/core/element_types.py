@@ -179,15 +179,16 @@ _ARRAY_API_KINDS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether `dtype` is of that kind.
+    """Whether `dtype` is of the given kind.
 
     Args:
       dtype: a dtype, scalar type or name.
       kind: one of the array API's kinds ("bool", "signed integer", "unsigned integer", "integral",
-        "real floating", "complex floating", "numeric"), or a dtype, or a tuple of these, of which one must fit.
+        "real floating", "complex floating", "numeric"), or a dtype, or a tuple of these, one of which must fit.
 
     Raises:
-      ValueError, TypeError: where `kind` is neither.
+      ValueError: `kind` is a text that names neither a kind nor a dtype.
+      TypeError: `kind` is something else that is not a dtype.
     """
     given = np.dtype(dtype)
     return any(_is_of_kind(given, one) for one in (kind if isinstance(kind, tuple) else (kind,)))
@@ -212,13 +213,17 @@ def python_type_of(dtype: DType) -> type:
 
 
 def supports_inf(dtype: Any) -> bool:
-    """Whether the type has infinities: all floats do, except some 8-bit ones."""
+    """Whether the type has infinities, as in JAX: true of all inexact types except four of 8 bits. (The answer is wrong for
+    float8_e8m0fnu and floats of 4 and 6 bits, in JAX too.)
+    """
     without = ("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz")
     return issubdtype(dtype, np.inexact) and np.dtype(dtype).name not in without
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Return how many bits an element has: 4 for int4, which NumPy stores in a byte. Raise ValueError unless it is a number."""
+    """Return how many bits an element has: 4 for int4, which NumPy stores in a byte; 8 for bool. Raise ValueError for any other
+    dtype that is not a number's.
+    """
     if dtype is None:
         raise ValueError("dtype cannot be None.")
     kind = None if isinstance(dtype, ExtendedDType) else kinds.get(np.dtype(dtype))

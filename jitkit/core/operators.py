@@ -79,7 +79,9 @@ question = _Question()
 
 
 def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
-    """Whether an operand is an array or a scalar. A container is an error: numpy would convert it silently, and slowly."""
+    """Whether an operand is an array or a scalar. Raise TypeError for a container, which numpy would convert silently and
+    slowly, and if a tracer of ours meets one of JAX's.
+    """
     if isinstance(other, _containers):
         raise TypeError(
             f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and {type(right).__name__!r}"
@@ -132,7 +134,7 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
     `filter_traceback`, which removes this library's frames.
 
     `takes_part(other, symbol, left, right)` says whether `other` is an array or a scalar, and raises the TypeError for
-    a container. `_takes_part` caches the answers by the type of `other`. If it is neither, but has a method
+    a container. `_takes_part` caches the answers by the type of `other`. If `other` is neither, but has a method
     `__jax_array__` (JAX's tracers have None there), its result takes its place; anything else makes the method return
     NotImplemented, as Python requires.
     """

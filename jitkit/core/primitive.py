@@ -46,8 +46,12 @@ foreign = _Foreign()
 
 
 def get_aval(x: Any) -> Any:
-    """Return the aval of a value: a Tracer, an Array, a `jax.Array`, a numpy array, a numpy or Python scalar. Raise
-    TypeError for anything else.
+    """Return the aval of a value: a Tracer, an Array, a `jax.Array`, a token, a numpy array, a numpy or Python scalar.
+
+    Raises:
+      TypeError: for anything else.
+      ValueError: for a masked array, and for a value with a method `__jax_array__`.
+      OverflowError: for a Python int that does not fit into its dtype.
     """
     if isinstance(x, Tracer):
         return x.aval
@@ -85,7 +89,7 @@ def aval_of_constant(x: Any) -> Any:
 
 
 def typeof(x: Any) -> Any:
-    """Return the aval of a value; raise TypeError for anything but an array."""
+    """Return the aval of an array, a number or a token. Raise TypeError for anything else; otherwise as `get_aval`."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         refuse_jax_array(x)
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
@@ -101,7 +105,9 @@ def is_array_type(t: type) -> bool:
 
 
 def is_array_value(x: Any) -> bool:
-    """Whether a value is accepted as an array. Numpy's arrays are, except arrays of text or objects."""
+    """Whether a value is accepted as an array. Numpy's arrays are, except arrays of text or objects. Other errors of `get_aval`
+    pass through: ValueError for a masked array, for example.
+    """
     try:
         get_aval(x)
     except TypeError:
@@ -219,7 +225,9 @@ class Primitive:
         return params
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
-        """Return the avals of the results."""
+        """Return what the shape rule returns: the aval of the result, or with `multiple_results` a list of avals. Raise
+        NotImplementedError without a shape rule.
+        """
         if self._shape_rule is None:
             raise NotImplementedError(f"primitive {self.name} has no shape rule")
         if not self.pure_shape_rule:

@@ -1,4 +1,4 @@
-"""Names of JAX's mutable references, which libraries import. jitkit does not support references
+"""Defines the names of JAX's mutable references, which libraries import. jitkit does not support references.
 
 JAX: jax/_src/core.py:new_ref
 """

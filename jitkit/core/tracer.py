@@ -24,8 +24,8 @@ from .trace import Trace
 
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
-    """Within `ensure_compile_time_eval`, return the innermost of the traces that the tracers among the values belong to, if it has
-    not ended. Elsewhere such tracers have escaped, and the result is None.
+    """Within `ensure_compile_time_eval`, return the innermost trace, among those that have not ended, to which a tracer among
+    the values belongs; None if there is none. Elsewhere return None: there such a tracer has escaped.
     """
     found: Trace | None = None
     if not config.local.state.compile_time:
@@ -121,7 +121,9 @@ class Tracer(Operators):
     # what is not
 
     def __getattr__(self, name: str) -> Any:
-        """Raise the error for an attribute that only a concrete array has, or that nothing has."""
+        """Raise the error for an attribute that only a concrete array has, or that nothing has. For a method of concrete arrays
+        return a function that raises the error when it is called.
+        """
         if name in _METHODS_OF_VALUES:
             return functools.partial(_refuse_method, self, name)
         if name in _ATTRIBUTES_OF_VALUES:
@@ -246,7 +248,9 @@ def check_bool_conversion(x: Any) -> None:
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedTracerError:
-    """Return the error for a tracer used after its trace has ended: what it was, whose, and where it was made."""
+    """Return the error for a tracer used after its trace has ended. Its message names the aval, the function that was traced,
+    and the line that made the tracer, if known; `detail` becomes its last line.
+    """
     lines = []
     lines.append(
         "Encountered an unexpected tracer. A function transformed by JAX had a side effect, allowing for a "
@@ -298,5 +302,5 @@ def value_if_known(x: Any) -> Any:
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether x has a value now."""
+    """Whether x is not a tracer."""
     return not isinstance(x, Tracer)
