@@ -191,9 +191,9 @@ class JVPTrace(DualTrace):
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments of a library function. If the function returns an argument, it becomes
-        an Array: in JAX the function is jitted, and returns a new one. Inside of the function a tangent is weakly typed if its
-        primal is.
+        """Tell the outer trace about these arguments of a library function, and make a tangent weakly typed if its primal is,
+        until the function ends. Return a function for the result: if that is an argument, it becomes a pair of Arrays, since in
+        JAX the function is jitted and returns a new one.
         """
         super().note(args)
         mine = [x for x in args if type(x) is JVPTracer and x._trace is self]
@@ -209,7 +209,9 @@ class JVPTrace(DualTrace):
         return finish
 
     def as_weak_as(self, aval: Any, tangent: Any) -> Any:
-        """Return a tangent with the weak type of `aval`, without an equation where one is written down."""
+        """Return the tangent with the weak type of `aval`, without recording an equation. Return it unchanged if it is a tracer
+        of a trace other than `jit`'s, or if an outer trace would see a new array as a new constant.
+        """
         if type(tangent) is partial_eval.DynamicJaxprTracer:
             known = tangent.aval.update(weak_type=aval.weak_type)
             return partial_eval.DynamicJaxprTracer(tangent._trace, known, tangent.atom, tangent.source_info)
@@ -217,7 +219,7 @@ class JVPTrace(DualTrace):
             return tangent
         x = array.as_array(tangent)
         known = x.aval.update(weak_type=aval.weak_type)
-        return array.Array(x._buf, known, known) if x._key is x.aval else x  # one that is placed keeps its type
+        return array.Array(x._buf, known, known) if x._key is x.aval else x  # an array that is placed keeps its type
 
     def is_within_a_trace(self) -> bool:
         """Whether an outer trace would see an array that is made here as a constant."""
@@ -248,7 +250,7 @@ def jvp(
 ) -> tuple[list[Any], list[Any]]:
     """Call `fun` once, on primals with tangents; return its results and their tangents, some of which may be Zero.
 
-    It is called under a `JVPTrace` inside of the current trace. End that trace when the call ends, also by an error, so
+    `fun` is called under a `JVPTrace` inside of the current trace. End that trace when the call ends, also by an error, so
     that later use of its tracers is an error.
 
     Args:

@@ -39,7 +39,7 @@ from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tange
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
 # The linearisation of one operation: its results, and a function from the tangents of its operands (some may be
-# Zero) to those of its results. That function is called under the trace that records tangents.
+# Zero) to the tangents of its results. That function is called under the trace that records tangents.
 Linearized = tuple[Any, Callable[..., Any]]
 LinearizeRule = Callable[..., Linearized]
 # rule(nonzero, *primals, **params), for primitives that are not linearised through their JVP rule.
@@ -49,9 +49,7 @@ partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
 class LinearizeTracer(DualTracer):
-    """A pair whose tangent is recorded, and so has a type and no value. Printed as JAX prints it: for users, `grad`
-    made it.
-    """
+    """A pair whose tangent is recorded, and so has a type and no value. As in JAX it is printed as a GradTracer."""
 
     __slots__ = ()
 
@@ -149,7 +147,9 @@ class PartialTrace(Trace):
             return primitive.bind(*args, **params)
 
     def write_down(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Record an operation on tangents. Of its results, those that depend on no tangent are computed now."""
+        """Record an operation on tangents; return its results. If the primitive has a rule in `partial_eval_rules` or
+        `dce_rules`, results that depend on no tangent are computed now.
+        """
         if primitive in partial_eval_rules:
             return partial_eval_rules[primitive](self, *args, **params)
         with core.set_current_trace(self.tangents):
@@ -234,7 +234,7 @@ def linearize(
 
 
 def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugInfo) -> LinearProgram:
-    """Return the jaxpr of the recorded equations, without dead code."""
+    """Return the program from the recorded equations to those `tangents` that are not Zero, without dead code."""
     written = trace.to_jaxpr([t for t in tangents if type(t) is not Zero], debug_info.with_unknown_names())
     jaxpr, _ = dce_jaxpr(written, True, instantiate=True)
     return LinearProgram(jaxpr, tuple(type(t) is not Zero for t in tangents))

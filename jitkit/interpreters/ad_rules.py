@@ -119,7 +119,7 @@ def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
 
 @register_batcher(add_any_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Batching rule: operands have one type, so one without a batch axis is broadcast, even a scalar."""
+    """Batching rule: broadcast an operand without a batch axis, even a scalar, since both operands need one shape."""
     (x, y), (x_dim, y_dim) = vals, dims
     place = y_dim if y_dim is not None else x_dim
     assert place is not None, "the rule is asked where an operand is a batch"

@@ -79,7 +79,7 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        known = getattr(val, "source_info", source_info.UNKNOWN)  # made by this line, as a rule; finding it takes 3 us
+        known = getattr(val, "source_info", source_info.UNKNOWN)  # the current line, as a rule; finding it takes 3 us
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:
@@ -111,7 +111,7 @@ class BatchTrace(Trace):
         return x, None
 
     def in_words(self) -> str:
-        """Say over how many elements, and along which named axis."""
+        """Return `vmap over 3 elements`, with the name of the axis if it has one."""
         name = "" if self.axis.name is None else f" along {self.axis.name!r}"
         return f"vmap over {self.axis.size} elements{name}"
 
@@ -121,8 +121,9 @@ class BatchTrace(Trace):
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments of a library function. If the function returns an argument, it gets a
-        new tracer, as in JAX, where the function is jitted: what closes over argument and result has two constants.
+        """Tell the outer trace about these arguments of a library function. Return a function for the result: if that is an
+        argument, it gets a new tracer. In JAX the function is jitted, so its result is another object than its argument, and
+        a jaxpr that closes over both has two constants.
         """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
@@ -232,9 +233,7 @@ higher_order: set[Primitive] = set()
 
 
 def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Callable[[BatchingRule], BatchingRule]:
-    """Decorator: register the function as the batching rule of these primitives. With `even_unmapped`, it is also
-    called if no operand is a batch.
-    """
+    """Decorator: register the batching rule of these primitives. With `even_unmapped`, call it also if no operand is a batch."""
 
     def register(rule: BatchingRule) -> BatchingRule:
         primitive_batchers.update((primitive, replaying.replayed(primitive, rule)) for primitive in primitives)
@@ -314,7 +313,7 @@ def reduction_batcher(
     """Batching rule of operations that reduce one operand along `axes`, numbered as in an element.
 
     In the batch these axes may have other numbers (`shifted_by_numpy`). The batch axis moves forward by the number of
-    reduced axes before it.
+    reduced axes before it. Raise IndexError if the element does not have one of the axes.
 
     Returns:
       The result, and its batch axis.

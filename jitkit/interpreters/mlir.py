@@ -16,11 +16,11 @@ What is worth knowing:
   a constant of that shape right away).
 - A nested `jit` becomes a private function, which is written once for each jaxpr and called wherever the jaxpr occurs.
 - Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions
-that need it, up to `main`.
+  that need it, up to `main`.
 - Each ordered effect of a function is a token that it takes before its arguments and returns before its results;
-`LoweringContext.tokens` has the latest one of each, at the place that is being written.
+  `LoweringContext.tokens` has the latest one of each, at the place that is being written.
 - Every line knows the Python line that it came from; `text(debug_info=True)` shows it as `loc(...)`, and so
-do the profiler and the HLO.
+  do the profiler and the HLO.
 
 JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 """
@@ -77,9 +77,9 @@ class LoweringContext:
         self.module = function.module  # its module, with all functions
         self.name_stack = name_stack  # the functions and scopes around the equation, as text
         self.avals_in: Sequence[Any] = ()  # the avals of the equation's operands
-        self.avals_out: Sequence[Any] = ()  # and of its results
-        self.primitive: Primitive | None = None  # its primitive
-        self.origin: Origin | None = None  # its origin, for `loc`
+        self.avals_out: Sequence[Any] = ()  # the avals of the equation's results
+        self.primitive: Primitive | None = None  # the equation's primitive
+        self.origin: Origin | None = None  # the equation's origin, for `loc`
         self.tokens = {
             effect: f"%token{i}" for i, effect in enumerate(function.ordered)
         }  # the name of the latest token of each ordered effect

@@ -26,7 +26,7 @@ _WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of an integer tensor
 # Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. Written as text only
 # on request.
 Origin = tuple[str, JaxprEqn]
-_AS_WRITTEN = {"scan": "while"}  # primitives whose operation has another name
+_AS_WRITTEN = {"scan": "while"}  # primitive -> the name of its operation in StableHLO, if it has another name
 
 
 def origin_text(origin: Origin) -> str:
@@ -48,7 +48,9 @@ def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
 
 
 def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:
-    """Return the `loc` to append to a line that came from an equation; other lines get an unknown one, braces none."""
+    """Return the `loc` to append to a line that came from an equation. A constant without an equation gets an unknown one, and any
+    other line none.
+    """
     if origin is not None:
         return f" loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
     return " loc(unknown)" if " = stablehlo.constant " in line else ""

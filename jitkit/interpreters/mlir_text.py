@@ -156,7 +156,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def quoted(text: str) -> str:
-    """Escape a text for MLIR's quotes: everything but plain ASCII byte by byte, in hex."""
+    """Escape a text for MLIR's quotes: double each backslash; write a quote, and each byte that is not printable ASCII, in hex."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     plain = frozenset(range(ord(" "), 127)) - {ord('"')}

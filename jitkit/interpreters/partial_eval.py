@@ -326,8 +326,8 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
 
 
 def check_no_leaks(trace: Any, traced_for: str = "") -> None:
-    """With `checking_leaks`, raise if a tracer of the finished trace is still referenced from somewhere. Without `traced_for`, the
-    trace's `debug_info` says what was traced.
+    """Raise an error if a tracer of the finished trace is still referenced from somewhere. The message says what it was
+    `traced_for`, by default as the trace's `debug_info` says.
     """
     if not _living_tracers(trace):
         return

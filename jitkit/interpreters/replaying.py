@@ -295,7 +295,7 @@ def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
 
 
 def _checked(literal: Any) -> Literal:
-    """Return a literal that is a scalar and keeps its type where it is bound; else raise."""
+    """Return the literal; raise NotKeyed if it holds an Array, or would get another type when it is bound."""
     if core.get_aval(literal_value(literal)) is not literal.aval or isinstance(literal.val, Array):
         raise NotKeyed
     checked: Literal = literal

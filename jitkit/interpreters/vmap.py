@@ -196,8 +196,8 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 def mapped_size(
     fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
-    """Return the size that all mapped axes have; a negative axis counts from the end of its leaf. Raise ValueError if no axis
-    is mapped, or their sizes differ.
+    """Return the size that all mapped axes, and `axis_size` if given, have; a negative axis counts from the end of its leaf.
+    Raise ValueError if these sizes differ, or if no axis is mapped and `axis_size` is None.
     """
     if not leaves and axis_size is None:
         args, kwargs = tree_unflatten(tree, leaves)

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..base import missing_names
 
-# What to make of an operand before use, by its type. Here `np.asarray` reads whatever has an aval, so this table is
-# never read.
+# type of an operand -> the function that converts it before use. Here `np.asarray` reads whatever has an aval, so this
+# table is never read.
 canonicalize_dtype_handlers: dict[type, Callable[[Any], Any]] = {np.ndarray: np.asarray}
 
 missing_names.explain("interpreters.xla", sys.modules[__name__])
