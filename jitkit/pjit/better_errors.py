@@ -22,7 +22,7 @@ _DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit functi
 def better_error(
     function: Traceable, staged: bool, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Exception:
-    """Return the exception to raise for an error of a call.
+    """Return the exception to raise for an error of a call; `error` itself if there is no better one.
 
     Args:
       staged: whether `jit` made the function; False for a library function that is inlined.
@@ -52,7 +52,8 @@ def _is_batched() -> bool:
 
 
 def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """With `debug_nans`, run the function again, operation by operation, to find the one that makes a nan.
+    """With `debug_nans`, run the function again, operation by operation, to find the one that makes a nan. Return the
+    traceback to raise the error with.
 
     The error then names this operation, and has the traceback of the user's line. A jitted function that is called inside
     does the same, and prints a message about it, as in JAX.

@@ -158,7 +158,7 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
 
 
 def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
-    """Decorate a function of the library: called eagerly it is one compiled program, under a trace plain Python."""
+    """Decorate a function of the library: an eager call runs one compiled program, a call under a trace the Python function."""
     if fun is None:
         return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))
     # `inspect.signature` would take 50 us, for a hundred functions at every import

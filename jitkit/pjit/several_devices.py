@@ -120,7 +120,7 @@ def make_mesh(
     Without `axis_types`, the axes are explicit, as in JAX. jitkit does not have shardings in types, so all axes behave alike.
 
     Raises:
-      ValueError: there are not as many devices.
+      ValueError: the mesh needs more devices than there are.
     """
     there = list(runtime.devices() if devices is None else devices)
     size = int(np.prod(axis_shapes, dtype=int))

@@ -330,7 +330,9 @@ class Compiled(_Stage):
         return tree_unflatten(self._program.out_tree, self._executable.out_shardings)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program. Raise TypeError when the tree or a type of the arguments differs from the compiled one."""
+        """Run the program, and return its result. Raise TypeError if the tree or a type of the arguments differs from the compiled
+        one, ValueError if an argument is committed to another sharding.
+        """
         try:
             found: tuple[Entry, Sequence[Any]] | None
             try:

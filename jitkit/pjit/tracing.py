@@ -140,7 +140,7 @@ class Traceable:
     def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
         """Return the error for the i-th leaf, which is not an array, or one that cannot be used now."""
         if isinstance(x, Tracer) or (isinstance(error, ValueError) and not has_jax_array(x)):
-            return error  # a masked array
+            return error  # about a tracer, or a masked array
         name = api_util.argument_name(self.fun, arguments, i)
         if isinstance(x, ShapeDtypeStruct):
             return TypeError(
@@ -180,7 +180,7 @@ class Traceable:
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Run the function on tracers of these types, and report how long it took. RuntimeError with the option `no_tracing`."""
+        """Run the function on tracers of these types, and log how long it took. Raise RuntimeError with the option `no_tracing`."""
         if config.value("no_tracing"):
             raise RuntimeError(
                 f"re-tracing function {api_util.source_of(self.fun)} for `jit`, but 'no_tracing' is set\n"
