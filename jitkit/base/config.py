@@ -156,7 +156,7 @@ def update(name: str, new_value: Any) -> None:
     `jax_enable_x64`.
 
     Raise AttributeError for an unknown name, with the known ones; raise ValueError for a value that the option does not
-    take; raise RuntimeError for one that comes after it was read.
+    take; raise RuntimeError for a new value after the option was read for good.
     """
     option = OPTIONS[_canonical_name(name)]
     parsed = _parsed(option, new_value)
@@ -267,7 +267,7 @@ def read(name: str) -> Any:
 
 
 def describe() -> str:
-    """List every option with its value and its effect, a line each."""
+    """Return a text with a line for each option: its name, value and effect."""
     return "\n".join(f"{name} = {value(name)!r}  # {option.doc}" for name, option in OPTIONS.items())
 
 

@@ -34,7 +34,7 @@ class TracedValue(Protocol):
         ...
 
     def _origin_msg(self) -> str:
-        """Say where the value comes from: sentences, each after a newline, or nothing."""
+        """Return sentences on where the value comes from, each after a newline; an empty text if that is not known."""
         ...
 
 
@@ -267,7 +267,7 @@ def leaked_tracer_error(traced_for: str, tracers: Sequence[Any]) -> Exception:
 
 
 def _keeper(value: Any, ours: set[int]) -> str:
-    """Say where a value is kept, up to a name that users know: "in item 0 of a list, in the variable `log` of ..."."""
+    """Return where a value is kept, up to a name that users know: "in item 0 of a list, in the variable `log` of the module m"."""
     steps: list[str] = []
     while value is not None and len(steps) < 8:
         ours.add(id(value))
@@ -287,7 +287,7 @@ def _is_ours(holder: Any, ours: set[int]) -> bool:
 
 
 def _how_it_holds(holder: Any, value: Any) -> tuple[str, bool]:
-    """Say how an object refers to `value`, and whether users know that object by a name."""
+    """Return how an object refers to `value`, in words, and whether users know that object by a name."""
     if isinstance(holder, dict):
         name = next((str(key) for key, item in holder.items() if item is value), "?")
         module = next((m for m in list(sys.modules.values()) if getattr(m, "__dict__", None) is holder), None)

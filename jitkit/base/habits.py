@@ -131,7 +131,7 @@ KEYWORDS: Mapping[str, tuple[str, str]] = {
     "a_min": ("min", "`jnp.clip(x, min=0)`"), "a_max": ("max", "`jnp.clip(x, max=1)`"),
 }  # fmt: skip
 
-# functions here, and methods of tensors: of the array alone, of more besides, and of `jax.nn`
+# methods of tensors that are functions here: of the array alone, of the array and more arguments, and of `jax.nn`
 _FUNCTIONS = (
     " abs absolute acos acosh asin asinh atan atanh cos cosh count_nonzero deg2rad diag diff exp exp2 expm1 flip "
     "floor ceil frexp isfinite isinf "

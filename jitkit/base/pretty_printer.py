@@ -168,8 +168,8 @@ def nil() -> Doc:
 
 
 def text(text: str, annotation: str | None = None, about: object = None) -> Doc:
-    """Return words. The annotation, a remark, goes to the end of the line, in one column with those of other lines.
-    `about` is for painters that show more than words.
+    """Return a document of words, without breaks. The annotation, a remark, goes to the end of the line; the annotations of all
+    lines stand in one column. `about` is for painters that show more than words.
     """
     return _Text(text, annotation, about)
 

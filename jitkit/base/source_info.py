@@ -125,8 +125,8 @@ _LONGER, _CACHE = dis.opmap["EXTENDED_ARG"], dis.opmap["CACHE"]
 
 @functools.lru_cache(maxsize=1024)
 def _loops(code: CodeType) -> list[tuple[int, int]]:
-    """Return the loops of a code object, as ranges from the first to the last instruction: a backward jump ends one. Read from its bytes:
-    `dis` takes thirty times as long, and was a seventh of what short programs cost.
+    """Return the loops of a code object, as ranges from the first to the last instruction: a backward jump ends one. They are read from
+    its bytes: `dis` takes thirty times as long, and was a seventh of what short programs cost.
     """
     text = code.co_code
     if _JUMPS_BACK.isdisjoint(text[::2]):
@@ -173,8 +173,8 @@ def current(skip: int = 0) -> SourceInfo:
 
 
 def _joined(stack: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
-    """Join an equation's own scopes with the current ones, where the equation is traced again. A transposed one was
-    recorded within the current ones already.
+    """Return the scopes of an equation that is traced again: the current ones, then its own. If the last current one is a
+    transformation, and the equation was recorded within the others (as when it is transposed), do not repeat those.
     """
     around = stack[:-1]
     return stack + own[len(around) :] if type(stack[-1]) is Transform and own[: len(around)] == around else stack + own

@@ -79,7 +79,9 @@ def partition_list(mask: Sequence[bool], items: Sequence[T]) -> tuple[list[T], l
 
 
 def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T2]) -> list[T1 | T2]:
-    """Return the inverse of `partition_list`."""
+    """Merge two lists, as the inverse of `partition_list`: take the next item of `chosen` where the mask is True, else the next
+    of `unchosen`.
+    """
     count = sum(mask)
     assert (len(mask) - count, count) == (len(unchosen), len(chosen)), (
         f"a mask of {len(mask) - count} False and {count} True for {len(unchosen)} and {len(chosen)} items"
