@@ -78,7 +78,7 @@ def is_buffer(x: Any) -> bool:
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
-    """Copy a host value (numpy, Python scalar), or a buffer on other devices, to the devices of a sharding."""
+    """Copy a host value (numpy, Python scalar), or a buffer on other devices, to the devices of a sharding; return the buffer."""
     if is_buffer(x):
         return _moved(x, sharding) if committed or x.sharding != sharding else x
     if not core.is_of_arrays(aval):
@@ -154,13 +154,13 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
         return jax().dlpack.from_dlpack(x, device=device, copy=copy)
 
 
-# --- memory of the host, for programs that are no XLA's ------------------------------------------------------------
+# --- memory of the host, for programs that are not XLA's -----------------------------------------------------------
 
 _LINE = 64  # bytes: XLA uses memory with this alignment without a copy
 
 
 def let_go() -> None:
-    """Release the memory from which buffers were made that are gone: jaxlib keeps it until its next call, or until this one."""
+    """Release the host's memory behind buffers that no longer exist. Otherwise jaxlib keeps it until its next call."""
     gate().ext.collect_garbage()
 
 

@@ -53,7 +53,7 @@ def _on_first_device(buffers: Sequence[Buffer]) -> Buffer:
 
 
 def wait_for(token: Any) -> None:
-    """Wait for a token of either kind."""
+    """Wait until a token is ready: the token of an effect, or that of a device. Raise JaxRuntimeError if its program failed."""
     try:
         token.block_until_ready()
     except RuntimeError as error:

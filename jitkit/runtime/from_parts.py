@@ -26,7 +26,7 @@ def make_array_from_callback(
       sharding: which device holds which part.
       data_callback: takes the slices of a part, one for each axis, and returns its numbers: an array of numpy, an Array or a
         number. It is called once for each device; once in all if each device holds the whole array.
-      dtype: that of the parts, which are not converted. By default it is that of the first part.
+      dtype: the dtype of the parts, which are not converted; by default the first part's.
 
     Raises:
       TypeError: if `sharding` is not a sharding; InvalidInputException, a subclass, if a part is not an array.
@@ -57,7 +57,7 @@ def make_array_from_single_device_arrays(
     Args:
       sharding: which device holds which part.
       arrays: a list or a tuple of Arrays, one on each device of the sharding.
-      dtype: that of the arrays, which are not converted. By default it is that of the first one.
+      dtype: the dtype of the arrays, which are not converted; by default the first one's.
 
     Raises:
       TypeError: if `arrays` is not a list or tuple of Arrays, or `sharding` not a sharding.

@@ -84,7 +84,7 @@ before_guards: list[Callable[[], None]] = []  # each forgets constants on a devi
 
 
 def guard(state: Any, direction: str, level: str | None) -> None:
-    """Set the level of a direction of transfers in jaxlib's state of a thread, or of the process; None sets none."""
+    """Set the level of a direction of transfers in jaxlib's state of a thread, or of the process; None removes the level."""
     for forget in before_guards if level not in (None, "allow") else ():
         forget()
     levels = importlib.import_module("jaxlib._jax").guard_lib.TransferGuardLevel
@@ -97,7 +97,7 @@ def _guard_process(name: str, level: str | None) -> None:
 
 
 def explicit_transfers(kind: str) -> contextlib.AbstractContextManager[None]:
-    """Mark the copies of the block as explicit, those of a "device_put" or of a "device_get"."""
+    """Within the block, copies count as explicit ones of the given kind, "device_put" or "device_get"."""
     is_guarded = any(config.value(f"transfer_guard_{direction}") for direction in DIRECTIONS)
     return _explicit(f"explicit_{kind}") if is_guarded else contextlib.nullcontext()
 

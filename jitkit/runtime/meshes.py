@@ -63,7 +63,7 @@ def get_mesh() -> Any:
 
 
 def get_abstract_mesh() -> Any:
-    """Return the names and sizes of the axes of the mesh that was set."""
+    """Return the mesh that was set as an AbstractMesh, without its devices; one without axes if none was set."""
     mesh = _mesh()
     return jax().sharding.AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
 

@@ -24,7 +24,7 @@ from .jaxlib import explicit_transfers
 
 
 def device_get(x: Any) -> Any:
-    """Return a tree with its leaves as numpy arrays. Random keys, which numpy does not know, are returned unchanged."""
+    """Return a tree with its Arrays as numpy arrays. Other leaves are unchanged, and so are random keys, which numpy does not know."""
     with explicit_transfers("device_get"):
         return tree_map(_on_host, x)
 
@@ -51,7 +51,7 @@ def live_arrays(platform: str | None = None) -> list[Array]:
     """Return all arrays that take memory on the devices of a platform, or of the default one: those of the program, and
     constants that compiled programs keep. Each is a new Array on the same memory; `delete` frees that for all.
 
-    Of random keys the list has the words. Raise RuntimeError if the platform has no devices.
+    Random keys appear as the integers that they consist of. Raise RuntimeError if the platform has no devices.
     """
     return list(map(wrap, devices(platform)[0].client.live_arrays()))
 

@@ -4,7 +4,7 @@ XLA runs any program as soon as its operands are there, and a print is not an op
 effects need two kinds of tokens, for which others wait:
 
 - for each ordered effect, an empty array that the last program with this effect returned: the next one takes it as an
-argument, and so runs after it. It is moved between devices like any array;
+  argument, and so runs after it. It is moved between devices like any array;
 - for each device, PJRT's token of the last program with any effect: it is ready when that program has ended.
 
 `effects_barrier` waits for both, and so does Python before it exits. Each thread has its own tokens, so effects of two

@@ -1,8 +1,8 @@
 """Guards transfers: in a block, copying between the host and devices is logged or raises an error
 
-jaxlib looks at the level of a direction whenever it copies: first at that of the thread, then at that of the process.
-`config.update` sets the latter, these functions set the former. "log" and "disallow" let explicit copies pass, those of
-`device_put` and `device_get`; "log_explicit" and "disallow_explicit" are for these, too.
+jaxlib looks at the level of a direction whenever it copies: at the thread's level, or if it has none, at the process's.
+These functions set the thread's, `config.update` sets the process's. "log" and "disallow" let the explicit copies of
+`device_put` and `device_get` pass; "log_explicit" and "disallow_explicit" concern them, too.
 
 JAX: jax/_src/config.py:transfer_guard
 """
