@@ -8,7 +8,7 @@ For the structure `({'a': *, 'b': None}, [(*, *), (*, *)])` we write:
         return [n0, n1]
     def take_apart(t):
         try:
-            ...                                           as long a line for each container
+            ...                                           such lines for each container
             n2 = n0['a']
             n4 = [leaf for child in n1 for leaf in f0(child)]
             leaves = [n2, *n4]
@@ -17,7 +17,7 @@ For the structure `({'a': *, 'b': None}, [(*, *), (*, *)])` we write:
 
 This does to a treedef what `jit` does to functions: specialise for what was seen, guard it, and fall back where the
 guard fails. A repeated part, such as a model's layer, has its own function, and neighbouring leaves are unpacked
-together. So the text only grows with the differences in a structure. Python compiles a line in 20 us, so a text longer
+together. So the text grows only with the number of different parts. Python compiles a line in 20 us, so a text longer
 than `_MANY_LINES` is written only for a structure that has already cost that much time without it, and one longer than
 `_MOST_LINES`, or for a tree deeper than `_MOST_LEVELS`, never.
 
@@ -39,7 +39,7 @@ from .treedef import LEAF, PyTreeDef, fingerprint
 PutTogether = Callable[[Iterable[Any]], Any]
 _MANY_LINES = 512  # lines up to which a text is written at once
 _MOST_LINES = 16384
-_LINES_A_USE = 100  # lines that compile in the time that they save per use
+_LINES_A_USE = 100  # this many lines compile in the time that one use of the written function saves
 _MOST_PATHS = 16384  # key paths kept for a structure
 _MANY = 24  # neighbouring leaves from which on they are unpacked together
 _SEVERAL = 3  # neighbouring nodes of one structure from which on they are handled in a loop

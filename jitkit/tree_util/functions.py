@@ -207,8 +207,8 @@ def flatten_fun(
     `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
     the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
 
-    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call;
-    RuntimeError before the first one.
+    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call,
+    and raises RuntimeError before the first one.
     """
     out_trees: list[PyTreeDef] = []
 

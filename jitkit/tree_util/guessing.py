@@ -77,7 +77,7 @@ class Guesses:
         self._after = after
         self._keeps_values = keeps_values
         self._by_root: dict[Any, list[tuple[TakeApart, PyTreeDef]]] = {}
-        # otherwise they may die before they come again
+        # keeps the latest structures alive: a structure that died would be new when it comes again
         self._lately: collections.deque[PyTreeDef] = collections.deque(maxlen=8)
 
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef] | None:

@@ -201,7 +201,7 @@ class DictKeys:
 
 intern_lock = threading.RLock()  # for the tables; reentrant, since a garbage collection may call back into here
 known_keys: weakref.WeakValueDictionary[Any, DictKeys] = weakref.WeakValueDictionary()
-_str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # keys in their given order, sorted or not -> the node
+_str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # keys in the order of a dict -> their DictKeys
 _MOST_ORDERS = 1024
 _MOST_KEYS = 4096  # a dict with more keys is not remembered
 
@@ -214,7 +214,7 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     entered there. (The types matter: 1 and True are equal, but not the same key.) The table is weak: what nothing else
     refers to is gone at once. Hold `intern_lock` to read or change it.
 
-    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
+    Raise ValueError, "Comparator raised exception while sorting pytree dictionary keys.", if they cannot be sorted.
     """
     try:
         keys = tuple(sorted(order))

@@ -137,7 +137,9 @@ def _join(keys: Sequence[KeyEntry]) -> str:
 
 
 def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Callable[[str], ValueError]]:
-    """Say why `prefix_tree` is not a prefix of `full_tree`: for each place, a function from its name to an error."""
+    """Return a function for each place where `prefix_tree` differs from `full_tree`: it takes a name for the prefix, and returns
+    an error that says how they differ. The list is empty if it is a prefix.
+    """
     return list(_prefix_errors((), prefix_tree, full_tree, is_leaf))
 
 
@@ -196,7 +198,7 @@ def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> It
 
 
 def equality_errors_pytreedef(tree1: PyTreeDef, tree2: PyTreeDef) -> Iterator[tuple[KeyPath, str, str, str]]:
-    """`equality_errors` for two structures; a leaf appears as "pytree leaf"."""
+    """Do what `equality_errors` does, for two structures; a leaf appears as "pytree leaf"."""
     leaf = _LeafMeta("Leaf", (), {})()
     return equality_errors(*(skeleton(tree, itertools.repeat(leaf)) for tree in (tree1, tree2)))
 

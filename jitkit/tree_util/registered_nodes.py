@@ -97,7 +97,7 @@ class CustomNode(RegisteredNode):
         return pairs, parts[1]
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return positions, or the keys from the user's function."""
+        """Return positions. (Keys from the user's function are known only for a node: see `skeletons`.)"""
         return [FlattenedIndexKey(i) for i in range(count)] if self.keys_are_fixed else super().keys(data, count)
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
@@ -114,8 +114,8 @@ class DataclassNode(RegisteredNode):
 
     def __init__(self, cls: Any, data_fields: tuple[str, ...], meta_fields: tuple[str, ...]) -> None:
         super().__init__(cls)
-        self.data_fields = data_fields  # names of fields; the same
-        self.meta_fields = meta_fields
+        self.data_fields = data_fields  # names of the fields that are children
+        self.meta_fields = meta_fields  # names of the fields that are metadata
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """Return the values of the fields named in `data_fields`, as a list, and of those in `meta_fields`, as a tuple."""

@@ -146,7 +146,7 @@ def register_pytree_node(
 
 
 def register_pytree_node_class(cls: Class) -> Class:
-    """A decorator of classes: register with `tree_flatten` and the class method `tree_unflatten`."""
+    """Decorate a class: register it with its method `tree_flatten` and class method `tree_unflatten`."""
     register_pytree_node(cls, operator.methodcaller("tree_flatten"), cls.tree_unflatten)
     return cls
 
@@ -157,7 +157,9 @@ def register_pytree_with_keys(
     unflatten_func: Unflatten,
     flatten_func: Flatten | None = None,
 ) -> None:
-    """`register_pytree_node` for nodes that name their children. `flatten_func` leaves out the names."""
+    """Register a class whose nodes name their children. `flatten_with_keys(node)` returns pairs of a key entry and a child, and the
+    metadata; `flatten_func` leaves out the key entries, and may be omitted.
+    """
 
     def flatten_without_keys(node: Any) -> tuple[Iterable[Any], Any]:
         pairs, data = flatten_with_keys(node)
@@ -167,8 +169,8 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: Class) -> Class:
-    """A decorator of classes: register with `tree_flatten_with_keys` and the class method `tree_unflatten`, and with `tree_flatten` if
-    there is one.
+    """Decorate a class: register it with its method `tree_flatten_with_keys` and class method `tree_unflatten`, and with its method
+    `tree_flatten` if it has one.
     """
     flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten)
@@ -176,7 +178,7 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
 
 
 def register_static(cls: Class) -> Class:
-    """A decorator of classes: make instances nodes without children, which are their own metadata.
+    """Decorate a class: make its instances nodes without children, which are their own metadata.
 
     To `jit` they are static: it compiles for each of them, and tells them apart by hash and equality.
     """

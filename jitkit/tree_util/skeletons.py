@@ -58,7 +58,7 @@ registered[Skeleton] = _SkeletonNode(Skeleton)
 
 def skeleton(treedef: PyTreeDef, leaves: Iterable[Any] | None = None) -> Any:
     """Return the tree of this structure that has these leaves, with a Skeleton for each node of a user's class. Without
-    leaves, they are objects that are leaves whatever users registered; numbers need not be.
+    `leaves`, each leaf is `LEAF`: that is a leaf whatever classes a user has registered, even `int`.
     """
     return _skeleton(treedef, itertools.repeat(LEAF) if leaves is None else iter(leaves))
 

@@ -41,15 +41,15 @@ class PyTreeDef:
     def __init__(self, node_type: NodeType | None, data: Any, children: tuple[PyTreeDef, ...]) -> None:
         self.node_type = node_type  # None for a leaf
         self.data = data  # the node's metadata, from its `flatten`
-        self._children = children  # their structures
-        # a leaf is one
+        self._children = children  # the children's structures
+        # a leaf counts itself
         self.num_leaves: int = 1 if node_type is None else sum([child.num_leaves for child in children])
         self.num_nodes: int = 1 + sum([child.num_nodes for child in children])  # leaves count, too
         self.is_plain: bool = node_type is None or (  # whether it holds no values of the user
             (node_type.is_builtin or _is_plain(data)) and all(child.is_plain for child in children)
         )
-        self.uses = 0  # how often a function written for it would have been useful,
-        self.written: dict[str, Any] | None = None  # and those that were (`guessing`)
+        self.uses = 0  # the uses so far: after some, functions are written for the structure (`guessing`)
+        self.written: dict[str, Any] | None = None  # these functions, by name; None before
         self._hash: int | None = None
         self._exact: weakref.ref[ExactTreeDef] | None = None
 
@@ -68,7 +68,7 @@ class PyTreeDef:
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """Return the tree of this structure that has these leaves.
 
-        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
+        There must be `num_leaves` of them; otherwise raise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
         "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a generator.
         """
         values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
