@@ -322,7 +322,9 @@ def literal_value(literal: Literal) -> Any:
 
 
 def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
-    """Return for each equation the variables that neither a later equation nor an output reads."""
+    """Return for each equation the variables that it reads or binds, and that neither a later equation nor an output reads. For
+    the equation of a jaxpr that has only one, return an empty set.
+    """
     if len(jaxpr.eqns) == 1:
         return [set()]  # all are released when it has run
     needed = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}

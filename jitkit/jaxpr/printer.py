@@ -271,7 +271,7 @@ def pp_jaxpr(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings) -
 
 
 def pp_lambda(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings, around: int | None = None) -> pp.Doc:
-    """Return `{ lambda constvars ; invars. let eqns in outvars }`, or with only some equations `around` one."""
+    """Return `{ lambda constvars ; invars. let eqns in outvars }`; with `around`, only the equations near the one at this position."""
     constvars = pp_vars(jaxpr.constvars, context, types=settings.print_shapes)
     invars = pp_vars(jaxpr.invars, context, types=settings.print_shapes)
     start, stop = (0, len(jaxpr.eqns)) if around is None else (max(around - 10, 0), around + 10)

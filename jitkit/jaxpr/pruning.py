@@ -44,7 +44,7 @@ def dce_jaxpr(
 
 
 def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Do the work of `dce_jaxpr`."""
+    """Do the work of `dce_jaxpr`, without its cache."""
     outputs = [atom for atom in selected(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
     eqns, live = live_equations(jaxpr.eqns, outputs)
     used_inputs = [var in live or keep for var, keep in zip(jaxpr.invars, instantiate, strict=True)]
@@ -87,6 +87,6 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
 
 
 def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """The DCE rule of primitives that have none of their own."""
+    """DCE rule of primitives without their own: keep an equation and all its operands if a result is used, or if it has effects."""
     needed = any(used_results) or bool(eqn.effects)
     return [needed] * len(eqn.invars), eqn if needed else None
