@@ -137,7 +137,7 @@ def static_key(statics: tuple[tuple[int | str, Static], ...]) -> tuple[Any, ...]
 
 
 def check_callable(fun: Any) -> None:
-    """Raise TypeError unless `fun` is a function that `jit` can call, and whose result is there when it returns."""
+    """Raise TypeError for anything that cannot be called, and for a `staticmethod` object or a generator function."""
     if isinstance(fun, staticmethod):
         raise TypeError(f"staticmethod arguments are not supported, got {fun}\nWrite @staticmethod above @jit.")
     if not callable(fun):
@@ -188,7 +188,7 @@ def form_of(spec: ArgumentSpec, arity: int, names: Sequence[str]) -> CallForm:
 
 
 def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]:
-    """Say for each leaf of the dynamic arguments, in order, whether it is donated."""
+    """Return for each leaf of the dynamic arguments, in order, whether it is donated; an empty tuple if `spec` donates nothing."""
     if not spec.donate_argnums and not spec.donate_argnames:
         return ()
     count = arguments.arity

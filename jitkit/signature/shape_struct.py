@@ -97,7 +97,7 @@ dtypes.asking_types.add(ShapeDtypeStruct)
 
 
 def key_of_argument(x: Any) -> Any:
-    """Return the cache key of an argument, which may have no value."""
+    """Return the cache key of an Array, a buffer, or a ShapeDtypeStruct with a sharding; None for any other argument."""
     if isinstance(x, ShapeDtypeStruct) and x.sharding is not None:
         return runtime.placed(aval_of_argument(x), x.sharding)
     return runtime.key_of_buffer(x) if runtime.is_buffer(x) else getattr(x, "_key", None)
