@@ -292,7 +292,7 @@ def checkpoint(
       policy: which results are saved, too: one of `checkpoint_policies`; by default none.
       static_argnums: the positions of arguments that are Python values. Calls with equal values share a trace.
       static_argnames: accepted, and not used, as in JAX, which uses it with an option that jitkit does not have.
-      concrete: True is refused, as in JAX, with a NotImplementedError.
+      concrete: an old option. As in JAX, anything but None raises NotImplementedError.
     """
     if concrete is not None:
         raise NotImplementedError(

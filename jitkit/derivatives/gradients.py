@@ -74,7 +74,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Like `grad`, but return a pair: the result of `fun`, and its gradient."""
+    """Like `grad`, but return a pair: what `fun` returns (with `has_aux` a pair itself), and the gradient."""
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -135,8 +135,8 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
 def fix_others(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Fix all other arguments: return a function of `argnums` only, and the values of these. Raise TypeError if the call has too
-    few arguments.
+    """Return a function of the arguments `argnums`, with all others fixed, and the values of `argnums` in this call. Raise
+    TypeError if the call has too few arguments.
     """
     highest = max(numbers) if isinstance(numbers, tuple) else numbers
     if highest >= len(args):
@@ -150,8 +150,8 @@ def fix_others(
 def split_arguments(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Fix all other arguments: return a function of `numbers` only, and the values of these. Raise ValueError for a position that
-    the call does not have.
+    """Return a function of the arguments `numbers`, with all others fixed, and the values of `numbers` in this call. Raise
+    ValueError for a position that the call does not have.
     """
     positions = api_util.counted_from_zero(numbers if isinstance(numbers, tuple) else (numbers,), len(args))
     others, chosen = list(args), []

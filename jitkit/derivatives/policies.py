@@ -37,7 +37,7 @@ class DotsSaveable:
     only_if_no_batch_dims: bool
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether the operation is such a product."""
+        """Whether to save the result of the operation."""
         if self.only_if_no_batch_dims:
             return primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
         return primitive in (lax.dot_general_p, lax.conv_general_dilated_p)
@@ -83,7 +83,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Return a policy that saves what one of two policies saves. Under a derivative, ValueError if a policy does not return a bool."""
+    """Return a policy that saves what one of two policies saves. It raises ValueError if one of them does not return a bool."""
 
     def policy(*operation: Any, **params: Any) -> bool:
         one, two = policy_1(*operation, **params), policy_2(*operation, **params)

@@ -41,7 +41,7 @@ class Split(NamedTuple):
     first: Jaxpr
     second: Jaxpr
     unknown: list[bool]  # for each output
-    there: list[bool]
+    there: list[bool]  # for each output
     num_residuals: int
 
 
