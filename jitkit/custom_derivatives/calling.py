@@ -50,7 +50,7 @@ class CustomCall(Primitive):
         mlir.register_lowering(self)(lambda ctx, *args, call_jaxpr, **params: ctx.lower_region(call_jaxpr, args))
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the primitive; without a trace, call (do not compile) a function with effects: a check must raise."""
+        """Apply the primitive. Without a trace, run a function with effects operation by operation: a check in it must raise."""
         trace, jaxpr = core.current_trace(), params["call_jaxpr"]
         if trace is None and jaxpr.effects:
             return eval_jaxpr(jaxpr, jaxpr.consts, *args)
@@ -68,9 +68,9 @@ class Ways(NamedTuple):
     """How each transformation treats the rules of one kind."""
 
     batched: Callable[[Any, BatchTrace, Values, Values, list[Any]], Any]
-    """(rule, trace, values, their batch dims, those of the results: filled in later) -> the rule for batches"""
+    """(rule, trace, values, their batch axes, a list for the results' batch axes that is filled later) -> the rule for batches"""
     with_tangents: Callable[[Any, Values, Values], tuple[list[Any], list[Any], PyTreeDef]]
-    """(rule, primals, tangents) -> the results, their tangents, and the tree of either"""
+    """(rule, primals, tangents) -> the results, their tangents, and the tree that both have"""
     record: Callable[[Any, core.Trace, FlatFun, Values, DebugInfo], list[Any]]
     """(rule, trace, function, leaves, what is known of the function) -> the results of an equation for the call"""
 
@@ -272,7 +272,7 @@ def by_position(
 
 def method_of_function(decorated: Any, name: str) -> Any:
     """Return `defvjp`, `defjvp` or `def_vmap` of the decorated function, if that is decorated, too: the outer one can
-    then set both rules. The `__getattr__` of decorated functions; raise AttributeError for other names.
+    then set both rules. Decorated functions have this function as `__getattr__`. Raise AttributeError for other names.
     """
     if name.startswith("def"):
         return getattr(decorated.fun, name)

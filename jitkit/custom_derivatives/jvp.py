@@ -142,7 +142,7 @@ class custom_jvp:
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set the rule by parts, one for each argument: `jvp(tangent, result, *primals)` is the argument's contribution
-        to the result's tangent; None for no contribution. TypeError with `nondiff_argnums`.
+        to the result's tangent; None for no contribution. Raise TypeError with `nondiff_argnums`.
         """
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")

@@ -31,7 +31,7 @@ class JvpRule:
     Hashed by identity: it is part of an equation, and static arguments need not be hashable.
     """
 
-    name: str  # of the function
+    name: str  # the function's name
     jvp: Callable[..., Any]
     static_args: tuple[Any, ...]
     in_tree: PyTreeDef
@@ -113,7 +113,9 @@ class JvpRule:
 
 
 class _TracedRule(NamedTuple):
-    """A traced rule: it takes the primals and the nonzero tangents, and returns None for a tangent that is zero."""
+    """A traced rule. `jaxpr` takes the primals and the nonzero tangents, and returns the results and their nonzero tangents. `zeros`
+    has a Zero for each result whose tangent is zero, and None for the others.
+    """
 
     jaxpr: Jaxpr
     zeros: tuple[Zero | None, ...]
@@ -125,8 +127,8 @@ class BatchedJvpRule(JvpRule):
 
     inner: JvpRule
     axis: AxisData
-    dims: Dims  # of the arguments
-    out_dims: list[Any]  # of the results; empty until the function or its rule has been called
+    dims: Dims  # the arguments' batch axes
+    out_dims: list[Any]  # the results' batch axes; empty until the function or its rule has been called
     tag: object = None  # the tag of the trace whose tracers the rule may close over
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
@@ -219,7 +221,7 @@ class SymbolicZero:
 
     @staticmethod
     def show(tangent: Any) -> Any:
-        """Return a tangent as the rule gets it."""
+        """Return a SymbolicZero for a Zero, and any other tangent unchanged."""
         return SymbolicZero(tangent.aval) if type(tangent) is Zero else tangent
 
     def __repr__(self) -> str:

@@ -70,8 +70,7 @@ def linear_call(
     Args:
       fun: takes both arguments.
       fun_transpose: takes `residual_args` and a tree like the results of `fun`, and returns one like `linear_args`. It
-        is linear
-        in the second.
+        is linear in the second.
       residual_args: a tree of arrays, in which `fun` need not be linear; it has no derivative with respect to them.
       linear_args: a tree of arrays.
 

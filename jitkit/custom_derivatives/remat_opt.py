@@ -138,7 +138,7 @@ def _jvp(
     nonzero = (*given, *[True] * count)
     pairs, _ = ad.jvp_jaxpr(fwd_jaxpr, nonzero, True)
     of_consts = sum(given)
-    # consts, their tangents, arguments, theirs -> residuals, their tangents, results, theirs
+    # consts, their tangents, arguments, their tangents -> residuals, their tangents, results, their tangents
     consts, args, const_dots, arg_dots = _ranges(num_consts, count, of_consts, count)
     res, out, res_dots, out_dots = _ranges(num_res, outs - num_res, num_res, outs - num_res)
     ordered = in_order(pairs, (*consts, *const_dots, *args, *arg_dots), (*res, *res_dots, *out, *out_dots))

@@ -59,7 +59,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
 class VjpRule:
     """The rule of one call, on flat lists. Hashed by identity, as part of equations."""
 
-    name: str  # of the function
+    name: str  # the function's name
     fwd: Callable[..., Any]
     bwd: Callable[..., Any]
     statics: dict[int, Any]  # arguments that are not differentiated, by position
@@ -132,7 +132,9 @@ class VjpRule:
         return _TracedForward(trace_to_jaxpr(both, avals, info), *trees)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """Return a cotangent for each leaf of the arguments: a Zero where `bwd` returns None or a zero."""
+        """Return a cotangent for each leaf of the arguments: a Zero where `bwd` returns None or a `SymbolicZero`, or the argument
+        is an integer.
+        """
         found = self.bwd(*self.statics.values(), residuals, cotangents)
         arguments = self.in_tree.children()
         if isinstance(found, list) and len(found) == len(arguments):
@@ -167,8 +169,8 @@ class BatchedVjpRule(VjpRule):
 
     inner: VjpRule
     axis: AxisData
-    dims: Dims  # of the arguments
-    out_dims: list[Any]  # of the results; empty until the function or its rule has been called
+    dims: Dims  # the arguments' batch axes
+    out_dims: list[Any]  # the results' batch axes; empty until the function or its rule has been called
     tag: object = None  # the tag of the trace whose tracers the rule may close over
 
     def forward(
