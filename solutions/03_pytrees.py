@@ -41,7 +41,7 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     entered there. (The types matter: 1 and True are equal, but not the same key.) The table is weak: what nothing else
     refers to is gone at once. Hold `intern_lock` to read or change it.
 
-    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they cannot be sorted.
+    Raise ValueError, "Comparator raised exception while sorting pytree dictionary keys.", if they cannot be sorted.
     """
     try:
         keys = tuple(sorted(order))
@@ -184,7 +184,7 @@ class PyTreeDef:
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """Return the tree of this structure that has these leaves.
 
-        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
+        There must be `num_leaves` of them; otherwise raise ValueError: "Too few leaves for PyTreeDef; expected 3, got 2", or
         "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a generator.
         """
         values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
@@ -235,8 +235,8 @@ def flatten_fun(
     `in_tree` is the structure of the pair `(args, kwargs)`. The first result is a function, named like `fun`, that takes
     the leaves of such a pair, one by one, calls `fun`, and returns the list of the leaves of what `fun` returned.
 
-    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call;
-    RuntimeError before the first one.
+    The second result is a function without arguments: it gives the structure of what `fun` returned in the last call,
+    and raises RuntimeError before the first one.
     """
     out_trees: list[PyTreeDef] = []
 

@@ -397,7 +397,7 @@ class NestedCall:
         self.outer: Sequence[Any] = ()  # the operands before the arguments
         if any(isinstance(const, Tracer) for const in jaxpr.consts):
             self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)
-        # those of the equation
+        # the parameters of the equation
         self.params: dict[str, Any] = {
             "donated_invars": (False,) * len(self.outer) + donated,
             "inline": inline,

@@ -131,7 +131,7 @@ def jvp(
 ) -> tuple[list[Any], list[Any]]:
     """Call `fun` once, on primals with tangents; return its results and their tangents, some of which may be Zero.
 
-    It is called under a `JVPTrace` inside of the current trace. End that trace when the call ends, also by an error, so
+    `fun` is called under a `JVPTrace` inside of the current trace. End that trace when the call ends, also by an error, so
     that later use of its tracers is an error.
 
     Args:
@@ -372,7 +372,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Like `grad`, but return a pair: the result of `fun`, and its gradient."""
+    """Like `grad`, but return a pair: what `fun` returns (with `has_aux` a pair itself), and the gradient."""
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 

@@ -119,8 +119,9 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
 
     `takes_part(other, symbol, left, right)` says whether `other` is an array or a scalar, and
     raises the TypeError for a container. `_takes_part` caches the answers by the type of `other`.
-    If it is neither, but has a method `__jax_array__` (JAX's tracers have None there), its result
-    takes its place; anything else makes the method return NotImplemented, as Python requires.
+    If `other` is neither, but has a method `__jax_array__` (JAX's tracers have None there), its
+    result takes its place; anything else makes the method return NotImplemented, as Python
+    requires.
     """
     raise NotImplementedError("01.4")
 

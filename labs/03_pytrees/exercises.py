@@ -39,7 +39,7 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     not the same key.) The table is weak: what nothing else refers to is gone at once. Hold
     `intern_lock` to read or change it.
 
-    ValueError, "Comparator raised exception while sorting pytree dictionary keys.", when they
+    Raise ValueError, "Comparator raised exception while sorting pytree dictionary keys.", if they
     cannot be sorted.
     """
     raise NotImplementedError("03.1")
@@ -119,9 +119,9 @@ class PyTreeDef:
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """Return the tree of this structure that has these leaves.
 
-        There must be `num_leaves` of them; otherwise ValueError: "Too few leaves for PyTreeDef;
-        expected 3, got 2", or "Too many leaves for PyTreeDef; expected 3.". `leaves` may be a
-        generator.
+        There must be `num_leaves` of them; otherwise raise ValueError: "Too few leaves for
+        PyTreeDef; expected 3, got 2", or "Too many leaves for PyTreeDef; expected 3.". `leaves` may
+        be a generator.
         """
         raise NotImplementedError("03.4")
 
@@ -152,7 +152,7 @@ def flatten_fun(
     of the leaves of what `fun` returned.
 
     The second result is a function without arguments: it gives the structure of what `fun` returned
-    in the last call; RuntimeError before the first one.
+    in the last call, and raises RuntimeError before the first one.
     """
     raise NotImplementedError("03.5")
 

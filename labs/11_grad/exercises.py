@@ -120,8 +120,8 @@ def jvp(
     """Call `fun` once, on primals with tangents; return its results and their tangents, some of
     which may be Zero.
 
-    It is called under a `JVPTrace` inside of the current trace. End that trace when the call ends,
-    also by an error, so that later use of its tracers is an error.
+    `fun` is called under a `JVPTrace` inside of the current trace. End that trace when the call
+    ends, also by an error, so that later use of its tracers is an error.
 
     Args:
       fun: takes values, and returns a list of them.
@@ -274,7 +274,9 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Like `grad`, but return a pair: the result of `fun`, and its gradient."""
+    """Like `grad`, but return a pair: what `fun` returns (with `has_aux` a pair itself), and the
+    gradient.
+    """
     raise NotImplementedError("11.5")
 
 

@@ -111,7 +111,8 @@ def reduction_batcher(
     """Batching rule of operations that reduce one operand along `axes`, numbered as in an element.
 
     In the batch these axes may have other numbers (`shifted_by_numpy`). The batch axis moves
-    forward by the number of reduced axes before it.
+    forward by the number of reduced axes before it. Raise IndexError if the element does not have
+    one of the axes.
 
     Returns:
       The result, and its batch axis.
