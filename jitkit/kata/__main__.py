@@ -1,6 +1,6 @@
-"""arguments -> exit status: the script `jitkit`, and `python -m jitkit.kata`, which does without it.
+"""arguments -> exit status: the script `jitkit`, and `python -m jitkit.kata`, which needs no script.
 
-Ctrl-C ends it with a word and status 130 from the first line of ours on: while the command's modules are imported, too.
+Ctrl-C prints `interrupted` and exits with status 130, also while the command's modules are still being imported.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def main() -> int:
     """Run the command line, and return its exit status."""
     heard = (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )  # a process started with `nohup` keeps running
+    )  # a shell script starts `jitkit ... &` with Ctrl-C ignored: it keeps running
     if heard:
         signal.signal(signal.SIGINT, _end)
     try:

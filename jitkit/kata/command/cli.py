@@ -1,8 +1,8 @@
 """arguments -> exit status: the command `jitkit`.
 
 Exit status: 0, done; 1, something that the command was asked to judge or to measure failed, or something is
-missing on this machine; 2, wrong usage; 3, a bug of ours. What a verb needs is imported when the verb is
-used, so that `jitkit --help` answers at once.
+missing on this machine; 2, wrong usage; 3, a bug of ours; 130, interrupted. What a verb needs is imported when the
+verb is used, so that `jitkit --help` answers at once.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ exit status:
 
 
 def make_parser(argv: Iterable[str] = VERBS) -> argparse.ArgumentParser:
-    """Make the parser of the command line; it knows the arguments of the verbs that are among these words."""
+    """Return the parser of the command line. It has the arguments only of those verbs that `argv` contains."""
     used = set(argv)
     parser = argparse.ArgumentParser(
         prog="jitkit",

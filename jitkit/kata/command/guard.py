@@ -60,8 +60,8 @@ def _drop_output() -> None:
 
 @contextlib.contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
-    """Keep a Ctrl-C that comes in a destructor or a callback of a weak reference, such as importing runs for each
-    module. Python cannot raise there: it prints the error and goes on. Here it is raised once the callback is left.
+    """In the block, do not lose a Ctrl-C that comes while a destructor or a weak reference's callback runs, as one does at
+    each import. Python cannot raise there: it prints the error and goes on. So send the signal again a moment later.
     """
     before = sys.unraisablehook
 
@@ -88,7 +88,9 @@ def _interrupt() -> None:
 
 
 def _our_bug() -> int:
-    """Say in a sentence that the fault is ours; write the traceback, which helps only us, to a file."""
+    """Print that the fault is ours, write the traceback to a file, and return the exit status. If a file in the current
+    folder hides a module that we need, print that instead.
+    """
     if hidden := hidden_modules.told():
         print(f"jitkit: {hidden}", file=sys.stderr)
         return FAILED

@@ -32,7 +32,7 @@ from .statuses import Status
 from .submission import Target
 from .verdicts import CheckResult, Verdict, find_problem, place_of
 
-_PATIENCE = 6  # the reference may take this many times as long, since the machine may be busy
+_PATIENCE = 6  # a reference that took too long runs again, with this many times the time: the machine may be busy
 
 
 def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
@@ -80,7 +80,7 @@ class Assessor:
         """Return the verdict on an exercise whose functions are in `file`.
 
         Args:
-          others: functions of other exercises that take the reference's place, too.
+          others: functions of other exercises that take the reference's place, too, each with its file.
           checks_file: the lab's `checks.py`, or another file of checks.
           seed: the seed of the random inputs.
           draw: the seed of random programs.
@@ -106,7 +106,9 @@ class Assessor:
             expected = pool.submit(self.reference, job, spare if isinstance(spare, Forks) else None)
 
             def failing(outcomes: list[Outcome]) -> str | None:
-                """Return the first check that fails, if it came to an end."""
+                """Return the name of the first check that fails; None if all pass, if the failing one returned no value, or if it
+                runs random programs.
+                """
                 for triple in zip(checks, expected.result(), outcomes, strict=False):
                     result = judged[triple[0].name] = judged.get(triple[0].name) or self.judge(*triple, own)
                     if result.status != Status.PASS:
@@ -126,7 +128,9 @@ class Assessor:
         return Verdict(exercise, status, results, "", called or place_of(exercise, file), file.path)
 
     def shortest(self, result: CheckResult, job: Job, own: frozenset[str]) -> CheckResult:
-        """Return the verdict on the shortest program that is found to fail, with its text, in place of one on random programs."""
+        """Replace the failed result of a check of random programs by the result of the shortest failing program that is found,
+        with its text. Return `result` itself if the difference is not in one of the programs.
+        """
         place = re.match(r"result\[(\d+)\]", result.difference.where) if result.difference is not None else None
         if place is None or result.value is None or result.value["is"] != "list":
             return result
@@ -215,7 +219,7 @@ class Assessor:
         return found if {outcome.check for outcome in found} >= set(names) else None
 
     def read(self, key: str) -> list[Outcome]:
-        """Return a result from the folder; nothing if it cannot be read."""
+        """Return the outcomes in the folder's file of this key; an empty list if it cannot be read."""
         if self.folder is None:
             return []
         try:
@@ -225,7 +229,7 @@ class Assessor:
             return []
 
     def write(self, key: str, outcomes: Sequence[Outcome]) -> None:
-        """Keep results, if that is possible."""
+        """Write outcomes to the folder, if there is one and it can be written."""
         if self.folder is None:
             return
         try:
@@ -257,8 +261,11 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """Return a result with the call that it comes from. If there are as many calls as values (or as lists of values), take the
-    call in the same place. Otherwise take the last call that returned the value; otherwise the last call, and say so.
+    """Return a failed result with the learner's call that it comes from; a result without a difference or a value unchanged.
+
+    That is the only call; for an error, the last one. Otherwise it is the call in the same place, if there are as many calls as
+    values (or as lists of values); else the last call that returned the wrong value (or a list with it); else the last
+    call, marked `# the last call`. If the values are counts, the outcome's explanations of cache misses are added.
     """
     difference, value = result.difference, result.value
     if difference is None or value is None:
@@ -296,7 +303,7 @@ def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:
 
 
 def _items(where: str, value: Plain) -> Iterator[tuple[str, Plain]]:
-    """Yield what is in a list, or the value itself."""
+    """Yield path and value of each item of a list, a tuple or a dict; for any other value, its own path and the value."""
     if value["is"] in ("list", "tuple"):
         yield from ((f"{where}[{i}]", item) for i, item in enumerate(value["items"]))
     elif value["is"] == "dict":

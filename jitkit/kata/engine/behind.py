@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any
 
 COUNTED = ("exp", "tanh", "sin", "cos", "log")  # functions of C's library
-MOST_STATIC, MOST_STACK = 2048, 16384  # bytes of one text of C: room for some numbers; for a tile
+MOST_STATIC, MOST_STACK = 2048, 16384  # bytes of one text of C: static (some numbers), stack (a tile)
 
 
 def _is_package() -> bool:
@@ -52,7 +52,7 @@ def behind(
     """Return what a call returns, and counts of what it asked of `cc`: the texts, the loops in them, the bytes alive at one
     time, the bytes alive after the call (`kept`), and how often the C evaluates a function of C's library (`{"sin": 100}`
     counts sinf, too). Also return which functions of `without` the C calls. During the call XLA must run nothing, `cc`
-    must run something, and the C must work in memory from `cc.alloc`.
+    must run something, and the C must work in memory from `cc.alloc`: it may use few static bytes, and little stack.
 
     The arguments are bounds. If a count is within its bound, the bound is returned; the reference also returns the bounds.
     """
@@ -81,7 +81,7 @@ def behind(
 
 
 def _asked(start: bool = False) -> dict[str, Any]:
-    """Return the counts of both machines so far. With `start`, the peaks are counted anew from here."""
+    """Return the counts of `cc` and `xla` so far. With `start`, the peaks of memory and stack are counted anew from here."""
     cc: Any = sys.modules.get("cc")
     if start:
         _peak.clear()
@@ -114,7 +114,9 @@ _peak: list[int] = []  # for each call, how many bytes of C's stack it used
 
 
 def watch(cc: Any) -> None:
-    """Make `cc` put lines that count before each text, and keep the machine code. A second call does nothing."""
+    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, and keep the machine code in `_libraries`. A
+    second call does nothing.
+    """
     if isinstance(cc.ctypes, _Ctypes):
         return
     translate = cc.translate
@@ -152,7 +154,7 @@ class Watched:
         _loaded.append(self)
 
     def times(self, word: str) -> int:
-        """Return how often this library has evaluated a function of C's library."""
+        """Return how often this library has evaluated a function of C's library; 0 if it was compiled without `_COUNTS`."""
         try:
             return ctypes.c_long.in_dll(self.library, f"times_{word}").value
         except ValueError:
@@ -200,8 +202,8 @@ def _plain_name(name: str) -> str:
 
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:
-    """Return the equations that `core.optimise` leaves of a program, by the names of primitives, and what the program
-    returns.
+    """Return what a program returns, and the names of the primitives of the equations that `core.optimise` leaves in it. The
+    reference, which has no `optimise`, returns the names `left`.
     """
     closed = jk.make_jaxpr(f)(*args)
     names = list(left)
@@ -217,7 +219,9 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
 
 
 def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:
-    """Return the error of a call whose program cannot become C: a NotImplementedError with the text `word` or `instead`."""
+    """Call a function whose program cannot become C. Return one fixed sentence if the call raises a NotImplementedError whose
+    message contains `word` or `instead`, and with the reference; otherwise say what happened.
+    """
     right = f"a NotImplementedError that says {word}"
     if not _is_package():
         return right

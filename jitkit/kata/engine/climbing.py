@@ -158,7 +158,9 @@ _COUNTED = {"compiled": "programs compiled", "executed": "programs executed by X
 
 
 def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], Sequence[Any]]) -> Plain:
-    """Return the plain data of what a program returned. numpy reads arrays of any class."""
+    """Return the plain data of what a program returned. `plain` is our module of that name, loaded by its path; `run` runs
+    StableHLO. Arrays may be of any class that numpy can read.
+    """
     if isinstance(value, Raised):
         return dict(plain.to_plain(plain.Raised(value.error, value.parts)))
     if isinstance(value, Text):
@@ -218,7 +220,7 @@ class JaxprReader:
         }
 
     def param(self, value: Any) -> Any:
-        """Read a program in a parameter, or several."""
+        """Return the program, or the list of programs, in a parameter; None if there is none."""
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
             return JaxprReader(self.plain).read(value)
         if isinstance(value, (tuple, list)) and any(hasattr(x, "eqns") or hasattr(x, "jaxpr") for x in value):
@@ -231,7 +233,7 @@ class JaxprReader:
         return {"var": number, "type": _type(var.aval)}
 
     def atom(self, x: Any) -> Plain:
-        """Read a variable or a number where it is used."""
+        """Read a variable or a number where it is used. A variable that is bound nowhere gets the number -1."""
         if hasattr(x, "val"):
             return {"literal": self.plain.to_plain(np.asarray(x.val)), "type": _type(x.aval)}
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}
@@ -252,7 +254,9 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses to import some packages, such as jax, and finds the `cc.py` beside `machine`. `executables` is for compiled code."""
+    """Refuses to import some packages, such as jax, and finds the `cc.py` in the folder of `machine`, the path of `xla.py`.
+    Compiled code is kept in the folder `executables`, or nowhere if that is "".
+    """
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
@@ -300,7 +304,7 @@ def import_package(folder: str, name: str, machine: str, executables: str = "") 
 
 
 def load_machine(path: str) -> Any:
-    """Import the given `xla.py`."""
+    """Import the file `path` as the module `xla`, and return it."""
     spec = importlib.util.spec_from_file_location("xla", path)
     if spec is None or spec.loader is None:
         raise ImportError(f"cannot load {path}")
@@ -345,7 +349,7 @@ def warm_up(path: str) -> None:
 
 
 def told(error: BaseException, folder: str) -> dict[str, Any]:
-    """Return an error at import: its class, its text, and the learner's line."""
+    """Return an error at import as a dict: its class, its text, and the learner's line, or None if no line is known."""
     inside = str(pathlib.Path(folder).resolve())
     if isinstance(error, SyntaxError) and error.filename:
         return {"class": type(error).__name__, "text": str(error.msg), "line": [error.filename, error.lineno or 1]}
@@ -365,7 +369,9 @@ def _said(error: BaseException) -> str:
 
 
 def _no_such_file(error: BaseException) -> str:
-    """Return the sentence for `from . import core` without a core.py, which Python takes for a circular import."""
+    """Return the sentence for `from . import core` without a core.py, which Python takes for a circular import; "" for any
+    other error.
+    """
     if not isinstance(error, ImportError):
         return ""
     asked = re.match(r"cannot import name '(\w+)' from", str(error))
@@ -379,7 +385,9 @@ def _no_such_file(error: BaseException) -> str:
 
 
 def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
-    """Return the place of a null byte in a file: a program must not have one, and Python's error does not say where it is."""
+    """If Python refused a null byte, return file and line of the first one in each file: Python's error does not say where it
+    is. Otherwise return an empty list.
+    """
     if not isinstance(error, (SyntaxError, ValueError)) or "null bytes" not in str(error):
         return []
     texts = ((path, path.read_bytes()) for path in sorted(pathlib.Path(folder).rglob("*.py")))
@@ -387,7 +395,9 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """Return the learner's line for an error without one: if the result is not a program, the line of `make_jaxpr`."""
+    """If the error says that a result is not a program, return the line of the package's `make_jaxpr`, as a list of one frame;
+    otherwise an empty list.
+    """
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []

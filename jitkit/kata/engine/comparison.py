@@ -22,7 +22,7 @@ _OF_THE_PARSER = re.compile(r"<unknown>:0: error: Failed to parse using StableHL
 
 RunStablehlo = Callable[[str, Sequence[np.ndarray[Any, Any]]], Sequence[np.ndarray[Any, Any]]]
 
-# Relative tolerances: a few units in the last place of each type, since XLA may add in another order.
+# Relative tolerances of each type, much wider than one rounding, since XLA may add in another order.
 _TOLERANCE = {
     "float16": 2e-3,
     "bfloat16": 2e-2,
@@ -60,7 +60,8 @@ def first_difference(
       expected, actual: plain data.
       run_stablehlo: compiles and runs StableHLO text on arrays. Without it, results that the data contain are compared, or
         else the texts.
-      tolerance: relative tolerance of floating-point results; by default a few units in the last place of their type.
+      tolerance: relative tolerance of floating-point results; by default that of their type in `_TOLERANCE`, 1e-9 for
+        numbers of Python.
     """
     return _Comparer(run_stablehlo, tolerance).compare(expected, actual, "result")
 
@@ -165,7 +166,7 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """Compare what one random program computed. A learner's answer to a changed text does not count."""
+        """Compare what one random program computed. If the text of the program differs, that is the difference."""
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
@@ -195,7 +196,7 @@ class _Comparer:
             return Difference(where, f"XLA refuses the program: {_refusal(str(refusal))}", *texts)
         try:
             ours = self.results_of(expected["text"], expected, expected["arguments"])
-        except _Refused as refusal:  # of a wrong answer that another one is compared with
+        except _Refused as refusal:  # possible where two wrong answers are compared
             return Difference(where, f"XLA refuses the program that is expected: {refusal}", *texts)
         if ours is None or theirs is None:
             return Difference(where, "The StableHLO texts differ.", *texts)
@@ -241,7 +242,7 @@ _COMPARE: dict[str, Callable[[_Comparer, Plain, Plain, str], Difference | None]]
 
 
 def describe(data: Plain) -> str:
-    """Write plain data in Python's words."""
+    """Return plain data as text, as Python would write it where it can."""
     kind = data["is"]
     if kind == "array":
         return _short(array_of(data), weak=data["weak"])
@@ -316,8 +317,8 @@ def _python_number(kind: str, actual: Plain) -> Plain | None:
 
 
 def _close(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], tolerance: float) -> np.ndarray[Any, Any]:
-    """Return for each element whether two arrays of one type agree: nan with nan, an infinity with the same one, numbers within
-    the tolerance.
+    """Return for each element whether two arrays of one type agree: nan with nan, an infinity with the same one, other numbers
+    up to `tolerance * max(1, abs(one))`. With tolerance 0, elements must be equal, and nan equals nothing.
     """
     if tolerance == 0.0:
         return np.asarray(one == other)
@@ -343,6 +344,6 @@ def _begin(words: str) -> str:
 
 
 def _frames(error: Plain) -> tuple[tuple[str, int] | None, tuple[tuple[str, int], ...]]:
-    """Return the line that raised an error, and all lines that led there."""
+    """Return the learner's line that raised an error, or None, and all of the learner's lines that led there."""
     frames = tuple((file, line) for file, line in error["lines"])
     return (frames[-1] if frames else None), frames

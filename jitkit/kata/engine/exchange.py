@@ -32,7 +32,7 @@ CALLED_AT_IMPORT = (
     "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
     "jitkit.tree_util.functions:flatten_into",
 )  # fmt: skip
-# Functions that are called while a room is imported which programs ask for: for their exercises, the room is not imported ahead.
+# Functions that are called while a room is imported that only some programs use. For their exercises, no such room is imported ahead.
 CALLED_LATER = (
     "jitkit.tree_util.functions:flatten_until", "jitkit.pjit.compilation_cache:cache_of",
     "jitkit.signature.argument_spec:infer_missing", "jitkit.signature.argument_spec:check_positions",
@@ -48,8 +48,8 @@ class Ahead:
     """A jitkit that `load` has imported, whose functions take a learner's code.
 
     Args:
-      package: the name of the folder `.../jitkit`.
-      spliced: functions of a learner that were in place before.
+      package: the path of the folder `jitkit`.
+      spliced: the learner's functions that were spliced before `load` was called.
     """
 
     def __init__(self, load: Callable[[], None], package: str, spliced: Submission) -> None:
@@ -93,7 +93,9 @@ class Ahead:
         return True
 
     def function(self, target: Target) -> FunctionType | None:
-        """Return the only function that a target names; None if it was called already, or if there are several."""
+        """Return the function that a target names; None if there is none or more than one, if it was called during `load`, or if
+        it is a closure.
+        """
         module: Any = sys.modules[target.module]
         node = reference_function(target).node
         line = min(part.lineno for part in (node, *node.decorator_list))

@@ -29,8 +29,8 @@ class MachineCode:
         self.folder = folder
 
     def is_there(self) -> bool:
-        """Make the folder, and delete code that nobody has asked for lately. Return False if that is impossible: then everything
-        is compiled again.
+        """Make the folder, and if it has more than `most` programs, keep the half of `most` that were used last. Return whether
+        this worked; if not, everything is compiled again.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ _MOST_AHEAD = 300
 
 
 def _build(jaxlib: str) -> str:
-    """Return everything but the program that machine code depends on."""
+    """Return a hash of what machine code depends on besides the program: jaxlib, the machine, XLA's flags."""
     return _digest(
         "\n".join([jaxlib, str(os.stat(jaxlib).st_mtime_ns), platform.node(), os.environ.get("XLA_FLAGS", "")])
     )[:8]

@@ -9,7 +9,7 @@ _MOST_PASSES = 20
 
 
 def fewer_lines(text: str) -> Iterator[str]:
-    """Yield the program without unused definitions, then without each one of the other statements except the last."""
+    """Yield the program without unused definitions, then, for each statement that may be left out, the program without it."""
     plain = _without_unused(text)
     if plain != text:
         yield plain

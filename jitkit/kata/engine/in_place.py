@@ -25,7 +25,7 @@ CANNOT = 3  # the status when jitkit cannot be imported with the functions in it
 
 
 def main(request: str, *arguments: str) -> int:
-    """Put the functions in place, and run the program."""
+    """Put the functions in place, run the program, and return its exit status; `CANNOT` if they could not be put in place."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # our parent ignores it, and we inherit that
     splice = _load_beside("splice")
     path = pathlib.Path(request)
@@ -74,7 +74,7 @@ def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
 
 
 def sentence_of(error: Exception, splice: ModuleType, own: Any) -> str:
-    """Say why the functions could not be put in place, and where."""
+    """Return a sentence that says why the functions could not be put in place, and where."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         path, line = splice.original_position(trace.tb_frame.f_code.co_filename, trace.tb_lineno, sorted(own))

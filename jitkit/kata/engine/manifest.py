@@ -39,7 +39,7 @@ class Exercise(NamedTuple):
 
     @property
     def lab(self) -> str:
-        """`02`."""
+        """The number of its lab: `02`."""
         return self.id.partition(".")[0]
 
 
@@ -70,12 +70,12 @@ class Lab(NamedTuple):
 
     @property
     def number(self) -> str:
-        """`02`."""
+        """The number in the folder's name: `02`."""
         return self.folder.name.partition("_")[0]
 
     @property
     def name(self) -> str:
-        """`02_jaxpr`."""
+        """The folder's name: `02_jaxpr`."""
         return self.folder.name
 
     def exercise(self, id: str) -> Exercise:
@@ -99,7 +99,7 @@ class Lab(NamedTuple):
 
 
 def labs_folder() -> pathlib.Path:
-    """Return the folder of the labs."""
+    """Return the folder of the labs: `JITKIT_LABS` if it is set, else that of the installation, else that of the clone."""
     chosen = os.environ.get("JITKIT_LABS")
     if chosen:
         return pathlib.Path(chosen)
@@ -109,14 +109,14 @@ def labs_folder() -> pathlib.Path:
 
 
 def tests_folder() -> pathlib.Path:
-    """Return the folder of the reference's tests."""
+    """Return the folder of the reference's tests: that of the installation, else that of the clone."""
     here = pathlib.Path(__file__).resolve().parents[1]
     installed = here / "reference_tests"
     return installed if installed.is_dir() else here.parents[1] / "tests"
 
 
 def all_labs(folder: pathlib.Path | None = None) -> tuple[Lab, ...]:
-    """Return every lab, by number. Raise ManifestError if one cannot be read."""
+    """Return every lab, by number; () if there is no such folder. Raise ManifestError if one cannot be read."""
     return _labs_in(folder or labs_folder())
 
 
@@ -131,7 +131,7 @@ def _labs_in(folder: pathlib.Path) -> tuple[Lab, ...]:
 
 
 def nearest(word: str, words: Iterable[str]) -> str:
-    """Return the nearest known word, or nothing."""
+    """Return the nearest of the known `words`, or "" if none is near."""
     return next(iter(difflib.get_close_matches(word, list(words), n=1)), "")
 
 

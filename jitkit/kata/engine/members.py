@@ -51,7 +51,7 @@ def members_of(cls: type) -> list[Member]:
 
 
 def member(cls: type, name: str) -> Member | None:
-    """Return one member, which may be private."""
+    """Return the member of this name, which may be private; None if there is none."""
     for owner in _owners(cls):
         method = getattr(vars(owner).get(name), "__func__", vars(owner).get(name))
         if _is_method(method):

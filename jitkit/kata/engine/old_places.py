@@ -63,7 +63,7 @@ class _Imports(ast.NodeTransformer):
     def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
         """Return the present place of a module's name, and how to import it from there."""
         dotted = f"{module}.{alias.name}".lstrip(".")
-        if dotted in _MOVED and dotted not in ("explain", "lax.dot"):  # the module itself; these are functions, too
+        if dotted in _MOVED and dotted not in ("explain", "lax.dot"):  # a module; those two are functions
             room, name = _MOVED[dotted]
             same = alias.asname is None and name == alias.name
             return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)

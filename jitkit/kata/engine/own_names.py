@@ -75,7 +75,7 @@ def _meaning(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str = 
 
 @functools.lru_cache(maxsize=4096)
 def origin(meaning: str) -> str:
-    """Return the place where something of the reference is defined."""
+    """Return the dotted name of the place where `meaning`, a dotted name too, is defined; what is not jitkit's is returned as it is."""
     for _ in range(20):  # modules that hand a name on, one after the other: at most three
         module, _, name = meaning.rpartition(".")
         behind = _names_handed_on(module).get(name, meaning)

@@ -167,7 +167,7 @@ def _chains(function: Function, name: str) -> Iterator[list[str]]:
 
 
 def part(name: str, line: str, value: Any) -> Part:
-    """Return a part, with the words of its docstring; for a value, with the words of the comment beside it."""
+    """Return a part. Its sentence is the first one of the docstring, else the comment at the assignment, else its type and value."""
     origin = line.split()[1] if line.startswith("from ") and "." not in name else ""
     sentence = _first_sentence(_own_docstring(value)) or (_comment_on(origin, name) if origin else "") or _what(value)
     return Part(name, line, signature_of(value), sentence, value)
@@ -200,7 +200,7 @@ def _written(annotation: Any) -> Any:
 
 
 def _short(default: Any) -> Any:
-    """Return a short text for a default value: for a function its name; for a long value an empty text."""
+    """Return what is shown for a default value: for a function its name, for a long value `...`, else the value."""
     if inspect.isfunction(default):
         return _Bare(default.__name__)
     return _Bare("...") if default is not inspect.Parameter.empty and len(repr(default)) > _WIDEST_DEFAULT else default
@@ -222,7 +222,7 @@ def _is_type_expression(value: Any) -> bool:
 
 
 def _own_docstring(value: Any) -> str:
-    """Return the docstring of a module, a function or a class; for the only value of a private class, the class's."""
+    """Return the docstring of a module, a function or a class; for an instance of a private class, the class's; else ""."""
     if _is_type_expression(value):
         return ""
     if inspect.ismodule(value) or callable(value) or isinstance(value, property):
@@ -348,7 +348,9 @@ def imports_of(function: ReferenceFunction) -> Iterator[Import]:
 
 
 def _by_the_door(module: str, name: str) -> str:
-    """Return the room that exports a name of one of its modules: `jitkit.core` for `jitkit.core.tracer` and `Tracer`."""
+    """Return the room that exports a name of one of its modules: `jitkit.core` for `jitkit.core.tracer` and `Tracer`. If the room
+    does not export it, return the module.
+    """
     room, _, inside = module.rpartition(".")
     if room.count(".") != 1:
         return module

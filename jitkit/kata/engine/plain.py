@@ -2,13 +2,13 @@
 
 A check runs a small program with a learner's functions in it and returns what it computed. Another process, which the
 learner's functions cannot reach, compares the result. So the result is sent as plain data: dicts of strings, numbers and
-lists, each with its kind under "is". Objects are read by the name of their type and by their slots; none of their methods
-is called, since it may be the one that the learner is writing.
+lists, each with its kind under "is". Objects are read by the name of their type and by their slots, as far as possible without
+calling their methods, since one of these may be what the learner is writing.
 
     np.float32([1, 2])     {"is": "array", "dtype": "float32", "shape": [2], "weak": false, "data": "0000803f00000040"}
     TypeError("no")        {"is": "error", "class": "TypeError", "bases": [...], "text": "no", "lines": [...]}
     a program that ran     {"is": "program", "text": "jnp.sin(2.0)", "choices": [0, 3], "value": ...}
-    a jaxpr                {"is": "jaxpr", "inputs": ..., "consts": ..., "equations": ..., "outputs": ...}
+    a jaxpr                {"is": "jaxpr", "inputs": ..., "constants": ..., "values": ..., "equations": ..., "outputs": ...}
 """
 
 from __future__ import annotations
@@ -68,16 +68,18 @@ class Unordered:
 
 
 def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None = None) -> Plain:
-    """Return the plain data of a value that a check returned. A value of any other kind than the ones below becomes
+    """Return the plain data of a value that a check returned. A value of a type that `_Writer` does not know becomes
     `{"is": "object"}`, with its type.
 
-    With `run_stablehlo`, StableHLO is run, and its results are added.
+    With `run_stablehlo`, StableHLO is run, and its results are added, or XLA's error.
     """
     return _Writer(run_stablehlo).write(value)
 
 
 def array_of(data: Plain) -> np.ndarray[Any, Any]:
-    """Return the numpy array for `{"is": "array"}`. Raise ValueError if bytes, shape and dtype do not fit together."""
+    """Return the numpy array for `{"is": "array"}`. Raise ValueError if bytes, shape and dtype do not fit together, TypeError
+    for an unknown dtype.
+    """
     name = data["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)
     if not dtype.itemsize:  # float0, whose elements have no bytes
@@ -86,8 +88,8 @@ def array_of(data: Plain) -> np.ndarray[Any, Any]:
 
 
 class _Writer:
-    """Writes plain data, and counts the parts: a value with millions of parts, or one that contains itself, becomes an object with a
-    reason.
+    """Writes plain data, and counts the parts: after `_MOST_ITEMS`, each further part becomes an object with a reason. For a value
+    that contains itself, `write` raises RecursionError.
     """
 
     def __init__(self, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[Any]] | None) -> None:

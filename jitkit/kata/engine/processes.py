@@ -83,7 +83,7 @@ class Process:
             raise TimeoutError from None
 
     def exit_code(self) -> int:
-        """Return the exit status. Raise TimeoutExpired if the process does not end."""
+        """Return the exit status. Raise TimeoutExpired if the process does not end within a second."""
         return self.process.wait(1.0)
 
     def send(self, request: dict[str, Any]) -> None:
@@ -217,8 +217,8 @@ class Forks(Spare):
             Process.close(self.idle.pop())
 
 
-# With these options a program is compiled in a tenth of the time (8 ms for 90), and computes the same. Without the newer emitters it takes
-# half the time, in releases that have the older ones; other releases end with an error at the name of the option.
+# With these options a program is compiled in a tenth of the time (8 ms instead of 90), and computes the same. Without the newer
+# emitters it takes half the time, in releases that have the older ones; other releases raise an error for the name of the option.
 _OLDER_EMITTERS = tuple(map(int, (jax_version.installed("jaxlib") or "0.11").split(".")[:2])) < (0, 11)
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_parallel_codegen_split_count=1"

@@ -44,7 +44,7 @@ def grade(count: int = GRADED) -> None:
 
 
 def hurry(seconds: float) -> None:
-    """Run as many programs in this process as fit into these seconds of processor time, and at least two."""
+    """Run as many programs of each check in this process as fit into these seconds of processor time, and at least two."""
     _seconds.append(seconds)
 
 

@@ -25,7 +25,7 @@ class ReferenceFunction(NamedTuple):
 
     @property
     def docstring(self) -> str:
-        """Its docstring, or nothing."""
+        """Its docstring, or ""."""
         return ast.get_docstring(self.node) or ""
 
     @property

@@ -1,6 +1,6 @@
 """the reference's modules -> their code, read before it is needed
 
-Most of the time that `import jitkit` takes goes into finding and reading its 150 files. A process that waits for a learner's
+Most of the time that importing jitkit's modules takes goes into finding and reading their files. A process that waits for a learner's
 next save does that ahead: it keeps the code of every module, and does not run it. When the functions arrive, the modules run:
 changed modules from spliced code, all others from here. Since no module of the reference has run before, the learner's
 functions are there from the start.
@@ -80,7 +80,7 @@ class _Runner(Loader):
 
 
 def files_of_reference(package: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Yield what `import jitkit` may run, and what a check needs of the course."""
+    """Yield the files of jitkit that a program may import, and those of the course that a check needs."""
     for entry in sorted(package.iterdir()):
         if entry.suffix == ".py":
             yield entry

@@ -27,8 +27,9 @@ _LONGEST_CALL = 2000
 
 
 def replayed(jitkit: Any, program: Callable[[], Any], file: str, names: Collection[str]) -> tuple[Recorder, list[Any]]:
-    """Run a program with empty caches, since a cached function is not called again. Return the calls, and the misses of the cache.
-    For a function that only a `jit` calls, return its calls without the `jit`, which have values instead of tracers.
+    """Run a program with empty caches, since a cached function is not called again. Return the recorder of the calls, and the
+    misses of the cache. If the last call had tracers of a `jit`, run once more without `jit`, and return the recorder of that run
+    if its last call has values instead.
     """
     _forget(jitkit)
     recorder, known = Recorder(file, names), {id(miss): miss for miss in jitkit.explain().misses}
@@ -97,7 +98,7 @@ class Recorder:
 
 
 def call_text(code: CodeType, values: dict[str, Any]) -> str:
-    """Write how a call begins: `bucket_size(n=17)`."""
+    """Return the text of a call: `bucket_size(17)`. Only keyword-only arguments are written with their names."""
     count = code.co_argcount + code.co_kwonlyargcount
     names = list(code.co_varnames[:count])
     shown = [
@@ -125,7 +126,7 @@ class _Short(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = 8
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """Describe an object without a text of its own by its type."""
+        """Return one line for an object: `<Type>` if its `repr` has only an address."""
         if type(x).__name__ == "Jaxpr":  # in the middle it would break the syntax
             return " ".join(str(x).split())
         if isinstance(x, type) or inspect.isfunction(x) or inspect.ismethod(x) or inspect.isbuiltin(x):
@@ -147,7 +148,7 @@ def _array_text(array: Any, weak: bool) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value in one line. The `repr` of its class may be the function that the learner is writing."""
+    """Return a value in one line; `<Type>` if its `repr` fails, which may be the function that the learner is writing."""
     profile: Callable[..., Any] | None = sys.getprofile()
     sys.setprofile(None)
     try:

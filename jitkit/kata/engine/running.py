@@ -61,7 +61,7 @@ class Job(NamedTuple):
     is_experiment: bool = False  # `checks` is an experiment, whose `measure` is wanted
     quick: bool = False  # whether an experiment measures fewer and smaller things
     climb: Climb | None = None
-    executables: str = ""  # the folder where those of programs are kept
+    executables: str = ""  # the folder where compiled programs are kept; "": nowhere
     draw: int = 0  # the seed of random programs
     graded: bool = False  # whether to run as many random programs as in grading
     hurried: float = 0.0  # processor seconds after which no other random program begins; 0: all of them run
@@ -224,7 +224,9 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
 
 
 def _limited(outcome: Outcome, own: Sequence[str]) -> Outcome:
-    """Return a result that says which limit was met, or what a package may not import, with the learner's line."""
+    """Return the outcome. If its value is an error because a limit was met, or because a package imported what it may not, the
+    returned one has that as its trouble, with the learner's line.
+    """
     value = outcome.value or {}
     lines = [
         _line(line) for line in value.get("lines", ()) if any(place and line[0].startswith(place) for place in own)

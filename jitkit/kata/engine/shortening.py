@@ -66,7 +66,7 @@ def _by_lines(short: Short) -> Iterator[str]:
 
 
 def _run(check: str, job: Job, others: Sequence[str]) -> Iterator[Short]:
-    """Run these programs on both sides; return those that came to an end."""
+    """Run these programs with the learner's functions and with the reference; yield those that ran to the end with both."""
     job = job._replace(hurried=0.0, wanted=tuple(f"{check}@{other}" for other in others))
     if not others:
         return

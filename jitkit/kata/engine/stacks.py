@@ -60,7 +60,7 @@ def ask(process: int, file: IO[bytes]) -> None:
 
 
 def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
-    """Return the innermost line that is in this folder, or in this file, from the stack that was written last."""
+    """Return the innermost line of the stack that was written last that is in `folder`, which may be a file; None if none is."""
     inside = pathlib.Path(folder).resolve()
     for path, line in _FRAME.findall(_text(file).rpartition("(most recent call first)")[2]):
         place = pathlib.Path(path).resolve()
@@ -72,6 +72,6 @@ def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     text = file.read().decode("ascii", "replace")
-    if sys.platform == "win32":  # on systems with backslashes in paths
+    if sys.platform == "win32":  # where a backslash belongs to a path
         return text
     return _ESCAPED.sub(lambda found: chr(int(next(filter(None, found.groups())), 16)), text)

@@ -59,7 +59,7 @@ class Target(NamedTuple):
 
     @property
     def name(self) -> str:
-        """`Tracer.__bool__`."""
+        """The dotted name in its module: `Tracer.__bool__`."""
         return ".".join(self.path)
 
     def __str__(self) -> str:
@@ -281,15 +281,15 @@ def walk(node: ast.AST) -> list[ast.AST]:
 
 
 def names_used(node: ast.AST) -> set[str]:
-    """Return the names that are read somewhere in a statement."""
+    """Return the names in a statement, those that it reads and those that it assigns."""
     return {n.id for n in walk(node) if isinstance(n, ast.Name)}
 
 
 @functools.lru_cache(maxsize=1024)
 def globals_used(node: ast.stmt) -> frozenset[str]:
-    """Return the names that a statement reads and that belong neither to its function nor to a function, lambda or
-    comprehension in it: `y` in `def f(x): return [x + y for z in x]`. (So if a notebook also has `x = f(3.0)`, this does
-    not count as a helper of f.)
+    """Return the free names of a function, which belong neither to it nor to a function, lambda or comprehension in it: `y` in
+    `def f(x): return [x + y for z in x]`. (So if a notebook also has `x = f(3.0)`, this does not count as a helper of f.)
+    For any other statement, return all names in it.
     """
     return frozenset(_free(node)) if isinstance(node, Function) else frozenset(names_used(node))
 

@@ -19,7 +19,7 @@ _D = TypeVar("_D")
 
 Keys = tuple[
     str | int, ...
-]  # of the tables around and its own, outermost first; of a list of tables the number, counted from 1
+]  # the path of a key: the keys of the tables around it, outermost first, and its own; in a list of tables also the number, from 1
 
 _KINDS = {
     str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "a table",
@@ -70,7 +70,9 @@ class TomlTable:
         return ManifestError(f"{self.file}:{line}{self.called}: {sentence}")
 
     def get(self, key: str, kind: type[_T], default: _D) -> _T | _D:
-        """Return a value of this kind, or the default if it is missing. A whole number counts as a number."""
+        """Return a value of this kind, or the default if it is missing. A whole number counts as a number. Raise ManifestError for a
+        value of another kind, and for nan and infinity.
+        """
         self.known.add(key)
         if key not in self.data:
             return default
@@ -82,21 +84,21 @@ class TomlTable:
         return found
 
     def text(self, key: str) -> str:
-        """Return a text, which is not empty."""
+        """Return a text without spaces at its ends. Raise ManifestError if it is missing or empty."""
         value = self.get(key, str, "").strip()
         if not value:
             raise self.error(f"`{key}` should be a text", key)
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts, which is not empty."""
+        """Return a list of texts. Raise ManifestError if it is missing or empty, or has anything else in it."""
         value: list[Any] = self.get(key, list, [])
         if not value or not all(isinstance(x, str) for x in value):
             raise self.error(f"`{key}` should be a list of texts", key)
         return tuple(x.strip("\n") for x in value)
 
     def number(self, key: str) -> int:
-        """Return a positive whole number."""
+        """Return a positive whole number. Raise ManifestError if it is missing or smaller than 1."""
         value = self.get(key, int, 0)
         if value < 1:
             raise self.error(f"`{key}` should be a positive whole number", key)
@@ -124,7 +126,7 @@ class TomlTable:
 
 
 def near(word: str, words: Collection[str], quote: str = "'") -> str:
-    """Return the suggestion to add to a sentence about an unknown word: the known word that is nearest, or nothing."""
+    """Return the end of a sentence about an unknown word: `; is it 'jit'?` for the nearest known word, "" if none is near."""
     found = difflib.get_close_matches(word, words, n=1)
     return f"; is it {quote}{found[0]}{quote}?" if found else ""
 
@@ -156,7 +158,7 @@ def line_of(text: str, keys: Keys) -> int:
 
 
 def _keys_in(text: str) -> Keys:
-    """Return the keys of a header or a line of TOML, outermost first; nothing if it is neither."""
+    """Return the keys of a header or a line of TOML, outermost first; () if it is neither."""
     try:
         data: Any = tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -59,7 +59,7 @@ class Verdict(NamedTuple):
 
 
 def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
-    """Return a verdict that needs no run: the file is not Python, a function is missing, or nothing was written yet."""
+    """Return the verdict if the file is not Python, or a function is missing or still a stub; None if the checks must run."""
     try:
         learner = parsed(file)
         functions = [learner.find(target) for target in exercise.targets]

@@ -31,7 +31,9 @@ class _Unknown(Exception):
 
 
 def witness(expected: Plain, actual: Plain) -> str:
-    """Return a sentence with inputs for which two jaxprs give different results, and both results; or an empty text."""
+    """Return a sentence with inputs for which two jaxprs give different results, and both results. Return "" if the results agree,
+    or if numpy cannot run one of the jaxprs.
+    """
     try:
         inputs = [_input(i, binder["type"]) for i, binder in enumerate(expected["inputs"])]
         with np.errstate(all="ignore"):

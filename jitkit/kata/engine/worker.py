@@ -65,7 +65,7 @@ _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without usin
 
 
 def main(preload: list[str]) -> int:
-    """Serve one request, and end."""
+    """Serve requests until one has been answered in this process, not in a fork, or until the input ends. Return 0."""
     frames = os.fdopen(os.dup(1), "w", encoding="utf-8")
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         return _answer(preload, frames, output)
@@ -139,7 +139,7 @@ class _Session:
         self.frames = frames
         self.output = output
         self.programs: dict[str, Callable[[Any, Any], Any]] = {}
-        self.drawn: set[str] = set()  # those of random programs
+        self.drawn: set[str] = set()  # the names of checks that run random programs
 
     def answer(self) -> None:
         """Send all frames of the answer."""
@@ -167,7 +167,7 @@ class _Session:
                     return False
                 for name in sorted(
                     rest.modules - sys.modules.keys()
-                ):  # what is wrong in one is told before the first check
+                ):  # so that an error in one is reported before the first check
                     importlib.import_module(name)
                 self.jitkit, self.plain = sys.modules["jitkit"], sys.modules["jitkit.kata.engine.plain"]
                 for path in self.request["files"]:  # equations name the line of the program, not the learner's
@@ -288,7 +288,7 @@ def _run_on_machine(text: str, arguments: Any) -> Any:
 
 
 def _run_stablehlo(text: str, arguments: Any) -> Any:
-    """Run the program that a check returned; XLA is asked for these only."""
+    """Compile StableHLO that a check returned, and return what it computes."""
     return importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo(text, arguments)
 
 

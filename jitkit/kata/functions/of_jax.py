@@ -15,7 +15,7 @@ from typing import Any
 
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
-    """Whether `jax.jit`, `jax.vmap` or `jax.grad` has returned a function."""
+    """Whether a function is JAX's: one of its own, or one that `jax.jit`, `jax.vmap` or `jax.grad` returned."""
     function = getattr(function, "__func__", function)
     code = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
     return _is_of_jax(code)

@@ -42,7 +42,7 @@ def run_script(script: str, of_jax: bool) -> Run:
     if not Path(script).is_file():
         raise Problem(f"there is no file {script!r}")
     if of_jax:
-        runtime.jax()  # as it does for a function that is imported
+        runtime.jax()  # imports JAX quietly, as in `load_function`
     before, path = sys.argv, sys.path[:]
     sys.argv = [script]
     sys.path.insert(0, str(Path(script).resolve().parent))

@@ -27,7 +27,7 @@ from .place import Place
 from .rungs import Rung, all_rungs, ladder_folder, machine_file
 
 _SECONDS = 120
-_NO_HIT = 1e-3  # seconds: a call of a program that is there takes microseconds
+_NO_HIT = 1e-3  # seconds: a longer call has compiled, since one with a cached program takes microseconds
 _DECADE = 16  # pixels of a power of ten, on the card
 _CHART = 6 * _DECADE + 12
 
@@ -48,12 +48,14 @@ class Abilities(NamedTuple):
 
     @property
     def race(self) -> dict[str, dict[str, float]]:
-        """The race of rung 23, as far as the package has a compiler of its own: `jitkit.bench.from_scratch.race`."""
+        """The results of the race of rung 23 (`jitkit.bench.from_scratch.race`) by program; empty if the package has no compiler
+        of its own.
+        """
         return dict(self.mine.get("race", {})) if self.mine is not None else {}
 
     @property
     def misses(self) -> list[int]:
-        """The calls that took so long that they must have been compiled."""
+        """The positions in `calls` of those that took so long that they must have compiled."""
         return [i for i, t in enumerate(self.calls) if t > _NO_HIT]
 
     @property
@@ -94,7 +96,7 @@ class Abilities(NamedTuple):
 
 
 def _rounded(number: float) -> str:
-    """Round to two figures: another run gives another third one."""
+    """Return a number with two significant digits: the third differs from run to run."""
     return f"{float(f'{number:.2g}'):.10g}"
 
 
@@ -135,7 +137,7 @@ def run(place: Place, screen: Screen) -> int:
 
 
 def measured(place: Place) -> Abilities:
-    """Run everything."""
+    """Run the programs of all rungs and of the tutorials, and measure the package and JAX."""
     package = place.package
     *verdicts, of_tutorials = Climber(place.kept).climb(package, [*all_rungs(), tutorials()])
     rungs = tuple(

@@ -81,13 +81,13 @@ class Package(NamedTuple):
         return digest.hexdigest()[:16]
 
 
-_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # longer than these lines are, so no package is cut
+_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # comments match, too; no import is missed
 _WORDS = re.compile(r"\w+")
 
 
 def reached(name: str, texts: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return from some files and folders, with their texts, the one of this name, and the ones that it imports, directly or
-    through others.
+    """Return `name` and the names that its texts import, directly or through others. `texts` has the texts of each file or folder
+    by its name.
     """
     found, rest = {name}, [name]
     while rest:
@@ -148,7 +148,7 @@ class Climber:
         self.seconds = seconds
 
     def prepare(self, spare: Spare, rungs: Sequence[Rung]) -> None:
-        """Prepare a process for the next climb of these."""
+        """Prepare a process for the next climb of these rungs."""
         files = (*(rung.programs for rung in rungs), *self.hidden)
         job = self.job(Climb({}, files), (), rungs, 0)
         folder = str(self.machine_code.folder) if self.machine_code is not None else ""

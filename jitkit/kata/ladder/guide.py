@@ -10,13 +10,13 @@ README = """# {name}: a JAX of my own
 An empty file becomes a package that traces, compiles, differentiates and batches. What is here:
 
 - `{name}.py`: yours. It may import files beside it, or become a folder `{name}/` with as many files as you like.
-- `ladder/01_one_door.md` and so on: eighteen rungs. From 19 on, XLA is not asked any more: a compiler of your own, open from
-  rung 11 on (from 22 on, from rung 14). A page says what is asked and shows an idea, not a design: classes,
+- `ladder/01_one_door.md` and so on: eighteen rungs. From 19 on you write the compiler, too, and XLA runs nothing: you can begin
+  rung 19 once rung 11 passes, and rung 22 once rung 14 does. A page says what is asked and shows an idea, not a design: classes,
   files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`,
   which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.
 - `xla.py`: given, the only way to the machine. Read it; verdicts use the given one, whatever you do to yours. So is `cc.py`, for the
   rungs from 19 on: it needs a C compiler.
-- `test_ladder.py`: for who prefers pytest. `pytest` runs the programs of the rung that you are at, and of all below.
+- `test_ladder.py`: for those who prefer pytest. `pytest` runs the programs of the rung that you are at, and of all below.
 
 ```sh
 jitkit                 # watches: on each save, the programs of your rung and of all below it
@@ -28,9 +28,9 @@ jitkit status          # where you are
 jitkit show --report   # what your package can do, measured beside JAX
 ```
 
-The first check of a rung takes longer: jitkit computes what is right, and keeps it. So does the first that passes: the rung is asked
-again, about other numbers. `import jax` and `import jitkit` end
-in a sentence within the package. In another terminal you may ask JAX whatever you like, and should:
+The first check of a rung takes longer: jitkit computes what is right, and keeps it. So does the first that passes: the programs run
+again, with other numbers. Within the package, `import jax` and `import jitkit` raise an ImportError that says
+why. In another terminal you may ask JAX whatever you like, and should:
 `print(jax.make_jaxpr(f)(x))`, `print(jax.jit(f).lower(x).as_text())`.
 """
 TESTS = '''"""The programs of the ladder, for pytest."""

@@ -18,7 +18,7 @@ from .rungs import Rung, all_rungs, given_files, ladder_folder
 
 KEPT = ".jitkit"
 _MARK = "ladder"  # the file in `.jitkit` that has the package's name
-# others find them
+# names that a package cannot have: another module has them
 _TAKEN = sys.stdlib_module_names | {
     "numpy",
     "ml_dtypes",
@@ -44,14 +44,14 @@ class Place:
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Place | None:
-        """Return the folder of the ladder that we are in, if the nearest workspace is one."""
+        """Return the folder of the ladder that `start`, or the current folder, is in; None if the nearest workspace is not one."""
         here = (start or pathlib.Path.cwd()).absolute()
         nearest = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)
         return cls(nearest) if nearest is not None and (nearest / KEPT / _MARK).is_file() else None
 
     @classmethod
     def make(cls, root: pathlib.Path, name: str) -> Place:
-        """Make a new one. Raise OSError if it cannot be written."""
+        """Make `root` a folder of the ladder, with a package of this name. Raise OSError if it cannot be written."""
         (root / KEPT).mkdir(parents=True, exist_ok=True)
         (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
         (root / KEPT / ".gitignore").write_text(
@@ -151,8 +151,8 @@ class Place:
         return next((r for r in all_rungs() if not state.of(r.number).passed), all_rungs()[-1])
 
     def furthest(self) -> Rung:
-        """Return the current rung, or one above it that passed, or fell: if one has fallen, those above it are run,
-        too.
+        """Return the highest rung that was reached, or the current one if that is higher: after a rung has fallen, those above it
+        are still run.
         """
         state = self.state.read()
         reached = [rung for rung in all_rungs() if _when(rung) in state.given]

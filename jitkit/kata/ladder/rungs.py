@@ -33,11 +33,11 @@ class Rung(NamedTuple):
     names: str  # the public names that are new
     hints: tuple[str, ...]
     jax: str  # where JAX does it
-    needs: str = ""  # behind the door: the last rung before it that is built upon
+    needs: str = ""  # for a rung of the second file: the last rung of the first file that it builds upon
 
     @property
     def number(self) -> str:
-        """`07`."""
+        """The number in the folder's name: `07`."""
         return self.folder.name.partition("_")[0]
 
     @property

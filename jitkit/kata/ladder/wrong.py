@@ -55,7 +55,7 @@ def wrong_versions(rung: Rung) -> list[Wrong]:
 
 
 def failed(verdict: RungVerdict) -> dict[str, str]:
-    """Return which programs a package fails, and how."""
+    """Return, by name, the programs that a package fails, without hidden ones: each status, and the place of the difference."""
     return {
         r.check.name: f"{r.status} {r.difference.where if r.difference is not None else ''}".rstrip()
         for r in verdict.results

@@ -162,7 +162,7 @@ planned = _of("store elementwise repeat store reduce", 8)
 
 
 def buffers(choices: Choices) -> str:
-    """Return lives of buffers and their sizes, to be placed; some touch, some are alike, some need no bytes."""
+    """Write a call of `placed` on the lives of buffers and their sizes in bytes; lives may touch, or be the same."""
     names = [f"b{i}" for i in range(1 + choices.below(9))]
     lives, sizes = {}, {}
     for name in names:

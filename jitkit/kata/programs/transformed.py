@@ -63,9 +63,7 @@ def _drawn(
 
 
 def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations under `vmap`: batch axes anywhere, operands that have none,
-    maybe two of them.
-    """
+    """Return a writer of functions of these operations under `vmap`, with batch axes anywhere; some operands have none."""
 
     def write(choices: Choices) -> str:
         writer, shapes, kinds, results = _drawn(choices, operations, most, dtypes)
@@ -75,7 +73,7 @@ def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",))
             choices.of((0, *range(1, len(shape) + 1), -1)) if i == 0 or choices.chance(60) else None
             for i, shape in enumerate(shapes)
         ]
-        first = choices.below(count)  # the batch is not always the first one
+        first = choices.below(count)  # the batched argument is not always the first one
         batched[0], batched[first] = batched[first], batched[0] if first and batched[0] is not None else batched[first]
         if all(axis is None for axis in batched):
             batched[first] = 0
@@ -143,8 +141,8 @@ _WAYS = (
 def differentiated(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), ways: Sequence[int] = range(len(_WAYS))
 ) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations, and of a derivative: `ways` are places in a list that begins
-    with `grad`, `value_and_grad`, `jvp`.
+    """Return a writer of functions of these operations and of one of their derivatives. `ways` are the positions in `_WAYS` of
+    those to choose from.
     """
 
     def write(choices: Choices) -> str:

@@ -168,7 +168,7 @@ def keys_of_dicts(choices: Choices) -> str:
 
 
 def nodes(choices: Choices) -> str:
-    """Write dicts with the same keys, and dataclasses: one level of a tree."""
+    """Write dicts with the same keys and their structures, or a program that takes trees apart and puts them together."""
     if choices.chance(60):
         return keys_of_dicts(choices)
     return trees("flatten", "unflatten")(choices)

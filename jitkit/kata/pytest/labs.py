@@ -26,7 +26,7 @@ _JUDGES = pytest.StashKey[dict[Any, Judge]]()
 
 
 class Red(Exception):
-    """A check that does not pass; its text is the verdict."""
+    """Raised for a check that does not pass; its text is the verdict."""
 
 
 class ExercisesFile(pytest.File):

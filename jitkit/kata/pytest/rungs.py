@@ -14,7 +14,9 @@ from ..ladder.rungs import rungs_up_to
 
 
 def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
-    """Return each program of the current rung and of all below it: its name, and a sentence if it fails."""
+    """Return a parameter set for each program of the current rung and of all below it: its name, and how it fails, or "". Outside
+    of a folder of the ladder, return [].
+    """
     place = Place.find(folder)
     if place is None:
         return []

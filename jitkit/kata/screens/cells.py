@@ -33,7 +33,7 @@ class NotPassed(AssertionError):
 
 
 class Unknown(LookupError):
-    """Something does not exist. Notebooks show the sentence, and no frames of ours."""
+    """Raised for an exercise, a check or an experiment that does not exist. Notebooks show the sentence without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [f"LookupError: {self}"]
@@ -50,7 +50,7 @@ class Shown:
     def __init__(self, report: Report, notebook: Desk, note: str = "") -> None:
         self.report = report
         self.notebook = notebook
-        self.note = note  # on what became of it in the workspace
+        self.note = note  # a sentence on what became of the function in the workspace
         self.passed = report.passed
         results = report.verdict.results
         self.fraction = report.verdict.passed / len(results) if results else float(report.passed)

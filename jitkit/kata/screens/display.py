@@ -65,9 +65,7 @@ class Desk(Places, Protocol):
         """Return the command for the next hint."""
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
-        """Return the command that runs a program with the functions of an exercise that does not pass; nothing if there
-        is none.
-        """
+        """Return the command that runs a program with the functions of an exercise that does not pass; "" if there is none."""
 
 
 def show_report(screen: Screen, report: Report, places: Desk) -> None:
@@ -178,7 +176,7 @@ def _more(count: int) -> str:
 
 
 def _pieces(line: str, room: int) -> list[str]:
-    """Cut a line into pieces that fit, at spaces if possible. A learner's escape sequences do nothing."""
+    """Cut a line into pieces that fit, at spaces if possible. Escape characters become `?`."""
     line = line.replace("\x1b", "?")
     return textwrap.wrap(
         line, room, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False, replace_whitespace=False
@@ -186,13 +184,13 @@ def _pieces(line: str, room: int) -> list[str]:
 
 
 def numbers_of(result: CheckResult) -> str:
-    """Return numbers on which two jaxprs disagree."""
+    """Return a sentence with numbers on which the two jaxprs of a result disagree; "" if none are found."""
     pair = _first_jaxprs(result.expected, result.value)
     return witness(*pair) if pair is not None else ""
 
 
 def _first_jaxprs(expected: Plain | None, actual: Plain | None) -> tuple[Plain, Plain] | None:
-    """Return the two jaxprs of a result that is one, or a list in which one differs."""
+    """Return the expected and the actual jaxpr, if the result is a jaxpr, or a list in which one differs; else None."""
     if expected is None or actual is None or expected["is"] != actual["is"]:
         return None
     if expected["is"] == "jaxpr":
@@ -307,7 +305,7 @@ def show_messages(screen: Screen, workspace: Workspace) -> None:
 
 
 def write_dump(report: Report, folder: pathlib.Path) -> pathlib.Path | None:
-    """Write everything about a verdict to a file, as text; None if it cannot be written."""
+    """Write everything about a verdict to a file, as text, and return its path; None if it cannot be written."""
     path = folder / f"{report.exercise.id}.txt"
     try:
         folder.mkdir(parents=True, exist_ok=True)

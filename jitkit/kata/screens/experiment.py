@@ -66,7 +66,9 @@ def predict(
     guess: int | None,
     ask: Callable[[], str] | None,
 ) -> str | None:
-    """Ask the question, keep the answer, and return it. Raise Problem for a number without an option."""
+    """Show the question, and ask it unless an answer is known. Keep and return the answer; None if there is none. Raise Problem if
+    `guess` is not the number of an option.
+    """
     screen.line()
     screen.text(experiment.question, 2)
     for i, option in enumerate(experiment.options, 1):
@@ -88,7 +90,9 @@ def predict(
 
 
 def measure(lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool) -> dict[str, list[float]]:
-    """Run the experiment's `measure` with these functions of the learner's. Raise Problem if it fails."""
+    """Return what the experiment's `measure` returns with these functions of the learner's: lists of numbers, by name, in which nan
+    stands for anything else. Raise Problem if it fails.
+    """
     path = lab.folder / "experiment.py"
     files = {source.path: source for source, _ in functions}
     job = Job(

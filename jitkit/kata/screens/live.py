@@ -127,7 +127,7 @@ class Live:
             return self._now
 
     def page(self, path: str) -> tuple[str, bytes] | None:
-        """Return one of the pages; None for all else."""
+        """Return type and content of one of the pages; None for any other path."""
         file = self._pages.get(urllib.parse.unquote(path.removeprefix("/page/")))
         if file is None or not path.startswith("/page/"):
             return None
@@ -138,7 +138,7 @@ class Live:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Answers to GET. `text_of` has what is there, as a type and a content."""
+    """Answers GET requests. `text_of` returns the type and the content of a path, or None if nothing is there."""
 
     protocol_version = "HTTP/1.1"
 

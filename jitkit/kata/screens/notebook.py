@@ -225,8 +225,8 @@ def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSo
 
 
 def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot | Question:
-    """Run the lab's experiment with the functions that passed in this notebook. `guess` is the number of the option
-    that you expect; without it, the question is shown.
+    """Run the lab's experiment with its functions that passed in this notebook. `guess` is the number of the option
+    that you expect; without it, the question is shown. Raise LookupError if the lab has no experiment.
     """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})

@@ -44,7 +44,7 @@ class Screen:
 
     @classmethod
     def of(cls, stream: TextIO, environment: Mapping[str, str] | None = None) -> Screen:
-        """Find out what a stream can show."""
+        """Return the screen for a stream, as the stream and the environment allow."""
         env = os.environ if environment is None else environment
         interactive = stream.isatty() and env.get("TERM") != "dumb"
         color = bool(env.get("FORCE_COLOR")) or (interactive and not env.get("NO_COLOR"))
@@ -56,13 +56,13 @@ class Screen:
 
     @property
     def width(self) -> int:
-        """In columns, now."""
+        """The width in columns: of a terminal the present one, from 40 to 100; of any other stream the one it was made with."""
         if not self._follows:
             return self._width
         return max(min(shutil.get_terminal_size().columns, _WIDEST), 40)
 
     def echo(self, text: str) -> None:
-        """Write the text that somebody types, if the terminal does not do it itself."""
+        """Write what somebody typed, on an interactive screen: while single keys are read, the terminal does not show them."""
         if self.interactive:
             self._write(text)
 

@@ -86,7 +86,9 @@ class SaveToVerdict(Benchmark):
     figure_module = "jitkit.kata.speed.save_to_verdict_figure"
 
     def all_steps(self) -> list[Step]:
-        """Return two steps for each kind of exercise: saves, and a cold check."""
+        """Return two steps for each of two or four exercises, half of them with XLA: saves, and a cold check. With `only`, add
+        the processor time of every exercise.
+        """
         known = [(lab, e) for lab in all_labs() for e in lab.exercises]
         steps = []
         for uses_xla in (False, True):
@@ -139,11 +141,11 @@ class _Measurement:
         self.count = count
 
     def saves(self) -> Felt:
-        """Save again and again, while `watch` runs."""
+        """Return the times from saves to their verdicts, while `watch` runs."""
         with _workspace() as root, _watching(root) as lines:
             file = root / self.lab.name / "exercises.py"
             seconds = []
-            for turn in range(-2, self.count):  # the first two find out what the reference computes
+            for turn in range(-2, self.count):  # the first two also compute the reference's results, and do not count
                 text = self.text(turn)
                 while not lines.empty():
                     lines.get()
@@ -156,7 +158,7 @@ class _Measurement:
         return self.felt("save", seconds, _WATCHING)
 
     def processor(self) -> Felt:
-        """Save again and again, check as `watch` does, and add up what the processor did for it, here and in the process that waited."""
+        """Return the processor times of saves that are checked as `watch` does: here, and in the process that waited."""
         with _workspace() as root, contextlib.closing(_Noted()) as spare:
             workspace = Workspace.find(root)
             judge = Judge(workspace, spare)
@@ -175,7 +177,7 @@ class _Measurement:
         return self.felt("processor", seconds, _WATCHING)
 
     def cold(self) -> Felt:
-        """Start the command again and again."""
+        """Return the times of `jitkit check`, started anew each time."""
         with _workspace() as root:
             (root / self.lab.name / "exercises.py").write_text(self.text(0), encoding="utf-8")
             command = [sys.executable, "-m", "jitkit.kata", "check", self.exercise.id]

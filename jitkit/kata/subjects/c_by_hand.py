@@ -26,7 +26,7 @@ class Ran(NamedTuple):
       results: the leaves of its result.
       loops: how many loops there are that stand in no other one: the nests.
       passes: how many innermost loops there are.
-      workspace: how many bytes of memory it has beside arguments and results.
+      workspace: how many bytes of memory it has besides arguments and results.
       reads, writes: how many elements it read from memory, and wrote there.
     """
 

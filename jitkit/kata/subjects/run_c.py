@@ -33,7 +33,7 @@ _PARAMETER = re.compile(r"(\w+)$")
 
 
 class CError(Exception):
-    """A C compiler would refuse the text, or it does what no program may do."""
+    """Raised for a text that a C compiler would refuse, and for an index beyond the end of an array."""
 
 
 class Memory:
@@ -71,11 +71,15 @@ class Ran(NamedTuple):
 def run_c(
     text: str, workspace: int, inputs: Sequence[np.ndarray[Any, Any]], types: Sequence[tuple[tuple[int, ...], Any]]
 ) -> Ran:
-    """Run a program on arrays.
+    """Run a program on arrays, and return its results and what it read and wrote.
 
     Args:
-      workspace: its bytes.
-      types: of the results, shape and dtype of each.
+      text: the C.
+      workspace: how many bytes of memory it has besides inputs and results.
+      types: shape and dtype of each result.
+
+    Raises:
+      CError: see there.
     """
     counts = {"reads": 0, "writes": 0}
     results = [np.full(shape, 77, dtype) for shape, dtype in types]

@@ -116,7 +116,7 @@ def show(screen: Screen, training: Training) -> None:
     inside, whole = training.equations
     by_gradient, by_differences = training.slopes
     screen.text(
-        f"grad wrote the way back from the loss as more equations: {inside} became {whole}, with the step. Along one "
+        f"grad wrote the reverse pass as more equations: {inside} became {whole}, with the step. Along one "
         f"direction the gradient says {by_gradient:.4f}, differences say {by_differences:.4f}.",
         2,
     )

@@ -33,8 +33,8 @@ from .explore_again import explore_again
 
 
 class Explored(NamedTuple):
-    """The exit status (1 if a function cannot be traced, or a compiler refused it), the pages, and the files that were
-    written, the first to read first.
+    """The exit status (1 if a function cannot be traced, a compiler refused it, or the script ended with an error), the pages, and
+    the files that were written, the first to read first.
     """
 
     status: int
@@ -70,7 +70,7 @@ def report(arguments: argparse.Namespace, explored: Explored) -> dict[str, Any]:
 
 
 def explore(arguments: argparse.Namespace) -> Explored:
-    """Trace, compile, write."""
+    """Explore one function, or with a file alone every function of a run: write the pages, and say where they are."""
     if ":" not in arguments.function and Path(arguments.function).is_file() and not arguments.shapes:
         return explore_run(arguments)
     if arguments.against and (arguments.json or arguments.calls is not None):

@@ -56,7 +56,7 @@ packages = ["jitkit"]
 
 [tool.pytest.ini_options]
 testpaths = ["tests"]
-addopts = ["-m=not tail and not words"]  # `-m 'not words'` for what takes long, too
+addopts = ["-m=not tail and not words"]  # `-m 'not words'` runs the long tests, too
 """
 
 _README = """\
@@ -73,7 +73,7 @@ python -m jitkit.kata bench peers --quick     beside JAX, measured here
 ```
 
 The words of an error are mine where I wrote it, and so is how a derivative is written down: the tests compare classes of errors, and
-what programs compute. `python -m pytest -m ''` compares words and jaxprs with JAX's, too, and has what takes long.
+what programs compute. `python -m pytest -m ''` compares words and jaxprs with JAX's, too, and runs the long tests.
 
 ```python
 import jitkit as jax

@@ -41,7 +41,9 @@ def here() -> Place:
 
 
 def start(arguments: argparse.Namespace) -> int:
-    """Make a folder with a docstring, `xla.py`, and the pages. Existing files stay."""
+    """Make a folder of the ladder, or complete one. An existing package and README.md stay; the given files and the pages are
+    written anew.
+    """
     screen = Screen.of(sys.stdout)
     root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()
     known = Place.find(root) if root.is_dir() else None
@@ -159,7 +161,7 @@ def watch(arguments: argparse.Namespace) -> int:
 
 
 def _folders(place: Place) -> set[pathlib.Path]:
-    """Return the folders of its files, which may not exist yet."""
+    """Return the folders of the package's files; none while it cannot be read."""
     try:
         return {place.package.folder, *(file.parent for file in place.package.files)}
     except (Problem, OSError):

@@ -45,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def with_stub(lab: Lab, exercise: Exercise, source: str) -> str:
-    """Return a learner's file with the functions of an exercise as they were in the beginning. Raise Problem where they
-    cannot be found.
+    """Return a learner's file with the stubs of an exercise in place of its functions. Raise Problem if the file is not Python and
+    has lost the exercise's heading.
     """
     stubs = stubs_text(lab)
     try:

@@ -87,7 +87,9 @@ def say(screen: Screen, own: Own) -> None:
 
 
 def start(options: Sequence[str], own: Own, program: Sequence[str], as_jax: Sequence[str] | None = None) -> int:
-    """Start the process, wait, and return its status; `as_jax` are the options of `jitkit.as_jax`, where it is to run the program."""
+    """Start the process, wait, and return its status. `as_jax` are the options of `jitkit.as_jax` if that runs the program, else
+    None.
+    """
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False, encoding="utf-8") as file:
         json.dump(request_of(own) | {"as_jax": as_jax}, file)
     command = [sys.executable, *options, str(pathlib.Path(in_place.__file__)), file.name, *program]

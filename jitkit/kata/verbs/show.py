@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _current_lab() -> str:
-    """Return the number of the lab that a workspace is at; outside of one, of none."""
+    """Return the number of the lab that the workspace is at; "" outside of a workspace."""
     try:
         return Workspace.find().look().current()[0].number
     except Problem:
@@ -74,7 +74,7 @@ def _plot(screen: Screen, workspace: Workspace, arguments: argparse.Namespace) -
 
 
 def _part(screen: Screen, name: str) -> int:
-    """Return the description of a helper, with its whole docstring. Raise WrongUsage for a name that no stub imports."""
+    """Show a helper, with its whole docstring, and return the exit status. Raise WrongUsage for a name that no stub imports."""
     labs = labs_or_problem()
     found = parts_named(name, labs)
     if not found:

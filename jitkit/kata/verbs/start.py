@@ -120,7 +120,7 @@ def _files(lab: Lab) -> Iterator[pathlib.Path]:
 
 
 def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) -> Iterator[Change]:
-    """Yield a file that comes from us. It is renewed as long as the learner has not changed it."""
+    """Write a file that comes from us, unless the learner has changed theirs; yield the change, if there is one."""
     key = path.relative_to(workspace.root).as_posix()
     new = hashlib.sha256(data).hexdigest()[:16]
     if not path.exists():
@@ -139,7 +139,7 @@ def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) 
 
 
 def _new_exercises(workspace: Workspace, state: State, lab: Lab) -> Iterator[Change]:
-    """Append the stubs that the learner has never been given to a file that is theirs."""
+    """Append to the learner's file the stubs of exercises that they have not been given yet; yield the change, if there is one."""
     path = workspace.file_of(lab)
     try:
         source = path.read_bytes().decode("utf-8")

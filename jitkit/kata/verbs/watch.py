@@ -255,7 +255,7 @@ class Watch:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def read_stamps(self) -> dict[str, Stamp | None]:
-        """Return what tells of a save, of each lab's file."""
+        """Return, by the lab's number, a stamp of its file that changes with a save."""
         return {lab.number: stamp(self.workspace.file_of(lab)) for lab in self.workspace.labs}
 
     def changed_labs(self) -> list[Lab]:
@@ -276,8 +276,9 @@ class Watch:
 
 
 def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> list[tuple[Lab, Exercise]]:
-    """Return the exercises that a save of a lab's file is about, in their order: those that changed, without stubs unless only
-    stubs changed. If none changed, or the file is not Python, return the exercise that the learner is at in this lab.
+    """Return the exercises that a save of a lab's file is about: those that changed and are written, `current` first; if only stubs
+    changed, one of these. If none changed, or the file is not Python, return `current`, or, if that is in another lab, the
+    first exercise that has not passed.
     """
     changed = [e for e in lab.exercises if _written(before, e) != _written(now, e)]
     written = [e for e in changed if now.fingerprint(e)] or [e for e in changed if e == current] or changed[:1]

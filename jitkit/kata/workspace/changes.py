@@ -24,7 +24,7 @@ _AT_WORK = 120.0  # seconds after a save or a key
 _EVENTS = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200
 
 
-# Time, size, inode, and the time of the inode: a coarse clock may miss a save, and not all of them.
+# Time, size, inode, and the time of the inode: if the clock is too coarse to show a save, another of the four changes.
 Stamp = tuple[int, int, int, int]
 
 

@@ -122,7 +122,7 @@ def _is_shown(mutant: Mutant, results: Sequence[CheckResult]) -> bool:
 def results_of(
     checker: Checker, lab: Lab, exercise: Exercise, mutant: Mutant, seed: int = 0, draw: int = 0
 ) -> list[Outcome]:
-    """Return a mutant's results in the checks of its exercise, computed once. Nothing if the mutant cannot be made."""
+    """Return a mutant's results in the checks of its exercise, computed once; [] if the mutant cannot be made."""
     target = next((t for t in exercise.targets if mutant.target in ("", t.name)), exercise.targets[0])
     try:
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets}

@@ -124,8 +124,8 @@ class Judge:
         )
 
     def graded_alone(self, report: Report, alone: Verdict) -> Report:
-        """Find out, after a pass with other functions of the learner's, whether it passes with the reference in their
-        place, too: grading does that.
+        """After a pass with the learner's other functions, return the report. If the exercise fails with the reference in their
+        place, which is what grading uses, return that verdict, with a sentence in `blame`.
         """
         if alone.status == Status.PASS:
             return report
@@ -174,7 +174,7 @@ class Judge:
             known = state.of(report.exercise.id)
             failure = report.verdict.first_failure
             known.found = failure is not None and failure.check.drawn
-            if not known.found:  # a failure that one of them found stays until it is fixed
+            if not known.found:  # a random program that failed comes again until the exercise is fixed
                 known.drawn += 1
             if report.passed:
                 known.passed, known.failed, known.passes = now, "", known.passes + 1

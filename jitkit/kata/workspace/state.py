@@ -34,8 +34,8 @@ class Progress:
     ground: str = ""  # the fingerprints, by id, of all that ran when it did: `01.1=... 01.2=...`
     blame: str = ""  # which one failed, and how
     passes: int = 0  # how often it passed; this number is the seed of its checks
-    drawn: int = 0  # verdicts that no random program decided: the seed of these
-    found: bool = False  # whether one of them decided the last verdict
+    drawn: int = 0  # verdicts that no random program decided; this number is the seed of the random programs
+    found: bool = False  # whether a random program decided the last verdict
     hints: int = 0
     gave_up: bool = False
 
@@ -132,7 +132,7 @@ class StateFile:
             self.write(state)
 
     def write(self, state: State) -> None:
-        """Replace the file in one step."""
+        """Replace the file in one step. If it cannot be written, say so once, and remember the state in this process only."""
         text = json.dumps(state.to_json(), indent=1) + "\n"
         try:
             write_whole(self.path, text.encode("utf-8"), make_folder=True)

@@ -54,7 +54,9 @@ def missing_exercises(lab: Lab, source: str) -> list[Exercise]:
 
 
 def with_sections(lab: Lab, source: str, exercises: list[Exercise]) -> str:
-    """Return a learner's file with the stubs of exercises after its last line, and the imports that they need."""
+    """Return a learner's file with the stubs of exercises after its last line, and the imports that they need; for an empty file,
+    the whole file of stubs.
+    """
     text = stubs_text(lab)
     imports = missing_imports(text, source)
     parts = [section(text, e.id) for e in exercises]

@@ -68,7 +68,7 @@ class Workspace:
         return self.file_of(lab).exists()
 
     def relative(self, path: str | os.PathLike[str]) -> str:
-        """Return a path in the form that is shown: from the workspace, or from here, whichever is known."""
+        """Return a path in the form that is shown: relative to the current folder, else to the workspace, else as it is."""
         for base in (pathlib.Path.cwd(), self.root):
             try:
                 return str(pathlib.Path(path).relative_to(base))
@@ -157,7 +157,7 @@ class Look(NamedTuple):
     sources: dict[str, LearnerSource | Verdict]  # by the lab's number; only of labs that are there
 
     def source(self, exercise: Exercise) -> LearnerSource | Verdict | None:
-        """Return the file that an exercise is in."""
+        """Return the file that an exercise is in, or a verdict that says why it cannot be read; None if there is no such file."""
         return self.sources.get(exercise.lab)
 
     def fingerprint(self, exercise: Exercise) -> str:
@@ -211,7 +211,7 @@ class Look(NamedTuple):
         return found
 
     def after(self, exercise: Exercise) -> tuple[Lab, Exercise] | None:
-        """Return the next exercise that has not passed: after this one, or, at the end, the first of all."""
+        """Return the next exercise after this one that has not passed, or else the first one; None if all have passed."""
         items = list(self.exercises())
         place = next((i for i, (_, e) in enumerate(items) if e.id == exercise.id), -1)
         return next((x for x in items[place + 1 :] + items[: place + 1] if self.standing(x[1]) != Status.PASS), None)
