@@ -158,9 +158,7 @@ _COUNTED = {"compiled": "programs compiled", "executed": "programs executed by X
 
 
 def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], Sequence[Any]]) -> Plain:
-    """Return the plain data of what a program returned. `plain` is our module of that name, loaded by its path; `run` runs
-    StableHLO. Arrays may be of any class that numpy can read.
-    """
+    """Return the plain data of what a program returned, by the module `plain`; `run` runs StableHLO. numpy reads arrays of any class."""
     if isinstance(value, Raised):
         return dict(plain.to_plain(plain.Raised(value.error, value.parts)))
     if isinstance(value, Text):
@@ -254,9 +252,7 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses to import some packages, such as jax, and finds the `cc.py` in the folder of `machine`, the path of `xla.py`.
-    Compiled code is kept in the folder `executables`, or nowhere if that is "".
-    """
+    """Refuses to import some packages, such as jax, and finds the `cc.py` beside the file `machine`. `executables`: for compiled code."""
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
@@ -369,9 +365,7 @@ def _said(error: BaseException) -> str:
 
 
 def _no_such_file(error: BaseException) -> str:
-    """Return the sentence for `from . import core` without a core.py, which Python takes for a circular import; "" for any
-    other error.
-    """
+    """Return a sentence if `from . import core` found no core.py, which Python takes for a circular import; else ""."""
     if not isinstance(error, ImportError):
         return ""
     asked = re.match(r"cannot import name '(\w+)' from", str(error))
@@ -385,9 +379,7 @@ def _no_such_file(error: BaseException) -> str:
 
 
 def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
-    """If Python refused a null byte, return file and line of the first one in each file: Python's error does not say where it
-    is. Otherwise return an empty list.
-    """
+    """Return, if Python refused a null byte, file and line of the first in each file, as its error does not say where; else []."""
     if not isinstance(error, (SyntaxError, ValueError)) or "null bytes" not in str(error):
         return []
     texts = ((path, path.read_bytes()) for path in sorted(pathlib.Path(folder).rglob("*.py")))
@@ -395,9 +387,7 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """If the error says that a result is not a program, return the line of the package's `make_jaxpr`, as a list of one frame;
-    otherwise an empty list.
-    """
+    """Return, if an error says that a result is not a program, the place of the package's `make_jaxpr`; else []."""
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []
