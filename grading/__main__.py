@@ -11,7 +11,7 @@ from .grader import commands as grader
 
 
 def make_parser() -> argparse.ArgumentParser:
-    """Makes the parser of the command line."""
+    """Return the parser of the command line."""
     parser = argparse.ArgumentParser("python -m grading", description="The instructor's side of jitkit.")
     commands = parser.add_subparsers(dest="command", required=True)
     authoring.add_parsers(commands)
@@ -20,7 +20,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs one command. 0: all is well; 1: something is not; 2: the command makes no sense."""
+    """Run one command, and return its exit status: 0, all is well; 1, something is not; 2, the command makes no sense."""
     arguments = make_parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))

@@ -31,7 +31,7 @@ functions that you have finished, and `jitkit python` is a prompt with them.
 
 
 class GenerateError(Exception):
-    """Two files cannot become one cell: a name means two things."""
+    """Raised if a lab's files cannot be made: a name means two things, or a function's body begins on the line of its `def`."""
 
 
 def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
@@ -47,7 +47,7 @@ def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, s
 
 
 def stale_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
-    """Return the generated files whose text would be another one now."""
+    """Return the generated files that are missing, or whose text would be another one now, each with that text."""
     files = generated_files(lab, root).items()
     return {p: text for p, text in files if not p.is_file() or p.read_text(encoding="utf-8") != text}
 
@@ -119,7 +119,7 @@ def by_class(functions: Sequence[str]) -> list[str]:
 
 
 def _stub(function: ReferenceFunction, exercise: Exercise) -> str:
-    """Return a function without its body."""
+    """Return a function's signature and docstring, with `raise NotImplementedError` as its body."""
     doc = function.node.body[0] if function.docstring else None
     lines = function.module_source.splitlines()
     text = textwrap.dedent("\n".join(lines[function.node.lineno - 1 : function.node.body[0].lineno - 1]))
@@ -144,7 +144,7 @@ def readme_text(lab: Lab) -> str:
 
 def imports_of_lab(lab: Lab) -> str:
     """Return the imports that a lab's functions need, as a file outside of jitkit writes them. Names of exercises are
-    defined in that file, and not imported.
+    defined in that file, and not imported. Raise GenerateError if two functions need different things under one name.
     """
     defined = {name.partition(".")[0] for name in lab.names}
     source: dict[str, str] = {}

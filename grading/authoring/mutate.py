@@ -65,7 +65,7 @@ class Score(NamedTuple):
 
     made: int
     survivors: list[Survivor]
-    stale: list[str]  # listed changes that do not exist, or are killed
+    stale: list[str]  # changes that are listed as equivalent, and are not made any more
 
 
 def equivalents(path: pathlib.Path = _EQUIVALENT) -> dict[tuple[str, str], dict[str, str]]:
@@ -79,7 +79,7 @@ def equivalents(path: pathlib.Path = _EQUIVALENT) -> dict[tuple[str, str], dict[
 
 
 def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, sample: int, workers: int) -> Score:
-    """Try the mutants of an exercise.
+    """Try the mutants of an exercise, and return the score.
 
     Args:
       assess: runs all checks on a mutant, as on a learner's function, and returns the verdict. It decides about mutants
@@ -187,7 +187,7 @@ class _Trial:
                     del running[pid]
 
     def verdict(self, function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> int:
-        """Return 0 if all checks pass. Runs in a child process."""
+        """Return 0 if all checks pass, 1 at the first that does not. Runs in a child process."""
         _exchange_code(function, reference, mutation)
         for check, expected in zip(self.checks, self.expected, strict=True):
             if first_difference(expected, self.value(check), None, check.tolerance) is not None:

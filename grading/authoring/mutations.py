@@ -156,7 +156,7 @@ def _of_call(node: ast.AST) -> Iterator[Any]:
     if isinstance(node.func, ast.Name) and node.func.id in _DOES_NOTHING and len(node.args) == 1:
         yield node.args[0]
     for i, keyword in enumerate(node.keywords):
-        if keyword.arg == "strict":  # of `zip`: a belief, which no caller disappoints
+        if keyword.arg == "strict":  # of `zip`: no caller passes lists of different lengths
             continue
         yield _with(node, keywords=[k for k in node.keywords if k is not keyword])
         if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool):
@@ -261,7 +261,7 @@ def _swapped(items: list[Any]) -> Iterator[list[Any]]:
 
 
 def _exchanged(tree: Any, place: Place, new: Any) -> Any:
-    """Return the tree with something in a node's place. Several statements may replace one."""
+    """Put something in the place of a node of the tree, and return that node. Several statements may replace one."""
     *way, last = place
     parent = tree
     for step in way:

@@ -57,7 +57,7 @@ c.GenerateFeedback.preprocessors = [GetGrades, ClearHiddenTests, CSSHTMLHeaderPr
 
 
 class ReleaseError(Exception):
-    """A release cannot be made, or contains an answer."""
+    """Raised if a release cannot be made, or contains an answer."""
 
 
 # --- the course ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ _NAME = re.compile(r"(\d\d)_([a-z]\w*)")
 
 
 class NewLabError(Exception):
-    """A lab cannot be begun: its name makes no sense, or its number is taken."""
+    """Raised if a lab cannot be begun: its name makes no sense, or its number is taken."""
 
 
 def new_lab(name: str, root: pathlib.Path) -> tuple[pathlib.Path, list[pathlib.Path]]:

@@ -10,7 +10,7 @@ For each exercise:
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
     planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
     programs    there are random programs, or the manifest says why not
-    reach       and they call each function that takes arguments: one that raises makes one of them fail
+    reach       the random programs call each function that takes arguments: if it raises, one of them fails
     secret      no line of the solution is in the lab's folder
 
 Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it, and it is a copy
@@ -169,7 +169,9 @@ def _body(source: str) -> list[str]:
 
 
 def not_drawn(check: Check, values: list[Plain | None]) -> str:
-    """Return what is wrong with a check whose right results on several seeds are these: they should differ, or the check says why not."""
+    """Return what is wrong with a check whose right results on several seeds are these, or "": they should differ, unless the check
+    is `fixed`.
+    """
     same = all(value == values[0] for value in values)
     if check.drawn or same == bool(check.fixed):
         return ""
@@ -196,7 +198,7 @@ def _mentions(value: Plain, id: str) -> bool:
 
 
 class _Prover:
-    """Runs the proofs of a lab's exercises.
+    """Runs the proofs of a lab's exercises. Each returns its findings; [] means that it is proven.
 
     Args:
       folder: for the file with all checks, which is written here.

@@ -4,8 +4,8 @@ For each rung:
 
     empty       a package with nothing in it fails every program, and says what is missing
     below       the solution up to the rung before fails
-    solution    the solution up to this rung passes, also the hidden programs, with a new seed each time; of a rung behind the door, also
-                its sections upon the one that it needs
+    solution    the solution up to this rung passes, also the hidden programs; behind the door, so do the sections behind the door alone,
+                below the solution up to the rung that they need
     wrong       four or more wrong versions fail, each first of all a program that is against what its author believes, and is asked
                 its question
     jitkit      runs every program (else nothing is compared)
@@ -78,7 +78,7 @@ def shortages(rung: Rung) -> list[Finding]:
 
 
 class Prover:
-    """Runs the proofs; writes packages into `folder`."""
+    """Runs the proofs; writes packages into `folder`. Each proof returns its findings; [] means that it is proven."""
 
     def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None) -> None:
         self.folder = folder

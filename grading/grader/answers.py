@@ -177,7 +177,7 @@ class Answers:
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
-    """Return a module of a student's own package without the names that the reference's module defines, too."""
+    """Return a module of a student's own package without what the reference's module defines, too, except the functions of exercises."""
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
     reference = tree_of(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
     known = {getattr(n, "name", "") for n in reference.body}
@@ -216,8 +216,8 @@ def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> It
         helpers = file.helpers([t.name for t in targets])
         nodes += [*own, *methods.values(), *helpers]
         text += [ast.unparse(n) for n in (*own, *methods.values(), *helpers)]
-    # with lines and files, which a verdict names, and Python's own names that a file hides, which `with_own_names` asks for; not of the
-    # code, whose bytes are not the same in every process
+    # Hash lines and files, which a verdict names, and the built-in names that a file hides, on which `with_own_names` depends; not the
+    # code, whose bytes differ between processes.
     hides = {n for f in written for node in f.tree.body for n in names_bound(node)} & vars(builtins).keys()
     places = "\n".join([*submission.files, *sorted(hides), *(ast.dump(n, include_attributes=True) for n in nodes)])
     flags = flags_of(functions, nodes)

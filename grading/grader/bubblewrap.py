@@ -30,11 +30,11 @@ class JailError(Exception):
 
 
 def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:
-    """Return the command that runs another one, appended to it, in a jail: the zygote. Raise JailError without bubblewrap.
+    """Return a command that runs the command appended to it, the zygote's, in a jail. Raise JailError without bubblewrap.
 
     Args:
       folder: the folder with the file that the zygote reads.
-      packages: what the jail has beside Python: NUMPY, JAX or JAXLIB.
+      packages: what the jail has besides Python: NUMPY, JAX or JAXLIB.
     """
     program = shutil.which("bwrap")
     if program is None:
@@ -60,7 +60,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
     bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*.so*")))]
     binds = [(path, path) for path in bound]
     binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_PACKAGES[packages])]
-    for stub in sorted(PACKAGE.rglob("*.pyi")):  # where names of packages come from; no code
+    for stub in sorted(PACKAGE.rglob("*.pyi")):  # they say where a package's names come from, and have no code
         binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
     binds.append((str(INSIDE), "/jail/inside"))
     binds = [(str(in_memory(pathlib.Path(path))), place) for path, place in binds]
@@ -106,7 +106,7 @@ def _system() -> Iterator[str]:
 
 
 def site() -> pathlib.Path:
-    """Return the folder that numpy is installed in, and its entries."""
+    """Return the folder in which numpy and the other packages are installed. Raise JailError without numpy."""
     spec = importlib.util.find_spec("numpy")
     if spec is None or spec.origin is None:
         raise JailError("numpy is not installed")

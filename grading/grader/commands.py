@@ -169,7 +169,7 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """Return the container that the grader runs in without bubblewrap, or None if it runs here."""
+    """Return the engine of the container in which the grader runs, for want of bubblewrap; None if there is none, or it runs here."""
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 
@@ -355,7 +355,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _replayed(store: Store, standing: Standing, g: Grade) -> str:
-    """Reach the verdict again with the same seed; return it, and a sentence on whether it is the same."""
+    """Reach the verdict again with the same seed; return a sentence that says whether it is the same, or why it cannot be reached."""
     path = pathlib.Path(g.path)
     if g.exercise is None or not path.exists():
         return "It cannot be replayed: the submission is not there any more."

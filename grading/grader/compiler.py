@@ -102,7 +102,9 @@ class Command(NamedTuple):
 
 @functools.cache
 def command() -> Command:
-    """Return the command that compiles a text to a library, in its jail. Raise JailError if this machine has no compiler for it."""
+    """Return the command that compiles a text to a library, in its jail. Raise JailError if this machine has no compiler for it, or
+    the jail does not hold.
+    """
     found = next(filter(None, map(shutil.which, ("cc", "clang", "gcc"))), None)
     compiler = os.path.realpath(found) if found else ""
     if not compiler.startswith(tuple(f"{place}/" for place in _SYSTEM)):

@@ -20,7 +20,8 @@ from ..shared import ROOT
 from .bubblewrap import JailError
 from .gradescope import sources, write_recipe
 
-# bubblewrap makes namespaces in there, which the engine's own filters refuse; its jail drops all of it before a submission runs
+# bubblewrap makes namespaces in the container, which the engine's filters would refuse. The grader's jail drops all of these rights before
+# a submission runs.
 _RIGHTS = (
     "--network", "none", "--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined",
     "--security-opt", "systempaths=unconfined",
@@ -31,7 +32,7 @@ ENGINES = ("docker", "podman")  # in the order in which they are looked for
 
 
 def engine() -> str | None:
-    """Return the first of `ENGINES` that is installed."""
+    """Return the first of `ENGINES` that is installed, or None."""
     return next((name for name in ENGINES if shutil.which(name) is not None), None)
 
 
@@ -74,7 +75,7 @@ def grade(program: str, words: Sequence[str], read: Sequence[pathlib.Path], writ
     image = image_name()
     if subprocess.run([program, "image", "inspect", image], capture_output=True, check=False).returncode:
         print(f"bubblewrap is not installed: {program} builds an image that has it, once.", file=sys.stderr)
-        with tempfile.TemporaryDirectory() as folder:  # of what the image needs, and nothing else that lies in a clone
+        with tempfile.TemporaryDirectory() as folder:  # a copy of what the image needs, without the clone's other files
             for path in sources():
                 copy = pathlib.Path(folder, path.relative_to(ROOT))
                 copy.parent.mkdir(parents=True, exist_ok=True)

@@ -106,8 +106,8 @@ def of_checks(standing: Standing) -> list[CheckFigures]:
 
 
 def beliefs(records: Sequence[Record]) -> list[tuple[int, str, str]]:
-    """Return each misconception with its exercise, and how many students fail a check that is against it. (One check
-    does not prove that they hold it.)
+    """Return how many students fail a check that is against a misconception, its exercise and the misconception: the twenty
+    most frequent ones. (One check does not prove that they hold it.)
     """
     count: collections.Counter[tuple[str, str]] = collections.Counter()
     for r in records:

@@ -202,9 +202,7 @@ def _opened(path: pathlib.Path) -> IO[bytes]:
 
 
 def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: float) -> Iterator[Found]:
-    """Yield the files of an archive. A member whose time is after the archive's, or before this century, gets the
-    archive's.
-    """
+    """Yield the files of an archive. A member whose time is after the archive's, or before the year 2000, gets the archive's."""
     if depth > 1:
         raise Invalid(f"{shown(name)} is an archive in an archive in an archive.")
     prefix = stem(name) + "/" if depth or "/" in name else ""
@@ -238,7 +236,7 @@ def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: flo
 
 
 class _Content:
-    """Reads a member, no further than its declared size."""
+    """Reads a member of an archive. The call raises Invalid if there are more bytes than a file of this name may have."""
 
     def __init__(self, stream: IO[bytes], name: str, size: int) -> None:
         self.stream, self.name, self.size = stream, name, size

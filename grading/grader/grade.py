@@ -51,7 +51,7 @@ from .workers import Workers
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
 _MOST_ALONE = 2  # at most this many checks of a submission that took too long are run again, with nothing beside them
 _MOST_TRIES = 4  # how often a batch tries to compute the reference's results
-VALUES = 7  # one version for the form in which these are kept, for how inputs are drawn, and for how workers begin
+VALUES = 7  # the version of how the reference's results are kept, inputs drawn, and workers begun; kept results of another one do not count
 
 
 class Graded(NamedTuple):
@@ -315,7 +315,7 @@ class Grader(Trials):
 
 @functools.cache
 def _machine() -> str:
-    """Return what executables depend on beside jaxlib: the processor, since another one cannot run them."""
+    """Return a hash of what executables depend on besides jaxlib: the processor, and the options of the compiler."""
     return hashlib.sha256(f"{cpu_features()} {CHEAP_COMPILES}".encode()).hexdigest()[:12]
 
 

@@ -93,8 +93,8 @@ def entries(
 
 
 def _is_canvas(folder: pathlib.Path) -> bool:
-    """Whether the names of files have Canvas' form, with the numbers of users. A number that is in all names, such as a year, does
-    not count.
+    """Whether the files' names have Canvas' form, in which each number belongs to one user. If two names of users have the same
+    number, such as a year, the form is not Canvas'.
     """
     found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
     return len({number for number, _ in found}) == len(found)
@@ -254,7 +254,7 @@ def unpacked(
     student. Raise Invalid if it is not one.
 
     Args:
-      zone: of the zip's clock, unless it says so.
+      zone: the time zone of the zip's times, unless the zip names it.
       labs: a folder that contains one of these is a student's, and not the class's.
     """
     if path.is_dir():
@@ -298,7 +298,7 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Pat
     place = target / files.safe_path(info.filename)
     if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
         return
-    # its owner is known, whatever it is
+    # even if the file cannot be written, its owner has an entry
     target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)
     place.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(info) as source, place.open("wb") as copy:

@@ -175,7 +175,7 @@ class Worker:
         return True
 
     def receive(self, allowed: Time) -> dict[str, Any] | None:
-        """Return one frame of the channel. Raise ProtocolError if the bytes are not a frame."""
+        """Return one frame of the channel; None if the worker is gone. Raise ProtocolError if it is not a frame, or TimeoutError."""
         head = self._exactly(8, allowed)
         if head is None:
             return None
@@ -252,7 +252,7 @@ class Zygote:
 
     Args:
       base: the code of jitkit that every worker has.
-      packages: what is in the jail beside Python: NUMPY, JAX or JAXLIB.
+      packages: what is in the jail besides Python: NUMPY, JAX or JAXLIB.
       backend: BUBBLEWRAP; or NONE, with which students' code runs without a jail, with our rights.
       imported: whether the zygote imports `base`, with holes (`holes`); if not, each worker does, with the functions in it.
 
@@ -317,7 +317,7 @@ class Zygote:
         return self.group.wrap([*bubblewrap(self.folder, self.packages, _ENVIRONMENT), *run] if jailed else run)
 
     def line(self) -> bytes:
-        """Return a line from the zygote; nothing if it is gone."""
+        """Return a line from the zygote; b"" if it is gone."""
         data = b""
         with contextlib.suppress(OSError):
             while not data.endswith(b"\n"):

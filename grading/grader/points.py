@@ -17,8 +17,8 @@ def cents(points: float) -> int:
 
 
 def split(total: int, weights: Sequence[float]) -> list[int]:
-    """Split a whole number in proportion to weights; the parts are whole and sum to it. A part without weight gets
-    nothing.
+    """Split a whole number in proportion to weights; the parts are whole and sum to it. A part with weight 0 is 0; if all
+    weights are 0, so are all parts.
     """
     whole = sum(weights)
     if not whole:

@@ -75,7 +75,7 @@ def _templates() -> Any:
         ) from None
 
     def clean(value: Any) -> Any:
-        """Return text without unprintable characters."""
+        """Return a text with U+FFFD in place of unprintable characters; return any other value unchanged."""
         if not isinstance(value, str) or hasattr(value, "__html__"):
             return value
         return "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in value)

@@ -40,7 +40,7 @@ class Request(NamedTuple):
 
 
 def read_roster(path: pathlib.Path) -> tuple[Student, ...]:
-    """Return the students in a CSV file, each once."""
+    """Return the students in a CSV file. Raise PolicyError for a line without a name, or with one that was there before."""
     students: dict[str, Student] = {}
     for line, cells in _rows(path, ("student",)):
         id = unicodedata.normalize("NFC", cells["student"])
@@ -52,7 +52,9 @@ def read_roster(path: pathlib.Path) -> tuple[Student, ...]:
 
 
 def read_requests(path: pathlib.Path, roster: Sequence[Student], exercises: Collection[str]) -> tuple[Request, ...]:
-    """Return the requests in a CSV file, in order."""
+    """Return the requests in a CSV file, in order. Raise PolicyError for an exercise that does not exist, or a student who is not on
+    the roster.
+    """
     known = {s.id for s in roster}
     found = []
     for line, cells in _rows(path, Request._fields[:3]):

@@ -19,7 +19,9 @@ _ALIKE = 0.7
 
 
 class Pair(NamedTuple):
-    """Two students whose functions read alike: in how many exercises, and which share of their runs is the same."""
+    """Two students whose functions read alike, the exercises, and the share of runs that both have, of the one who has fewer: the
+    mean of these exercises.
+    """
 
     one: str
     other: str
@@ -28,7 +30,7 @@ class Pair(NamedTuple):
 
 
 def similar(records: Sequence[Record]) -> list[Pair]:
-    """Return the pairs, the most alike first."""
+    """Return the pairs; those alike in the most exercises come first, and of these the most alike."""
     by_exercise: dict[str, dict[str, frozenset[int]]] = {}
     for r in records:
         if r.grade.exercise is not None and r.grade.grams:

@@ -30,7 +30,7 @@ class Source(NamedTuple):
 
     path: str
     text: str
-    hint: str  # the number of the lab that its path names, or nothing
+    hint: str  # the number of the lab that its path names, or ""
     broken: dict[str, tuple[str, int]]  # functions in cells that are not valid Python: why not, and in which line
     flags: tuple[str, ...]
     duplicated: frozenset[str] = frozenset()  # functions that differ in two cells with the same grade id
@@ -40,7 +40,7 @@ class Source(NamedTuple):
 
 
 def hint_of(path: str, labs: Sequence[Lab]) -> str:
-    """Return the number of the lab that a path names, or nothing."""
+    """Return the number of the lab that a path names, or ""."""
     for part in reversed(pathlib.PurePosixPath(path).parts):
         for lab in labs:
             if part == lab.name or pathlib.PurePosixPath(part).stem == lab.name:
@@ -155,7 +155,9 @@ def _of_other_cells(cells: Iterable[tuple[str, Any]], targets: Collection[str]) 
 
 
 def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Iterable[str]:
-    """Yield nbgrader's graded cells that were removed or changed. The grader does not use them, but a person should ask why."""
+    """Yield a sentence for each exercise whose nbgrader cells with points were removed or changed. The grader does not use them, but
+    a person should ask why.
+    """
     if lab is None:
         return
     present = {e.id.replace(".", "-") for e in lab.exercises if any(f"-{e.id.replace('.', '-')}" in i for i in texts)}
@@ -168,7 +170,7 @@ def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Itera
 
 
 def _without_magics(text: str) -> str:
-    """Return a cell as Python: IPython's lines become empty, and so does a cell in another language."""
+    """Return a cell as Python: IPython's lines become `pass`, or empty; a cell in another language becomes empty."""
     if re.match(r"\s*%%", text):
         first, _, rest = text.lstrip().partition("\n")
         if first.split()[0] not in ("%%time", "%%timeit", "%%capture"):

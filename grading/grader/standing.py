@@ -119,7 +119,7 @@ class Standing(NamedTuple):
 
     @property
     def warning(self) -> str:
-        """Return UNSANDBOXED if there was no jail, else nothing."""
+        """UNSANDBOXED if something was graded without a jail, else ""."""
         return UNSANDBOXED if self.sandbox == NONE else ""
 
     @property
@@ -331,7 +331,9 @@ def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str
 
 
 def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int]:
-    """Return the most points of each check of an exercise, in cents; if it has no checks, one number for the whole."""
+    """Return the most points of each check of an exercise, in cents. If it has no checks, split the most points in two: those that the
+    row has, and the rest.
+    """
     most = worth.get(row.exercise or "", cents(row.max))
     if not row.checks:
         part = row.points / row.max if row.points is not None and row.max else 0.0
@@ -341,12 +343,14 @@ def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int
 
 
 def _passed(row: Grade, i: int) -> bool:
-    """Whether the i-th part of a row gets points: whether this check passed. Without checks, the row has one part, which does."""
+    """Whether the i-th part of a row (`_of_checks`) gets points: whether this check passed. Without checks, the first of two does."""
     return bool(row.checks[i]["status"] == PASS) if row.checks else i == 0
 
 
 def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None, float]]]:
-    """Return points and maximum points, by student and lab. The points are None if something has no score."""
+    """Return points and maximum points, by student and lab. The points are None if an exercise of the lab has no score. A student of
+    whom nothing was run has no lab.
+    """
     found: dict[str, dict[str, tuple[float | None, float]]] = {}
     for record in records:
         labs = found.setdefault(record.grade.student, {})

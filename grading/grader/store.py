@@ -178,12 +178,12 @@ class Store:
         return json.loads(row[0]) if row else None
 
     def result(self, key: str) -> Result | None:
-        """Return a verdict on code."""
+        """Return a verdict on code, or None."""
         row = self._row(f"SELECT {', '.join(Result._fields)} FROM results WHERE key = ?", key)
         return Result(GradeStatus(row[0]), row[1], tuple(json.loads(row[2])), row[3]) if row else None
 
     def provenance(self, key: str) -> dict[str, str]:
-        """Return everything that a verdict was reached with."""
+        """Return everything that a verdict was reached with, by column; an empty dict if there is no such verdict."""
         names = (*Provenance._fields[1:], "at")
         row = self._row(f"SELECT {', '.join(names)} FROM results WHERE key = ?", key)
         return dict(zip(names, row, strict=True)) if row else {}
@@ -193,7 +193,7 @@ class Store:
             return self.database.execute(query, values).fetchone()
 
     def grades(self, student: str | None = None) -> Iterator[Grade]:
-        """Yield all rows, in the order in which they were written."""
+        """Yield all rows, or those of one student, in the order in which they were written."""
         for row in self.database.execute(_GRADES, [student, student]):
             g = Grade._make(row)
             texts: Any = g.flags, g.grams, g.checks or "[]"

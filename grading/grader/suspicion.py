@@ -147,7 +147,9 @@ def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
 
 
 def longer_functions(trees: Sequence[ast.AST]) -> frozenset[str]:
-    """Return the functions that are so long that two people do not write them alike, without decorators and docstrings."""
+    """Return the functions that are so long that two people do not write them alike: their syntax trees as text, without
+    decorators and docstrings.
+    """
     functions = (n for tree in trees for n in walk(tree) if isinstance(n, ast.FunctionDef))
     return frozenset(_bare(f) for f in functions if len(list(walk(f))) > _TELLING)
 

@@ -49,7 +49,7 @@ _TOGETHER_SECONDS = 2.0  # a check in a shared process may take this long; then 
 _VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much processor time
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # a check that has computed for this share of its seconds is taken for an endless one
-_STOPPED_BY_ITSELF = 1.0  # processor seconds beyond this share, in which a single process meets its own limit
+_STOPPED_BY_ITSELF = 1.0  # processor seconds beyond this share; a single process meets its own limit before
 _WAITED_FOR_NOTHING = 0.9  # a check that has computed for less than this part of its share had to wait for a processor
 
 
@@ -184,7 +184,7 @@ class Trials:
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
     ) -> list[Outcome]:
-        """Return the outcomes of these checks in one process, up to the one that kills it."""
+        """Return the outcomes of these checks in one process, up to the one that kills it; [] after the deadline."""
         if not checks or clock.now() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)

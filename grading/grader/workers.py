@@ -101,7 +101,7 @@ class Workers:
         return self.branches[name]
 
     def kept(self) -> frozenset[str]:
-        """Find, once for all threads, the functions that are called while jitkit is imported: these cannot be holes."""
+        """Return the functions that are called while jitkit is imported, which cannot be holes. They are found once for all threads."""
         with self.shipped.lock:
             if self.shipped.kept is None:
                 zygote = Zygote(self.shipped.with_holes((), RECORD), NUMPY, self.backend, True)

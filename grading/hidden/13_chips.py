@@ -15,9 +15,7 @@ def chips(jk):
 
 
 def floats(jk, numbers):
-    """Return numbers as float32 and as an array of jitkit's, which a traced value can index, so that the programs as
-    they were run, too.
-    """
+    """Return numbers as a float32 array of jitkit's, which a traced value can index: so the programs that are to be mended run, too."""
     return jk.numpy.asarray(numbers, dtype="float32")
 
 

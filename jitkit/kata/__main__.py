@@ -1,6 +1,6 @@
 """arguments -> exit status: the script `jitkit`, and `python -m jitkit.kata`, which needs no script.
 
-Ctrl-C prints `interrupted` and exits with status 130, also while the command's modules are still being imported.
+Ctrl-C prints "interrupted" and exits with status 130, also while the command's modules are still being imported.
 """
 
 from __future__ import annotations

@@ -139,6 +139,7 @@ def drop_privileges(user: int) -> None:
 @functools.cache
 def system_call_filter(compiles: bool = False) -> bytes:
     """Return a seccomp filter that refuses the calls in `_FORBIDDEN`, calls of other architectures, and a clone into new namespaces.
+    Raise OSError for a machine whose calls are not listed.
 
     Args:
       compiles: whether the filter is for a compiler, in a jail that nothing else uses.

@@ -110,11 +110,11 @@ class _ImportFails(Exception):
 
 
 def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = True, compiler: int = -1) -> Program:
-    """Import an image, which runs a student's code for the first time; return the arguments of checks. Raise `_ImportFails` if the
-    import raises.
+    """Import an image, which runs a student's code for the first time; return what checks need (`Program`). Raise `_ImportFails` if
+    the import raises.
 
     Args:
-      runs: whether to import jitkit, and not only to prepare it.
+      runs: whether to import jitkit; if not, the import is only prepared, and three Nones are returned.
       compiler: the channel through which C becomes machine code, if there is one.
     """
     spliced = marshal.loads(image["spliced"]) if image["spliced"] is not None else {}
@@ -264,7 +264,7 @@ def _package(data: dict[str, Any], compiler: int) -> tuple[ModuleType, Callable[
     for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
         del sys.modules[name]  # a student's file may have this name
     sys.meta_path.insert(0, climbing.Refusal("/"))
-    # as beside a program in a folder: before what Python would find, but for what is there already, such as numpy
+    # As for a program in a folder, theirs come before what Python would find; what is imported already, such as numpy, stays.
     theirs = {name: m for name, m in data["modules"].items() if name.partition(".")[0] not in sys.modules}
     sys.meta_path.insert(sys.meta_path.index(PathFinder), ImageFinder(theirs))
     to_plain = functools.partial(climbing.to_plain, plain=sys.modules[PLAIN], run=None)
@@ -363,7 +363,7 @@ def _write(pipe: int, data: bytes) -> None:
 
 
 def read(channel: socket.socket) -> bytes:
-    """Read a block that follows its length."""
+    """Return a block of bytes that is sent after its length. If the channel ends, end this process."""
     (size,) = struct.unpack(">Q", _exactly(channel, 8))
     return _exactly(channel, size)
 
