@@ -485,8 +485,8 @@ def takes_buffers_as_they_are(executable: Executable, leaf_keys: Sequence[Any]) 
 
 
 def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`fun`, a function from one array to one array, jitted: calls with one `key(x)` run one program, and that is compiled for the
-    first of them. Nobody asks whether the others fit.
+    """Return `fun`, a function from one array to one array, jitted: calls with equal `key(x)` run one program, which is compiled for
+    the first of them. Nothing checks whether it fits the others.
 
     With a good key this is `jit`. With one that forgets the dtype, the bytes of an int32 array are taken for floats:
 
@@ -496,13 +496,13 @@ def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callabl
         >>> double(np.int32([1069547520, 1078530011]))
         Array([3.       , 6.2831855], dtype=float32)
 
-    The bytes of these two numbers are those of the floats 1.5 and pi. There is no error, since an executable looks at
-    the number of bytes and at nothing else: where that is another, XLA refuses.
+    The bytes of these two numbers are those of the floats 1.5 and pi. There is no error, since an executable only looks at
+    the number of bytes: if that differs, XLA refuses.
 
     The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the arguments,
     `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with `keep_unused=True` it takes its argument even if
-    nothing reads it. `compile_program` compiles it for a `default_placement()`. The executable that it gives has `run`, from
-    buffers to buffers, a list of each, those of its `consts` before the argument's; and `wrap`, from buffers to Arrays.
+    nothing reads it. `compile_program` compiles it for a `default_placement()`, and returns an executable. Its `run` takes a list
+    of buffers, those of its `consts` and then the argument's, and returns a list of buffers; its `wrap` makes Arrays of these.
     `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
     """
     programs: dict[Hashable, Executable] = {}
