@@ -22,7 +22,7 @@ from . import disk_cache
 from .compiler import CompilerOptions, Executable
 from .placement import Placement
 
-Program = Any  # of `program`, which imports this module
+Program = Any  # the class of this name in `program`, which imports this module
 
 
 class LoopsExecutable(Executable):

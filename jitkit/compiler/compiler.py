@@ -148,7 +148,7 @@ class Executable:
         return self.place(value, core.get_aval(value))
 
     def __call__(self, args: Sequence[Any]) -> list[Array]:
-        """Run on a flat list of arguments of any accepted kind. RuntimeError with the option `no_execution`."""
+        """Run on a flat list of arguments of any accepted kind; return the results. Raise RuntimeError with the option `no_execution`."""
         if config.local.state.options.no_execution:
             raise not_to_be_run(self.name)
         buffers = self.consts + [self.place(args[i], self.arg_avals[i], self.spread[i]) for i in self.kept]

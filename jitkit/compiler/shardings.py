@@ -98,7 +98,7 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
     """Return the sharding over a mesh for a `PartitionSpec`, or for None, which does not spread any axis. A sharding is returned
     unchanged.
 
-    Raise RuntimeError where the mesh has no axes; raise TypeError for anything else.
+    If the mesh has no axes, raise RuntimeError for a `PartitionSpec` and ValueError for None. Raise TypeError for anything else.
     """
     if hasattr(given, "device_set"):
         return given
