@@ -42,7 +42,9 @@ class Tolerance:
 
 
 def accuracy_attribute(accuracy: Any) -> str:
-    """Write the accuracy attribute of a StableHLO operation; empty for None and for the compiler's default."""
+    """Return the accuracy attribute of a StableHLO operation, as text; empty for None and for the compiler's default. Raise
+    NotImplementedError for anything but an `AccuracyMode` or a `Tolerance`.
+    """
     if accuracy is None or accuracy is AccuracyMode.DEFAULT:
         return ""
     if isinstance(accuracy, AccuracyMode):

@@ -260,7 +260,8 @@ def pure_callback(
       args, kwargs: trees of arrays.
       vmap_method: what `vmap` does. "sequential": a call for each element, in a loop; "sequential_unrolled": the same
         without a loop; "expand_dims": one call with batches, and axes of size 1 in front of the other arguments;
-        "broadcast_all": one call, with everything as a batch; None: an error.
+        "broadcast_all": one call, with everything as a batch; "legacy_vectorized": one call with batches, and the other
+        arguments unchanged; None: an error.
 
     Returns:
       A tree of Arrays, of the structure of `result_shape_dtypes`.

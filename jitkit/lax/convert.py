@@ -217,7 +217,7 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
 
     Raises:
       ValueError: where the last axis has another size.
-      TypeError: for bools and complex numbers, and for a dtype that arrays cannot have.
+      TypeError: for bools and complex numbers, unless the dtype stays the same, and for a dtype that arrays cannot have.
     """
     new_dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "bitcast_convert_type")
     return bitcast_convert_type_p.bind(operand, new_dtype=new_dtype)

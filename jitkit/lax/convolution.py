@@ -344,7 +344,7 @@ def conv_transpose(
     preferred_element_type: Any = None,
     use_consistent_padding: bool = False,
 ) -> Any:
-    """Do a transposed convolution, which makes the input larger by `strides`: the gradient of a convolution with
+    """Return a transposed convolution, which makes the input larger by `strides`: the gradient of a convolution with
     respect to its input.
 
     Args:

@@ -121,7 +121,7 @@ deflinear(cumsum_p, lambda ct, x, axis, reverse: [cumsum(ct, axis, not reverse)]
 
 
 def differentiate_as_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
-    """Use the derivative of a tree of combinations, `associative_scan`."""
+    """Define the primitive's JVP rule: differentiate `associative_scan`, which computes the same by combining elements in a tree."""
 
     def jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
         def by_tree(x: Any) -> list[Any]:

@@ -206,8 +206,8 @@ def _corner_in_dim(operand: Any, start_index: Any, axis: int, allow_negative: bo
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. Out of bounds,
-    take the nearest one.
+    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. An index out of
+    bounds is moved to the nearest element.
     """
     result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return result if keepdims else squeeze(result, (axis,))
@@ -308,8 +308,8 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand` with `operand[index]` along one axis replaced by `update`, which may lack that axis. Out of
-    bounds: the nearest.
+    """Return `operand` with `operand[index]` along one axis replaced by `update`, which may lack that axis. An index out
+    of bounds is moved to the nearest element.
     """
     axis = int(axis)
     if np.ndim(update) == np.ndim(operand) - 1:

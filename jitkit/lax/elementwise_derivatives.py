@@ -312,7 +312,7 @@ deflinear(neg_p, lambda ct, x: [neg(ct)])
 
 
 def _dtype_of(x: Any, out_dtype: Any) -> Any:
-    """Return the dtype for a cotangent, where the product was computed in another dtype."""
+    """Return the dtype for a cotangent if the product was computed in another dtype; else None."""
     return None if out_dtype is None else x.aval.dtype
 
 

@@ -132,7 +132,9 @@ def elementwise_aval(
 
 
 def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
-    """Return the shape of the result: scalars fit everything, arrays must have one rank. TypeError otherwise."""
+    """Return the shape of the result: scalars fit everything, arrays must have one rank, and equal sizes or 1. Otherwise raise
+    TypeError.
+    """
     shapes = [x.shape for x in operands if x.shape]
     return broadcast_equal_ranks(name, shapes) if shapes else ()
 
@@ -265,8 +267,8 @@ def binary(
 
 
 def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Callable[..., Any], Primitive]:
-    """Define a row of two operands with a parameter for the result's dtype, to which they are converted first: then
-    theirs may differ.
+    """Define a row of two operands with a parameter for the result's dtype. If it is given, operands may have different
+    dtypes, and are converted to it first.
     """
     function_of_one, primitive = binary(name, accepts, op, doc)
     lowered = one_op(op)

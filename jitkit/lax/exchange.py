@@ -173,7 +173,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) ->
 
 
 def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
-    """Return to all elements the value of element number `source`. NameError: there is no axis of this name."""
+    """Return to all elements the value of element number `source`. Raise NameError if there is no axis of this name."""
     return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
 
 

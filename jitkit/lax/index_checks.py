@@ -70,7 +70,7 @@ class AxisChecks:
                 raise TypeError(f"Invalid {name} set in {self.op} op; valid range is [0, {rank}); got: {axis}.")
 
     def ascending(self, name: str, axes: Sequence[int], rank: int) -> None:
-        """Check all three."""
+        """Check that the axes ascend, occur once, and are from 0 to before `rank`."""
         self.sorted(name, axes)
         self.distinct(name, axes)
         self.in_range(name, (axes[0], axes[-1]) if axes else (), rank)

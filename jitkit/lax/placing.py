@@ -159,7 +159,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
 
 def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
     """Put what this process has of an array on the devices of a sharding. With one process, that is the whole array, and the same
-    as `device_put`. Both may be trees.
+    as `device_put`. `sharding` and `local_data` may be trees.
 
     Args:
       global_shape: the shape of the whole array, or a tree of shapes; here that of `local_data`, which None means, too.

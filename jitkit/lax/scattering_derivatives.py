@@ -246,8 +246,8 @@ def _jvp_extreme(
     update_consts: Any,
     **params: Any,
 ) -> tuple[Any, Any]:
-    """JVP rule: the mean of the tangents of all updates that are the extreme, and of the operand's element if it is,
-    too.
+    """JVP rule: the tangent of an element is the mean of the tangents of all updates that are the extreme, and of the operand's
+    element if that is the extreme, too.
     """
     operand, indices, updates = primals
     out = primitive.bind(

@@ -103,7 +103,7 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
 
     Args:
       operand: an array or scalar.
-      shape: of the result.
+      shape: the shape of the result.
       broadcast_dimensions: for each axis of `operand`, the axis of the result that it becomes.
 
     Raises:
@@ -278,7 +278,9 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
-    """Add axes of size 1 to `array`, at these positions of the result. Raise ValueError for repeated ones."""
+    """Add axes of size 1 to `array`, at these positions of the result. Raise ValueError for positions that are repeated or out
+    of range.
+    """
     if len(set(dimensions)) != len(dimensions):
         raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
     ndim = np.ndim(array) + len(dimensions)

@@ -117,7 +117,7 @@ def _its_axes(ndim: int) -> str:
 
 
 def canonicalize_axis(axis: Any, ndim: int) -> int:
-    """Return an axis in [-ndim, ndim) as one in [0, ndim). ValueError outside of that range."""
+    """Return an axis in [-ndim, ndim) as one in [0, ndim). Raise ValueError for an axis outside of that range."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
         raise ValueError(f"axis {index} is out of bounds for array of dimension {ndim}{_its_axes(ndim)}")
@@ -143,7 +143,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
     """Return the shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
 
     All must have the same number of axes; a shorter shape is not extended. Along each axis the sizes must be equal,
-    except that size 1 stretches. Otherwise TypeError, which names the operation.
+    except that size 1 stretches. Otherwise raise TypeError, which names the operation.
     """
     first = shapes[0]
     if all(shape == first for shape in shapes):

@@ -7,8 +7,7 @@ The user's functions are traced once, to jaxprs, which are parameters of one equ
     platforms                platform_dependent: a choice made at lowering
     loops                    while_loop; its derivatives are in `loops_derivatives`
     scanning, stepping       scan, its lowering to a while loop, and its number of steps (`counting`); its derivatives
-                             are in
-                             `scanning_derivatives`
+                             are in `scanning_derivatives`
     derived                  fori_loop, map and associative_scan, built from the above
     solves                   custom_root and custom_linear_solve
 

@@ -279,7 +279,7 @@ def _pair(names: Sequence[str], i: int) -> tuple[str, str]:
 
 
 def _sources(names: Sequence[str], bodies: Sequence[Body], i: int) -> str:
-    """Say which functions the two branches are, a line each."""
+    """Return a line for each of the two branches, which says what function it is."""
     return "".join(
         f"{name} is {api_util.source_of(bodies[k].user)}\n" for name, k in zip(_pair(names, i), (0, i), strict=True)
     )

@@ -58,7 +58,7 @@ def platform_dependent(
       per_platform: functions by the names of platforms. One function may stand for several.
 
     Raises:
-      TypeError: a function is not callable, or they return different structures or types.
+      TypeError: a function is not callable, there is none at all, or they return different structures or types.
       ValueError: a platform is called "gpu", which is ambiguous.
       NotImplementedError: there is no function for this platform, when the program is lowered.
     """

@@ -286,8 +286,8 @@ def _jvp_eig(
 
 
 def _change_of_eigenvectors(w: Any, v: Any, da: Any) -> Pair:
-    """Normalise the change of eigenvectors. Any multiple of an eigenvector is one, too; LAPACK's has length 1 and a real largest
-    component, and the changed eigenvector must have these, too.
+    """Return the changes of eigenvalues and eigenvectors. Any multiple of an eigenvector is one, too; LAPACK's has length 1 and a
+    real largest component, and the changed eigenvector must have these, too.
     """
     product, eye = _product(v), _eye(w.dtype, w.shape[-1])
     weights = reciprocal(_differences(w, eye)) - eye

@@ -234,7 +234,9 @@ def nan_where_failed(
     results: Sequence[tuple[str, ShapedArray]],
     good: str = "EQ",
 ) -> list[str]:
-    """Write what sets results to nan where `info good 0` is false."""
+    """Write a selection for each result: nan for matrices for which the comparison `info good 0` (EQ, GE) is false. Return the
+    names.
+    """
     flag = ShapedArray(info_aval.shape, np.bool_)
     kind = type_of(info_aval)
     zero = ctx.splat(0, info_aval)

@@ -65,7 +65,7 @@ def schur(
     """Return U and Q with x = Q U Q^H, where Q is unitary and U a triangle; without `compute_schur_vectors`, U alone.
 
     Of a real matrix, U may have numbers right below its diagonal, too: a block of two rows for each pair of complex eigenvalues.
-    NotImplementedError with `sort_eig_vals`, as in JAX; `select_callable` does nothing.
+    Raise NotImplementedError with `sort_eig_vals`, as in JAX; `select_callable` does nothing.
     """
     found: list[Any] = schur_p.bind(
         x, compute_schur_vectors=compute_schur_vectors, sort_eig_vals=sort_eig_vals, select_callable=select_callable

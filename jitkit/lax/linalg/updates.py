@@ -59,7 +59,7 @@ def symmetric_product(
     """Return alpha A A^T + beta C, where C is symmetric. On a GPU only the lower triangle is right, unless
     `symmetrize_output` copies it upwards.
 
-    ValueError where the sizes do not fit; TypeError unless both have one dtype of floats.
+    Raise ValueError if the sizes do not fit; raise TypeError unless both have one dtype of floats.
     """
     found = symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
     if not symmetrize_output:
