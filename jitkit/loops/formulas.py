@@ -170,7 +170,7 @@ COMBINE = {
 
 
 def neutral(kind: str, dtype: np.dtype[Any]) -> str:
-    """Return the number that a reduction begins with."""
+    """Return the number that a reduction begins with, in C."""
     if kind in ("max", "min"):
         if dtype.kind == "f":
             return literal(dtype.type(-np.inf if kind == "max" else np.inf))
@@ -256,7 +256,9 @@ def _helpers() -> dict[str, str]:
 
 
 def _float_to_integer(to: str, t: str) -> str:
-    """Convert a float to an integer as XLA does: a number that is too large becomes the largest integer, and nan becomes 0."""
+    """Return a function in C that converts a float to an integer as XLA does: a number out of range becomes the nearest integer
+    of the type, and nan becomes 0.
+    """
     bits = int(to[1:])
     low, high = (0, 2**bits - 1) if to[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
     edge = f"{float(high + 1).hex()}{'f' if t == 'f32' else ''}"

@@ -116,7 +116,7 @@ class Reader:
         for eqn in jaxpr.eqns:
             operands = [atom(x) for x in eqn.invars]
             name, source = eqn.primitive.name, eqn.source_info
-            if call is not None:  # whose line it has, and scopes of its own
+            if call is not None:  # the call's line, but the equation's own scopes
                 source = SourceInfo(call.code, call.instruction, source.name_stack)
             if name in CALLS:
                 results: Sequence[Atom] = self.read(_called(eqn), operands, ops, source)
@@ -124,7 +124,7 @@ class Reader:
                 results = operands
             else:
                 outs = [Value(var.aval) for var in eqn.outvars]
-                if "out_dtype" in eqn.params:  # of a product: converted first
+                if "out_dtype" in eqn.params:  # a product in another dtype: convert the operands first
                     operands = [self.converted(x, outs[0].aval.dtype, ops, source) for x in operands]
                 blocks = tuple(self.block(inner, call) for inner in _inner(eqn))
                 if name == "reshape" and _without_ones(operands[0].shape) == _without_ones(outs[0].shape):
