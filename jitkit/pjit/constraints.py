@@ -69,9 +69,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         `jax.sharding.PartitionSpec`, or None for a whole copy on each device.
 
     Raises:
-      RuntimeError: a `jax.sharding.PartitionSpec` or None outside of such a block.
+      RuntimeError: a `jax.sharding.PartitionSpec` outside of such a block.
       TypeError: something else in the place of a sharding.
-      ValueError: a sharding with more axes than its array, or over explicit axes of its mesh; a tree of another form.
+      ValueError: None outside of such a block; a sharding with more axes than its array, or over explicit axes of its mesh; a tree
+        of another form.
     """
     leaves, tree = tree_flatten(x)
     try:
