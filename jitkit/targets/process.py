@@ -56,7 +56,7 @@ class Compilers:
             worker.kill()
 
     def compile(self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()) -> TargetProgram:
-        """Compile StableHLO text for a target; `options` are XLA's own debug options.
+        """Return StableHLO text, compiled for a target; `options` are XLA's own debug options, names and values.
 
         Raise TargetError when the compiler is missing, refuses, takes too long or crashes.
         """
@@ -100,11 +100,11 @@ def _crash_text(name: str, target: Target, status: int | None, last_words: str) 
 
 
 class _Timeout(Exception):
-    """No answer in time."""
+    """The worker did not answer in time."""
 
 
 class _Ended(Exception):
-    """The process is gone."""
+    """The worker's process has ended, with an exit status; a negative one is a signal."""
 
     def __init__(self, status: int | None) -> None:
         super().__init__(status)
@@ -142,7 +142,7 @@ class _Worker:
         self._answers.put("")  # the end
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> dict[str, Any]:
-        """Return the answer to one request. Raises _Timeout or _Ended."""
+        """Return the answer to one request. Raise _Timeout if none came in `seconds`, _Ended if the process has ended."""
         with contextlib.suppress(OSError):  # a process that has ended is noticed below
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
@@ -160,7 +160,7 @@ class _Worker:
         self._process.kill()
 
     def stop(self) -> str:
-        """Stop the process. Returns the end of its standard error."""
+        """Stop the process, and return the last eight lines of its standard error, indented."""
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         self.kill()

@@ -28,10 +28,10 @@ class TargetError(RuntimeError):
 class Target(NamedTuple):
     """A chip to compile for.
 
-    `platform` selects lowering rules; `package` is the distribution that holds the compiler, and a module that is there
-    when it is (for a GPU, see `cuda`); `extra` is the extra of jitkit that installs it; `code` names the compiler's
-    last readable stage. `description` describes the chip to the compiler: for a GPU, XLA's `GpuTargetConfigProto` as
-    text; for a TPU, the name of a topology.
+    `platform` selects lowering rules; `package` is the distribution that holds the compiler, and a module that can be
+    imported if it is installed (None for a GPU, see `cuda`); `extra` is the extra of jitkit that installs it, "" if
+    none has to be; `code` names the compiler's last readable stage. `description` describes the chip to the compiler:
+    for a GPU, XLA's `GpuTargetConfigProto` as text; for a TPU, the name of a topology.
     """
 
     name: str
@@ -104,7 +104,7 @@ def find(name: str) -> Target:
 
 class Cuda(NamedTuple):
     """A generation of NVIDIA's CUDA. Compiling for its GPUs takes two distributions, XLA's `plugin` and NVIDIA's
-    `toolkit` (with the assembler, `ptxas`), each with the name of a module that is there when it is.
+    `toolkit` (with the assembler, `ptxas`). Each is given with a module that can be imported if it is installed.
     """
 
     plugin: tuple[str, str]
@@ -118,13 +118,13 @@ CUDAS = (
 
 
 def cuda() -> Cuda:
-    """Return the generation whose plugin is installed; the first, where there is none."""
+    """Return the first generation whose plugin is installed; if none is, the first of all."""
     return next((each for each in CUDAS if _is_there(each.plugin[1])), CUDAS[0])
 
 
 def toolkit() -> pathlib.Path | None:
     """Return the folder of NVIDIA's toolkit: the one installed with the plugin, else this machine's own, by `ptxas` on
-    the PATH. None where there is neither.
+    the PATH; None if there is neither.
     """
     _, module = cuda().toolkit
     if _is_there(module):
@@ -136,7 +136,7 @@ def toolkit() -> pathlib.Path | None:
 
 
 def obstacle(target: Target) -> TargetError | None:
-    """Say what prevents compiling for a target, with the command that fixes it."""
+    """Return an error that says what prevents compiling for a target, and the command that fixes it; None if nothing does."""
     absent = _absent(target)
     if absent:
         are = "is" if len(absent) == 1 else "are"
@@ -170,7 +170,7 @@ EXTRAS = {"tpu": ("jax[tpu]",), "gpu": ("jax[cuda12-local]", "nvidia-cuda-nvcc-c
 
 
 def how_to_install(*extras: str) -> str:
-    """Return the commands that install extras, for each kind of installation."""
+    """Return, as text, the commands that install extras; for none, jax; outside of Linux, that these compilers do not exist."""
     if not any(extras):
         return "    pip install jax"
     if sys.platform != "linux":
@@ -207,7 +207,7 @@ def compiler_of(target: Target) -> str:
 
 
 def folder_of(module: str) -> pathlib.Path:
-    """Return the folder that a package is installed in."""
+    """Return the folder that a package is installed in. Raise ModuleNotFoundError if it is not installed."""
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -50,7 +50,7 @@ class Compiler:
         return self.host.local_devices()[0]
 
     def options(self) -> list[tuple[str, Any]]:
-        """Return XLA's options that make it write its code into the folder."""
+        """Return XLA's options, names and values, that make it write its code into the folder."""
         return [
             ("xla_dump_to", str(self.dumps)),
             ("xla_dump_hlo_as_text", True),
@@ -60,16 +60,16 @@ class Compiler:
         ]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
-        """Compile the text."""
+        """Return the executable of StableHLO text."""
         runtime.prepare_lapack(text)
         return self.host.compile_and_load(text, [device], options)
 
     def hlo(self, executable: Any) -> str:
-        """Return the optimised program."""
+        """Return the optimised program, as HLO text."""
         return "\n\n".join(module.to_string() for module in executable.hlo_modules())
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Return estimates, and who made them."""
+        """Return estimates by name ("flops"), and who made them."""
         return _plain(executable.cost_analysis()), "XLA's cost model for CPUs, on the optimised HLO"
 
     def code(self) -> dict[str, str]:
@@ -77,11 +77,11 @@ class Compiler:
         return self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ir-with-opt\.ll")
 
     def bundles(self) -> dict[str, int]:
-        """Return the compiler's own count of a kernel's instruction words, if it writes one."""
+        """Return the number of instruction words of each kernel, if the compiler counts them; else nothing."""
         return {}
 
     def launches(self) -> list[str]:
-        """Return what the device is told to do, if the compiler writes it."""
+        """Return what the device is told to do, a line for each step, if the compiler writes it; else nothing."""
         return []
 
     def passes(self) -> list[tuple[str, str]]:
@@ -132,7 +132,7 @@ class Plugin(Compiler):
         return self.devices[target.name]
 
     def compile(self, device: Any, text: str, options: Any) -> Any:
-        """Compile the text. These compilers take MLIR, so it is parsed here."""
+        """Return the executable of StableHLO text. These compilers take MLIR, so the text is parsed here."""
         with self.context:
             module = importlib.import_module("jaxlib.mlir.ir").Module.parse(text)
             return device.client.compile(module, _xla_client.DeviceList((device,)), options)
@@ -142,18 +142,18 @@ class Cuda(Plugin):
     """XLA's compiler for NVIDIA GPUs, and NVIDIA's assembler."""
 
     def load(self) -> Any:
-        """Load the plugin, from the folder in which JAX would look for it."""
+        """Load the plugin, from the folder in which JAX would look for it; return its table of functions."""
         package = table.cuda().plugin[1]
         api = _load_plugin("cuda", str(table.folder_of(package) / "xla_cuda_plugin.so"))
         _register_routines(api, package)
         return api
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
-        """Describe one GPU as XLA does; the name is not read."""
+        """Return the description of one GPU, as XLA has it; the plugin does not read the name."""
         return target.name, {"topology": "1x1x1", "target_config": target.description}
 
     def options(self) -> list[tuple[str, Any]]:
-        """Add the places of the assembler and of NVIDIA's library of functions (libdevice)."""
+        """Return the options, and the folder of the assembler and of NVIDIA's library of functions (libdevice)."""
         return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.toolkit()))]
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
@@ -162,13 +162,13 @@ class Cuda(Plugin):
         return _plain(_ext.hlo_module_cost_analysis(self.host, module)), _GENERIC
 
     def code(self) -> dict[str, str]:
-        """Return PTX, under the name of its kernel. PTX without a kernel holds constants."""
+        """Return PTX by kernel. PTX without a kernel holds only constants, and is left out."""
         texts = self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ptx").values()
         entries = [(re.search(r"\.entry\s+(\w+)", text), text) for text in texts]
         return {entry[1]: text for entry, text in entries if entry}
 
     def launches(self) -> list[str]:
-        """Return what XLA calls thunks."""
+        """Return the launches, which XLA calls thunks, a line each."""
         lines = "".join(self._files(r"(?P<name>module_.*\.thunk_sequence)\.txt").values()).splitlines()
         bare = [re.sub(r"^\s*\d+: |\[(?:source|prev)[^\]]*\]", "", line) for line in lines]
         return [" ".join(line.split()) for line in bare if line.strip()]
@@ -178,12 +178,12 @@ class Tpu(Plugin):
     """The TPU's compiler."""
 
     def load(self) -> Any:
-        """Load libtpu, which insists on being the only one in a process."""
+        """Load libtpu, which can be loaded once in a process; return its table of functions."""
         library = importlib.import_module("libtpu").get_library_path()
         return _load_plugin("tpu", library)
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
-        """Describe one chip of a kind, which libtpu knows by name."""
+        """Return libtpu's name of the kind of chip, and options for a machine with one of them."""
         return target.description, {"chips_per_host_bounds": [1, 1, 1]}
 
     def options(self) -> list[tuple[str, Any]]:
@@ -214,7 +214,7 @@ class Tpu(Plugin):
         return self._files(r"\d+-(?P<name>.*)-\d+-final_bundles\.txt")
 
     def bundles(self) -> dict[str, int]:
-        """Read libtpu's analysis of its schedule."""
+        """Return the number of bundles of each kernel, from libtpu's analysis of its schedule."""
         analyses = self._files(r"\d+-(?P<name>.*)-\d+-schedule-analysis_final_bundles\.txt")
         totals = {name: re.search(r"total scheduled bundles:\s*(\d+)", text) for name, text in analyses.items()}
         return {name: int(total[1]) for name, total in totals.items() if total}
@@ -251,7 +251,9 @@ def _plain(costs: Any) -> dict[str, float]:
 
 
 def _memory(executable: Any) -> tuple[dict[str, float], str]:
-    """Return bytes as planned by the compiler, and where they come from."""
+    """Return how many bytes of memory the compiler plans for, by use, and where the numbers come from. Without such a plan,
+    return no numbers.
+    """
     try:
         stats = executable.get_compiled_memory_stats()
     except _ext.JaxRuntimeError:
@@ -264,7 +266,7 @@ def _memory(executable: Any) -> tuple[dict[str, float], str]:
 
 
 def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
-    """Compile one program, and return what is known about it."""
+    """Compile one program, and return what is known about it; `request` has its text, target and options."""
     for path in compiler.dumps.iterdir():
         path.unlink()
     device = compiler.device(table.find(request["target"]))
