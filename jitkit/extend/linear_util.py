@@ -1,7 +1,8 @@
 """Functions wrapped in layers of transformations, each of which may return something beside the result
 
-A layer is a generator: it is called with the arguments, yields those for the inner function, is sent its result, and
-yields its own. In the newer form it is a function that takes the inner one.
+A layer is a generator: it is called with the arguments, yields the inner function's arguments, is sent the inner
+function's result, and yields the wrapped function's result. In the newer form (`transformation2`) it is a function that
+takes the inner function.
 
 JAX: jax/_src/linear_util.py:WrappedFun
 """
@@ -30,14 +31,14 @@ class Store:
         self._values: list[Any] = []
 
     def store(self, value: Any) -> None:
-        """Store the value. StoreException where there is one."""
+        """Store the value. Raise StoreException if one is stored already."""
         if self._values:
             raise StoreException("Store occupied")
         self._values.append(value)
 
     @property
     def val(self) -> Any:
-        """Return the value. StoreException where there is none yet."""
+        """Return the value. Raise StoreException if none is stored yet."""
         if not self._values:
             raise StoreException("Store empty: the wrapped function has not been called")
         return self._values[0]
@@ -65,7 +66,7 @@ class WrappedFun:
         return self._call(*args, **kwargs)
 
     def wrap(self, layer: Callable[..., Any]) -> WrappedFun:
-        """Return the same with one more layer: a function of the inner one and of the arguments."""
+        """Return this function with one more layer, `layer(inside, *args, **kwargs)`, around it."""
         return WrappedFun(self.f, functools.partial(layer, self._call), self.params, self.debug_info)
 
     def __repr__(self) -> str:
@@ -92,8 +93,8 @@ def transformation(generator: Callable[..., Iterator[Any]], fun: WrappedFun | No
 
 
 def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """Do the same for a generator that yields its result and another value; return the function, and one that returns
-    that value.
+    """Wrap a generator around a function, as `transformation` does. It yields last a pair of the result and another value.
+    Return the wrapped function, and a function that returns the other value, once the first was called.
     """
     if fun is None:
         return functools.partial(transformation_with_aux, generator)
@@ -110,7 +111,7 @@ def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: Wrappe
 
 
 def _sent(running: Any, value: Any) -> Any:
-    """Return what a generator yields last for a value, and close it."""
+    """Send a value to a generator, close it, and return what it yielded."""
     out = running.send(value)
     running.close()
     return out
@@ -124,8 +125,8 @@ def transformation2(function: Callable[..., Any], fun: WrappedFun | None = None,
 
 
 def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """Do the same for `function(inside, store, *given, *args)`; return the function, and one that returns what was
-    stored.
+    """Wrap a layer, `function(inside, store, *given, *args)`, around a function. Return the wrapped function, and a function
+    that returns what the layer stored, once the first was called.
     """
     if fun is None:
         return functools.partial(transformation_with_aux2, function)
@@ -149,7 +150,7 @@ def merge_linear_aux(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[
 
 
 def cache(call: Callable[..., Any], **how: Any) -> Callable[..., Any]:
-    """Cache the results of `call(fun, *args)` as long as the wrapped function lives."""
+    """Decorator: cache the results of `call(fun, *args)` as long as the WrappedFun `fun` lives."""
     kept: weakref.WeakKeyDictionary[WrappedFun, dict[Any, Any]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(call)
