@@ -15,14 +15,14 @@ from ..tree_util import tree_map
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
-    """Return the arrays of all processes as numpy arrays: along a new first axis, or with `tiled` along their own, so as they
-    are.
+    """Return the arrays of all processes as numpy arrays, stacked along a new first axis, of size 1 here. With `tiled` they
+    are joined along the first axis that they have, so here they are unchanged.
     """
     return tree_map(lambda x: np.asarray(x) if tiled else np.asarray(x)[None], in_tree)
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """Return the arrays of one process, the first unless `is_source` says otherwise, as numpy arrays."""
+    """Return the arrays of the process that is the source, as numpy arrays: always this one, so `is_source` is not read."""
     return tree_map(np.asarray, in_tree)
 
 

@@ -75,8 +75,8 @@ def _step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> tuple
 
 
 def _polynomial(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
-    """Return the polynomial, highest power first, with the states and derivatives at the ends of a step, and the state
-    in its middle.
+    """Return the coefficients, highest power first, of the polynomial that has the states and derivatives at the ends of a
+    step, and the state in its middle.
     """
     middle = jnp.array(_MIDDLE, dtype=y0.dtype)
     y_mid = y0 + dt.astype(y0.dtype) * jnp.dot(middle, k)
@@ -110,7 +110,7 @@ def _first_step(func: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: An
 
 
 def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
-    """Return the error relative to the tolerance, as a mean over the state: a step is good up to 1."""
+    """Return the error relative to the tolerance, the root of its mean square over the state: a step is good up to 1."""
     tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error / tolerated.astype(error.dtype)
     square = ratio.real**2 + ratio.imag**2 if jnp.iscomplexobj(ratio) else ratio**2
@@ -136,7 +136,8 @@ def odeint(
     first of them.
 
     Args:
-      y0: an array, or a tree of arrays; `func` returns the like, and so does this, with one axis more for the times.
+      y0: an array, or a tree of arrays. `func` returns a tree like it, and `odeint` one with a new first axis for the
+        times.
       t: an array of floats, each larger than the one before.
       rtol, atol: the tolerated error of a step, relative to the state and absolute.
       mxstep: the maximum number of steps from one time to the next.

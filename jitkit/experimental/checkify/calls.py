@@ -275,7 +275,7 @@ class _Added(NamedTuple):
     """
 
     err_tree: PyTreeDef
-    effects: frozenset[ErrorEffect]  # of the error that the function returns
+    effects: frozenset[ErrorEffect]  # the effects of the error that the function returns
     num_consts: int
 
     @property
@@ -297,7 +297,7 @@ class _JvpOfChecked(JvpRule):
     added: _Added
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """Return the results and their tangents, those of the error first."""
+        """Return the leaves of the error and the results; their tangents, zero for the error; and the tree of all of these."""
         outs, out_tangents = self.inner.in_jaxpr(primals[self.added.size :], tangents[self.added.size :])
         error = self.added.error_of(primals)
         outs = [*error, *outs]
@@ -314,7 +314,7 @@ class _VjpOfChecked(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results, those of the error first, and the residuals."""
+        """Return the leaves of the error and the results, their tree, the residuals, and the tree of the residuals."""
         given = primals[self.added.size :], perturbed[self.added.size :]
         outs, out_tree, residuals, res_tree = self.inner.forward_in_jaxpr(*given)
         error, tree = tree_flatten(self.added.error_of(primals))

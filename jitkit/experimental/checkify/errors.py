@@ -107,7 +107,7 @@ class NaNError(JaxException):
         self.prim = primitive_name
 
     def tree_flatten(self) -> tuple[Any, Any]:
-        """Return no values: the operation is known."""
+        """Return no children: the operation is metadata, known while tracing."""
         return [], (self.traceback_info, self.prim)
 
     def __str__(self) -> str:
@@ -146,7 +146,7 @@ class OOBError(JaxException):
 
 
 class FailedCheckError(JaxException):
-    """A user's check failed: its message, and the values for that."""
+    """A user's check failed: the check's message, and the values to format it with."""
 
     def __init__(self, traceback_info: SourceInfo, fmt_string: str, *a: Any, **k: Any) -> None:
         super().__init__(traceback_info)
@@ -155,7 +155,7 @@ class FailedCheckError(JaxException):
         self.kwargs = k
 
     def tree_flatten(self) -> tuple[Any, Any]:
-        """Return the values for the message; the message is known."""
+        """Return the values for the message as children. The message is metadata, known while tracing."""
         return (self.args, self.kwargs), (self.traceback_info, self.fmt_string)
 
     @classmethod
@@ -221,7 +221,7 @@ class Error:
         return None if found is None else str(found)
 
     def get_exception(self) -> JaxException | None:
-        """Return the first error as an exception; a BatchedError for a batch of errors."""
+        """Return the first error as an exception, a BatchedError for a batch of errors; None if there is no error."""
         shapes = [np.shape(found) for found in self._pred.values()]
         if not any(shapes):
             return self._at(())
@@ -230,7 +230,7 @@ class Error:
         return BatchedError(found) if found else None
 
     def _at(self, index: tuple[int, ...]) -> JaxException | None:
-        """Return the error with the least code, of one element of a batch."""
+        """Return the error with the least code, of the element of a batch at `index`; None if it has none."""
 
         def take(x: Any) -> Any:
             return x[index] if index else x
@@ -253,7 +253,7 @@ class Error:
         return f"Error(_pred={self._pred}, _code={self._code}, _metadata={self._metadata}, _payload={self._payload})"
 
     def with_effect(self, effect: ErrorEffect, pred: Any, code: Any, payload: list[Any]) -> Error:
-        """Return the same with other arrays for one kind of exception."""
+        """Return the Error with these arrays for one kind of exception."""
         return Error(
             {**self._pred, effect: pred},
             {**self._code, effect: code},
@@ -266,7 +266,7 @@ class Error:
         return Error(self._pred, self._code, {**self._metadata, **metadata}, self._payload)
 
     def with_places_for(self, effects: Iterable[ErrorEffect]) -> Error:
-        """Return the same with arrays for more kinds of exceptions, none of which was found."""
+        """Return the Error with arrays for these kinds of exceptions, too; a kind that is new was not found."""
         error = self
         for effect in sorted(effects):
             if effect not in error._pred:
@@ -295,7 +295,7 @@ register_pytree_node(
 
 
 class _Codes:
-    """What an Error knows of its codes, in its tree. Hashed by the codes, which are unique in a process."""
+    """What an Error knows of its codes: the metadata of its tree. Hashed by the codes, which are unique in a process."""
 
     __slots__ = ("known",)
 
@@ -314,14 +314,14 @@ _next_code = itertools.count(1).__next__
 
 
 def found_if(error: Error, pred: Any, exception: JaxException) -> Error:
-    """Return the error, or where `pred` holds, and nothing of this kind was found before, the exception."""
+    """Return the Error with an exception, if `pred` holds and none of its kind was found before."""
     payload, tree = tree_flatten(exception)
     code = _next_code()
     return update(error, exception.get_effect_type(), pred, code, payload).with_metadata({code: tree})
 
 
 def update(error: Error, effect: ErrorEffect, pred: Any, code: Any, payload: list[Any]) -> Error:
-    """Add an error of one kind. If an error of that kind was found before, that one counts."""
+    """Return the Error with an error of one kind, if `pred` holds and none of that kind was found before."""
     before = error._pred.get(effect, False)
     pred = before | pred
     code = lax.select(before, error._code.get(effect, _INACTIVE), code)

@@ -75,7 +75,7 @@ def checkify(f: Callable[..., Out], errors: frozenset[ErrorCategory] = user_chec
 
 
 def checked(jaxpr: Jaxpr, enabled: Enabled, error: Error, *args: Any) -> tuple[Error, list[Any]]:
-    """Evaluate a jaxpr, and return what was found and its results."""
+    """Evaluate a jaxpr; return an Error with what `error` has and what was found, and the jaxpr's results."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
 
@@ -102,8 +102,8 @@ class Checked(NamedTuple):
     """A jaxpr whose first inputs and outputs are the leaves of an Error."""
 
     jaxpr: Jaxpr
-    out_tree: PyTreeDef  # of the pair of an Error and a list of results
-    effects: frozenset[ErrorEffect]
+    out_tree: PyTreeDef  # the tree of the pair of an Error and a list of results
+    effects: frozenset[ErrorEffect]  # the kinds of exceptions that the Error has arrays for
 
 
 @remembered
