@@ -58,10 +58,11 @@ def dot_product_attention(
       query_seq_lengths, key_value_seq_lengths: int32, the valid length of each element of the batch.
       local_window_size: how far a query attends to the left and to the right.
       implementation: None or "xla". (There is no cuDNN here.)
-      return_residual: whether the logarithms of the sums of weights, [batch, T, heads], are returned, too.
+      return_residual: whether the logarithms of the softmax's denominators, [batch, T, heads], are returned, too.
 
     Raises:
-      ValueError: for shapes and dtypes that do not fit.
+      ValueError: for shapes and dtypes that do not fit, and for another `implementation`.
+      NotImplementedError: for `implementation="cudnn"`.
     """
     shape = asarray(query).shape
     query, key, value = (_with_four_axes(x) for x in (query, key, value))
@@ -108,7 +109,9 @@ def _check(name: str, x: Any, shape: Sequence[int], dtype: Any) -> None:
 
 
 def _by_groups(query: Any, key: Any, value: Any, bias: Any, mask: Any, *rest: Any) -> Any:
-    """Group the query's heads, as many groups as there are key heads, and map over the position in a group."""
+    """Return the attention of all of the query's heads. Those that share a key head are a group; the place in the group is
+    a mapped axis.
+    """
     batch, places, all_heads, size = query.shape
     heads = key.shape[2]
     group = all_heads // heads

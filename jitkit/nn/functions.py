@@ -29,7 +29,7 @@ from ..pjit.jit import inlined, jit
 
 @jit
 def identity(x: Any) -> Any:
-    """Return x."""
+    """Return x as an array."""
     return ensure_arraylike("identity", x)
 
 
@@ -168,7 +168,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 @jit(static_argnames=("axis",))
 def glu(x: Any, axis: int = -1) -> Any:
-    """Return the first half along `axis`, times the sigmoid of the second. Raise ValueError where it has no halves."""
+    """Return the first half along `axis`, times the sigmoid of the second. Raise ValueError for an axis of odd size."""
     x = ensure_arraylike("glu", x)
     if x.shape[axis] % 2 != 0:
         raise ValueError("axis size must be divisible by 2")
@@ -247,14 +247,14 @@ def logsumexp(
 
 @jit(static_argnames=("axis", "keepdims"))
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
-    """Return log(mean(e**x)) over `axis`, without overflow."""
+    """Return log(mean(e**x)) over `axis`, without overflow. With `where`, the mean of the elements where it is True."""
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     return total - jnp.log(statistics.number_of(x, axis, keepdims, where, total.dtype))
 
 
 @jit(static_argnames=("axis",))
 def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Any:
-    """Return log(softmax(x)), without overflow."""
+    """Return log(softmax(x)), without overflow. Elements where `where` is False are -inf."""
     x = ensure_arraylike("log_softmax", x)
     largest = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
     safe = x if where is None else jnp.where(where, x, -np.inf)
@@ -286,7 +286,7 @@ def standardize(
     """Return x minus its mean over `axis`, divided by its standard deviation there.
 
     Args:
-      mean, variance: those of x by default.
+      mean, variance: by default, the mean and variance of x over `axis`.
       epsilon: added to the variance.
       algorithm: the variance as the mean of squares minus the square of the mean ("fast"), or as the mean squared
         distance ("stable").

@@ -70,7 +70,9 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Callable[[], Any]) -> Any:
-    """Draw normal numbers times `stddev`. Since JAX 0.12 that is multiplied with the other factor of real ones first."""
+    """Return normal numbers times `stddev()`. Since JAX 0.12, for real dtypes, it is multiplied first with the factor sqrt(2),
+    which rounds differently.
+    """
     if not (since(0, 12) and dtypes.issubdtype(dtype, np.floating)):
         return random.normal(key, shape, dtype) * stddev()
     above_minus_one = np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype)
@@ -166,7 +168,7 @@ def variance_scaling(
 def _fans(
     shape: tuple[int, ...], in_axis: int | Sequence[int], out_axis: int | Sequence[int], batch_axis: int | Sequence[int]
 ) -> tuple[float, float]:
-    """Return how many weights lead to an output, and how many from an input."""
+    """Return the number of weights that lead to each output ("fan in"), and from each input ("fan out")."""
     if isinstance(in_axis, int) and in_axis == -2 and len(shape) <= 1:
         raise ValueError(
             f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor with default in_axis. Must "
@@ -185,12 +187,12 @@ def _fans(
 
 
 def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Draw uniformly from a disk, with variance 1."""
+    """Return complex numbers, uniformly distributed in a disk, with variance 1."""
     return _complex(key, shape, dtype, lambda u, _: jnp.sqrt(2 * u))
 
 
 def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Draw complex normal numbers, truncated to a modulus below `upper`; their variance before truncation is 1."""
+    """Return complex normal numbers, truncated to a modulus below `upper`; their variance before truncation is 1."""
 
     def modulus(u: Any, dtype: Any) -> Any:
         t = (1 - jnp.exp(jnp.array(-(upper**2), dtype))) * u.astype(dtype)
@@ -200,7 +202,7 @@ def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dt
 
 
 def _complex(key: Any, shape: tuple[int, ...], dtype: Any, modulus: Any) -> Any:
-    """Draw complex numbers of any angle, whose modulus is a function of a uniform number (and of the dtype)."""
+    """Return complex numbers with uniformly distributed angles and the moduli `modulus(uniform numbers, dtype)`."""
     key_r, key_theta = random.split(key)
     real = np.array(0, dtype).real.dtype
     dtype = dtypes.to_complex_dtype(real)
