@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def floating_dtype(function: str, dtype: Any, kind: type = np.floating) -> Any:
-    """Return the dtype of the result, by default the default float. Raise ValueError unless it is of the kind."""
+    """Return the dtype of the result: `dtype`, or the default float for None. Raise ValueError unless it is of the kind."""
     chosen = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
     if not dtypes.issubdtype(chosen, kind):
         wanted = "a float dtype" if kind is np.floating else "a float or complex dtype"
@@ -38,8 +38,8 @@ def check_shape(function: str, shape: Shape, *parameter_shapes: Shape) -> None:
 
 
 def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
-    """Return the shape given, or if it is None, the shape to which the parameters broadcast. Raise ValueError where
-    they do not fit.
+    """Return `shape`, or if it is None, the shape to which the parameters broadcast. Raise ValueError where the parameters do
+    not broadcast to it.
     """
     shapes = [np.shape(x) for x in parameters]
     if shape is None:
@@ -62,7 +62,7 @@ def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
 
 
 def constant_like(x: Any, value: Any) -> Any:
-    """Return a scalar of the dtype of x; a Python number, weak like x, where x is a weak scalar and that has its dtype."""
+    """Return `value` as a scalar of the dtype of x. For a weakly typed scalar x it is a Python number, if these have that dtype."""
     if x.weak_type and not x.ndim and x.dtype == dtypes.canonical_scalar_dtype(dtypes.scalar_type_of(x)):
         return dtypes.scalar_type_of(x)(value)
     return np.asarray(value).astype(x.dtype)[()]

@@ -30,14 +30,14 @@ from .uniform import uniform
 
 
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Draw the number of successes among `n` trials with success probability `p`.
+    """Draw numbers of successes among `n` trials with success probability `p`, as floats.
 
     Args:
       key: a random key.
-      n: how many trials; a negative number gives nan.
-      p: from 0 to 1; a negative number gives nan.
-      shape: of the result; by default that to which n and p broadcast.
-      dtype: a float dtype.
+      n: how many trials; a negative number gives nan, infinity gives infinity.
+      p: from 0 to 1; another number gives nan.
+      shape: of the result; by default the shape to which n and p broadcast.
+      dtype: a float dtype, by default the default float.
 
     Raises:
       ValueError: for a shape that does not fit, and a dtype that is not a float.
@@ -84,7 +84,7 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
 
 @functools.partial(jit, static_argnums=(3, 4, 5), inline=True)
 def _by_waiting(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most: Any) -> Any:
-    """Draw waiting times between successes until their sum exceeds the number of trials."""
+    """Return numbers of successes: draw waiting times between successes until their sum exceeds the number of trials."""
     log_failure = jnp.log1p(-prob)
 
     def body(carry: Any) -> Any:
@@ -107,8 +107,8 @@ def _by_waiting(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most:
 
 @functools.partial(jit, static_argnums=(3, 4, 5), inline=True)
 def _by_rejection(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most: Any) -> Any:
-    """Draw candidates from a curve above the distribution, until each element has one below the distribution. Names are
-    those of the paper.
+    """Return numbers of successes: draw candidates from a curve above the distribution, until each element has one below the
+    distribution. The names are the paper's.
     """
     deviation = jnp.sqrt(count * prob * (1 - prob))
     b = 1.15 + 2.53 * deviation
@@ -176,14 +176,14 @@ def _rest_of_stirling(k: Any) -> Any:
 
 
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
-    """Draw how many of `n` things fall into each box: box after box, a binomial of the remaining things.
+    """Draw how many of `n` things fall into each box: for one box after the other, a binomial number of the remaining things.
 
     Args:
       key: a random key.
       n: how many things.
       p: the probability of each box, along the last axis.
       shape: of the result, as the installed JAX takes it: with the axis of the boxes up to 0.11, without it from 0.12.
-      dtype: a dtype, by default that of the parameters as floats.
+      dtype: any dtype, by default the default float.
       unroll: how many boxes one iteration of the loop does.
     """
     key, _ = check_key("multinomial", key)

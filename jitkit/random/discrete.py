@@ -57,7 +57,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
 
 @functools.partial(jit, static_argnums=(2,))
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
-    """Shuffle by sorting random 32-bit numbers. Large arrays have equal numbers, so they are sorted several times,
+    """Return x in random order, by sorting random 32-bit numbers. Large arrays have equal numbers, so they are sorted several times,
     until probably no two elements had equal numbers in all rounds. (Fisher and Yates' swaps would run one after the
     other.)
     """
@@ -84,7 +84,7 @@ def choice(
       replace: whether an element may be drawn more than once.
       p: the probability of each element; by default all are equal.
       axis: of `a`, along which the elements are.
-      mode: see `gumbel`, which draws without replacement by `p`.
+      mode: the `mode` of `gumbel`, which draws if there is a `p`, without replacement.
 
     Raises:
       TypeError: for a shape that is not a sequence.
@@ -157,15 +157,15 @@ def categorical(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Draw categories, each with the probability `softmax(logits)` along an axis.
+    """Draw indices of categories, each with the probability `softmax(logits)` along an axis.
 
     Args:
       key: a random key.
       logits: logarithms of probabilities, up to a constant.
       axis: along which the categories are.
-      shape: of the result; it ends with that of `logits` without the axis, which it is by default.
-      replace: whether the samples of leading axes of `shape` may be equal.
-      mode: see `gumbel`.
+      shape: of the result: the shape of `logits` without the axis, which is the default, behind any further axes.
+      replace: whether the draws along these further axes may be equal.
+      mode: the `mode` of `gumbel`.
 
     Raises:
       ValueError: for a shape that does not fit, and for too many samples without replacement.

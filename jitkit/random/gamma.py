@@ -68,7 +68,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, log_space: bool) -> Any:
 
 
 def _derivative(out: Any, a: Any, log_space: bool) -> Any:
-    """Return the derivative of each sample, or of its logarithm, by its parameter."""
+    """Return the derivative of each sample, or in log space of its logarithm, with respect to its parameter `a`."""
     samples, parameters = jnp.reshape(out, -1), jnp.reshape(a, -1)
     if not log_space:
         found = lax.map(lambda pair: lax.random_gamma_grad(*pair), (parameters, samples))
@@ -84,7 +84,7 @@ defjvp(random_gamma_p, None, lambda g, out, key, a, log_space: g * _derivative(o
 
 
 def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:
-    """Draw a number, or its logarithm, for each key and parameter, which are arrays of one axis."""
+    """Return a sample, or its logarithm, for each key and parameter, which are arrays of one axis."""
     one, third = _constant(a, 1.0), _constant(a, 1 / 3)
     is_large = lax.ge(a, one)
     d = lax.sub(lax.select(is_large, a, lax.add(a, one)), third)
@@ -134,7 +134,7 @@ def _positive_candidate(keys: Any, c: Any) -> tuple[Any, Any]:
 
 
 def _while_any(goes_on: Any, step: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Run a loop for each element. All run together; finished ones do not change."""
+    """Return the last state of a loop for each element. All run together; finished elements do not change."""
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         going = goes_on(*state)
@@ -157,11 +157,11 @@ def _constant(x: Any, value: float) -> Any:
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the gamma distribution of parameter `a`, which broadcasts to `shape`; the sum of `a` exponential
-    numbers.
+    """Draw from the gamma distribution of shape parameter `a`, which broadcasts to `shape`. For a whole `a` it is the
+    distribution of the sum of `a` exponential numbers.
 
-    `dtype` is a float dtype, by default the default one. Raise ValueError for another dtype, and for shapes that do not
-    fit.
+    `dtype` is a float dtype, by default the default float. Raise ValueError for another dtype, and for an `a` that does
+    not broadcast to `shape`.
     """
     refuse_sharding("gamma", out_sharding)
     key, _ = check_key("gamma", key)
@@ -194,7 +194,7 @@ def _gamma(key: Any, a: Any, shape: Shape | None, dtype: Any, log_space: bool = 
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the beta distribution on [0, 1]: the share of the first in `gamma(a) + gamma(b)`."""
+    """Draw from the beta distribution on [0, 1]: x / (x + y), with x from `gamma(a)` and y from `gamma(b)`."""
     refuse_sharding("beta", out_sharding)
     key, _ = check_key("beta", key)
     dtype = floating_dtype("beta", dtype)
@@ -232,7 +232,7 @@ def _chisquare(key: Any, df: Any, shape: Shape, dtype: Any, out_sharding: None) 
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Fisher's distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom."""
+    """Draw from Fisher's F distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom."""
     refuse_sharding("f", out_sharding)
     key, _ = check_key("f", key)
     dtype = floating_dtype("f", dtype)
@@ -252,7 +252,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: Any, out_sharding:
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Student's distribution with `df` degrees of freedom."""
+    """Draw from Student's t distribution with `df` degrees of freedom."""
     refuse_sharding("t", out_sharding)
     key, _ = check_key("t", key)
     dtype = floating_dtype("t", dtype)

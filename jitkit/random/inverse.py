@@ -81,13 +81,14 @@ cauchy = _sampler(
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Gumbel's distribution, of the largest of many: with it, `argmax(logits + gumbel)` draws a category.
+    """Draw from Gumbel's distribution, which the largest of many numbers has: `argmax(logits + gumbel)` draws a category.
 
     Args:
       key: a random key.
       shape: of the result.
       dtype: a float dtype; by default float32, or float64 in x64 mode.
-      mode: "low" (the default), or "high" for twice as many random bits, which give rare large numbers.
+      mode: "low" (the default), or "high" for twice as many random bits, which give rare large numbers; "highest" for a
+        float32 computed from 64 bits in fixed point, and as "high" for other dtypes.
 
     Raises:
       ValueError: for another dtype or mode.
@@ -117,7 +118,7 @@ def _gumbel(key: Any, shape: Shape, dtype: Any, mode: str) -> Any:
 
 
 def _gumbel_of_64_bits(key: Any, shape: Shape) -> Any:
-    """Compute it from a 64-bit fixed-point u: by log1p(-u) below one half, and above by log of 1 - u, which is exact."""
+    """Return Gumbel numbers from a 64-bit fixed-point u: by log1p(-u) below one half, else by log(1 - u), where 1 - u is exact."""
     bits = prng.random_bits(key, 32, (2, *shape))
     flipped = lax.bitwise_not(bits)
     low = flipped[1]
@@ -151,7 +152,7 @@ def _float_of_fixed_point(bits: Any) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Pareto's distribution from 1 on, of exponent `b`, which broadcasts to `shape`."""
+    """Draw from Pareto's distribution: with probability x**-b a number is above x, for x from 1 on. `b` broadcasts to `shape`."""
     refuse_sharding("pareto", out_sharding)
     key, _ = check_key("pareto", key)
     dtype = floating_dtype("pareto", dtype)
@@ -167,7 +168,7 @@ def _pareto(key: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Rayleigh's distribution: `scale` times the length of a vector of two normal numbers."""
+    """Draw from Rayleigh's distribution: `scale` times the length of a vector of two standard normal numbers."""
     refuse_sharding("rayleigh", out_sharding)
     key, _ = check_key("rayleigh", key)
     dtype = floating_dtype("rayleigh", dtype)
@@ -184,7 +185,7 @@ def _rayleigh(key: Any, scale: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Draw from Weibull's distribution: the time until the weakest of many links breaks."""
+    """Draw from Weibull's distribution: a number is above x with probability exp(-(x / scale)**concentration)."""
     key, _ = check_key("weibull_min", key)
     dtype = floating_dtype("weibull_min", dtype)
     return _weibull_min(key, scale, concentration, canonicalize_shape(shape), dtype)
@@ -221,7 +222,9 @@ def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype:
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw how many tries it takes until the first success, of probability `p` each: 1, 2, ..."""
+    """Draw how many tries it takes until the first success, each with probability `p`: 1, 2, ... Raise ValueError unless
+    `dtype` is an integer type; it is the default integer type by default.
+    """
     refuse_sharding("geometric", out_sharding)
     key, _ = check_key("geometric", key)
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype)

@@ -105,7 +105,8 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     Raises:
       TypeError: for a seed that is not an integer scalar.
       OverflowError: for a seed of more bits.
-      ValueError: for an unknown implementation.
+      ValueError: for None as the seed, an unknown implementation, or both `impl` and `dtype`.
+      NotImplementedError: for one of JAX's implementations that jitkit does not have.
     """
     return _seeded("key", seed, _one_of("key", impl, dtype))
 
@@ -133,7 +134,7 @@ def _seeded(constructor: str, seed: Any, spec: Any) -> Any:
 
 
 def split_typed(key: Any, num: int | Sequence[int] = 2) -> Any:
-    """Split a typed key, for the functions of this package."""
+    """Return new keys, as `split` does, from a typed key: for the functions of this package."""
     return prng.random_split(key, tuple(num) if isinstance(num, Sequence) else (num,))
 
 
@@ -191,7 +192,7 @@ def key_data(keys: Any) -> Any:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Make keys from a `uint32` array whose last axis has size 2, or 4 with `rbg`: the inverse of `key_data`.
+    """Return keys from a `uint32` array whose last axis has size 2, or 4 with `rbg`: the inverse of `key_data`.
 
     Raises:
       TypeError: for another dtype or shape.

@@ -32,8 +32,8 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out
     Args:
       key: a random key.
       alpha: positive parameters, along the last axis.
-      shape: of the result without the last axis; by default that of `alpha`.
-      dtype: a float dtype.
+      shape: of the result without the last axis; by default the shape of `alpha` without it.
+      dtype: a float dtype, by default the default float.
 
     Raises:
       ValueError: for a scalar `alpha`, a shape that does not fit, and a dtype that is not a float.
@@ -73,13 +73,13 @@ def multivariate_normal(
     *,
     out_sharding: Any = None,
 ) -> Any:
-    """Draw normal vectors.
+    """Draw vectors from the normal distribution with these means and covariances.
 
     Args:
       key: a random key.
       mean: vectors, of n numbers along the last axis.
       cov: symmetric n by n matrices with no negative eigenvalue, in the last two axes.
-      shape: of the result without the last axis; by default that to which means and covariances broadcast.
+      shape: of the result without the last axis; by default the shape to which means and covariances broadcast.
       dtype: a float dtype, by default that of the parameters.
       method: how to find a matrix A with A A^T = cov: `cholesky`, which takes positive eigenvalues only; `eigh`; or `svd`.
 
@@ -137,12 +137,12 @@ def orthogonal(
     Args:
       key: a random key.
       n: the number of rows.
-      shape: of the axes before the last two.
-      dtype: a float or complex dtype.
+      shape: of the result without the last two axes.
+      dtype: a float or complex dtype, by default the default float.
       m: the number of columns, by default n.
 
     Raises:
-      ValueError: where one of them is negative.
+      ValueError: for a negative n or m, and for another dtype.
     """
     refuse_sharding("orthogonal", out_sharding)
     shape = canonicalize_shape(shape)

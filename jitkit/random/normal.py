@@ -58,12 +58,12 @@ def _normal_real(key: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def above_minus_one(dtype: Any) -> Any:
-    """Return the smallest number above -1."""
+    """Return the smallest number above -1 of a dtype."""
     return np.nextafter(np.array(-1.0, dtype), np.array(0.0, dtype), dtype=dtype)
 
 
 def normal_of_uniform(u: Any) -> Any:
-    """Turn uniform numbers between -1 and 1 into normal ones, by the inverse of the distribution function."""
+    """Return normal numbers from uniform ones between -1 and 1, by the inverse of the distribution function."""
     return lax.mul(np.array(np.sqrt(2), u.dtype), lax.erf_inv(u))
 
 
@@ -78,7 +78,7 @@ def truncated_normal(
     Args:
       key: a random key.
       lower, upper: the bounds, which broadcast to `shape`.
-      shape: of the result; by default that to which the bounds broadcast.
+      shape: of the result; by default the shape to which the bounds broadcast.
       dtype: a float dtype; by default float32, or float64 in x64 mode.
 
     Raises:
@@ -145,7 +145,8 @@ def _maxwell(key: Any, shape: Shape, dtype: Any, out_sharding: None) -> Any:
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Draw from Maxwell's distribution and its mirror image, stretched by `scale`, around `loc`.
 
-    The result has the shape `shape`, followed by the shape to which `loc` and `scale` broadcast.
+    The result has the shape `shape`, followed by the shape to which `loc` and `scale` broadcast; for `shape=()` that
+    shape twice, as in JAX.
     """
     key, _ = check_key("double_sided_maxwell", key)
     dtype = floating_dtype("double_sided_maxwell", dtype)

@@ -30,8 +30,8 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
 
     Args:
       key: a random key.
-      lam: the mean, which broadcasts to `shape`; it is taken as float32.
-      shape: of the result; by default that of `lam`.
+      lam: the mean, which broadcasts to `shape`; it is taken as float32. A negative one, or nan, gives -1.
+      shape: of the result; by default the shape of `lam`.
       dtype: an integer dtype; by default int32, or int64 in x64 mode.
 
     Raises:

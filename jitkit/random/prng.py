@@ -34,7 +34,7 @@ from ..runtime.array import Array
 
 
 class PRNGImpl(NamedTuple):
-    """An implementation: how many uint32 make a key, and the operations, as functions on arrays of such.
+    """An implementation: how many uint32 make a key, and the operations, as functions on arrays of uint32.
 
     Arrays of keys have the shape `(*keys, *key_shape)`; `seed` takes integers `(*keys,)`, `split` and
     `random_bits` add axes `shape` behind `keys`. `fold_in` takes as many integers as keys.
@@ -67,7 +67,7 @@ class KeyTy(dtypes.ExtendedDType):
         self.name = f"key<{impl.tag}>"
 
     def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
-        """Return keys that are all `fill_value`, if it is a key, or have that number as their bits."""
+        """Return keys that are all equal to `fill_value`, or if it is a number, have it as each of their words."""
         stored = (*shape, *self.physical_shape)
         if is_key_array(fill_value):
             return random_wrap(jnp.broadcast_to(random_unwrap(fill_value), stored), self._impl)
@@ -137,7 +137,7 @@ def _(ctx: LoweringContext, keys: str, *, shape: tuple[int, ...]) -> str:
 
 
 def random_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """Return an array of new keys of this shape for each key."""
+    """Return, for each key, an array of new keys of this shape: `(*keys.shape, *shape)` in all."""
     return random_split_p.bind(keys, shape=shape)
 
 
@@ -181,7 +181,7 @@ def _(ctx: LoweringContext, keys: str, *, bit_width: int, shape: tuple[int, ...]
 
 
 def random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    """Return unsigned integers of 8, 16, 32 or 64 random bits."""
+    """Return, for each key, an array of this shape of unsigned integers of 8, 16, 32 or 64 random bits (`bit_width`)."""
     return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
 
 
@@ -214,7 +214,7 @@ def _(axis: AxisData, vals: Vals, dims: list[int], *, impl: PRNGImpl) -> Any:
 
 
 def random_wrap(data: Any, impl: PRNGImpl) -> Any:
-    """Wrap arrays of uint32 as keys. Raise TypeError where they cannot be keys of this implementation."""
+    """Return arrays of uint32 as keys. Raise TypeError if they cannot be keys of this implementation."""
     _check_key_data(data, impl)
     if core.trace_state_clean() and not isinstance(data, core.Tracer):  # the same buffer, without a program
         data = array.as_array(data)
@@ -262,6 +262,6 @@ def _(ctx: LoweringContext, x: str) -> str:
     return x
 
 
-# --- derivatives: keys and random bits do not change a little -----------------------------------------------
+# --- derivatives: keys and random bits have none ------------------------------------------------------------
 
 defjvp_zero(random_seed_p, random_split_p, random_fold_in_p, random_bits_p, random_wrap_p, random_unwrap_p)

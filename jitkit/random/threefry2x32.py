@@ -106,7 +106,7 @@ def _rotate_left(x: Any, by: Any) -> Any:
 
 @functools.partial(jit, inline=True)
 def threefry_2x32(keypair: Any, count: Any) -> Any:
-    """Hash an array of uint32 by a pair of them: the two halves of the array are the two words to hash.
+    """Return an array of uint32, hashed under a pair of them: each element of its first half with one of the second.
 
     Raise TypeError where one of them is not of dtype uint32.
     """
@@ -180,7 +180,7 @@ def _words(keys: Any) -> list[Any]:
 
 
 def threefry_seed(seeds: Any) -> Any:
-    """Return the bits of a seed as a key: upper and lower 32, where the upper are 0 for a 32-bit seed.
+    """Return the key of each seed: the upper 32 of its bits, which are 0 for a 32-bit seed, and the lower 32.
 
     Raises:
       TypeError: for anything but an integer.
@@ -195,7 +195,7 @@ def threefry_seed(seeds: Any) -> Any:
 
 
 def threefry_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """Return new keys: the hashes of 0, 1, 2, ..."""
+    """Return, for each key, an array of new keys of this shape: the hashes of 0, 1, 2, ... under the key."""
     return _threefry_split(keys, tuple(map(int, shape)))
 
 
@@ -206,7 +206,7 @@ def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
 
 
 def threefry_fold_in(keys: Any, data: Any) -> Any:
-    """Return a new key: the hash of the bits of an integer. (These bits are also the key with this seed.)"""
+    """Return a new key for each key and integer: the hash of the integer's bits under the key."""
     return _threefry_fold_in(keys, jnp.asarray(data, dtype=np.uint32))
 
 
@@ -217,7 +217,7 @@ def _threefry_fold_in(key: Any, data: Any) -> Any:
 
 
 def threefry_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    """Return random bits: all 64 of the hash of each element's index, or its two words combined.
+    """Return random bits: the hash of each element's index. For less than 64 bits, its two words are combined by exclusive or.
 
     Raises:
       TypeError: for another width than 8, 16, 32 or 64.

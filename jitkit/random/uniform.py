@@ -56,7 +56,7 @@ def uniform(
       shape: of the result.
       dtype: a float dtype; by default float32, or float64 in x64 mode.
       minval: the lower bound, which may be drawn; it broadcasts to `shape`.
-      maxval: the upper bound, which is not.
+      maxval: the upper bound, which is drawn only if the result is rounded to it.
 
     Raises:
       ValueError: for another dtype.
@@ -77,8 +77,10 @@ def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
 
 
 def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
-    """Draw numbers in [0, 1), of this shape for each key: with random bits as mantissa, after the sign and the exponent
-    of 1.0, a number is in [1, 2).
+    """Return numbers in [0, 1), of this shape for each key. Random bits become the mantissa of a number in [1, 2), minus 1.
+
+    Raises:
+      TypeError: for a dtype of another size than 8, 16, 32 or 64 bits.
     """
     info = dtypes.finfo(dtype)
     if info.bits not in UINT_DTYPES:
@@ -99,8 +101,8 @@ def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw integers uniformly from `minval` to before `maxval`.
 
-    Nearly uniformly: an integer with twice the bits of the dtype is reduced modulo the range, which prefers small
-    numbers where the range is not a power of 2, by less than one part in 2**32.
+    If the range is not a power of 2, small numbers are preferred, as in JAX: for a dtype of 32 bits (or less) and a range
+    up to 2**16, by less than one part in 2**32; for a larger range, by up to one part in 2**32 / range.
 
     Args:
       key: a random key.
@@ -163,7 +165,7 @@ def _integer_bound(bound: Any) -> Any:
 
 
 def _clipped_integer(x: Any, dtype: Any) -> Any:
-    """Convert integers to another dtype: those that do not fit become the nearest that does."""
+    """Return integers in another dtype. Those that do not fit become the nearest one that does."""
     old, new = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
     low, high = max(int(old.min), int(new.min)), min(int(old.max), int(new.max))
     return jnp.clip(x, constant_like(x, low), constant_like(x, high)).astype(dtype)
@@ -173,12 +175,12 @@ def _clipped_integer(x: Any, dtype: Any) -> Any:
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None) -> Any:
-    """Draw True with probability `p`.
+    """Draw bools that are True with probability `p`.
 
     Args:
       key: a random key.
       p: probabilities, a float array that broadcasts to `shape`.
-      shape: of the result; by default that of `p`.
+      shape: of the result; by default the shape of `p`.
       mode: "high" draws two numbers for each element, which distinguishes probabilities below 1e-7 from 0.
 
     Raises:
