@@ -71,8 +71,8 @@ def _power(x1: Any, x2: Any) -> Any:
 
 
 def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
-    """Raise to a power by repeated squaring, for exponents of up to 6 bits: larger ones overflow for every base but 0,
-    1 and -1.
+    """Return powers by repeated squaring. Only the last 6 bits of the exponent count: larger exponents overflow for every base
+    but 0, 1 and -1.
     """
     zero, one = dtype.type(0), dtype.type(1)
     result = where(lax.bitwise_and(lax.eq(base, zero), lax.ne(exponent, zero)), zero, one)
@@ -186,7 +186,9 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """Return the largest integer <= x1 / x2, in their dtype. Raise TypeError for complex operands."""
+    """Return the largest integer <= x1 / x2, in their dtype. An integer divided by 0 gives a number without meaning. Raise
+    TypeError for complex operands.
+    """
     dtype, (x1, x2) = promote_numeric("floor_divide", x1, x2)
     if dtypes.issubdtype(dtype, np.unsignedinteger):
         return lax.div(x1, x2)
@@ -209,7 +211,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # numpy's name
 
 
 def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Divide as CPython does: from the exact remainder, corrected where its sign is that of x1."""
+    """Return quotient and remainder, as CPython: from the exact remainder, corrected where its sign is not the sign of x2."""
     mod = lax.rem(x1, x2)
     div = lax.div(where(x2 == 0, x1, lax.sub(x1, mod)), x2)
     other_sign = lax.bitwise_and(mod != 0, lax.sign(x2) != lax.sign(mod))
@@ -220,7 +222,7 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 @jit
 def remainder(x1: Any, x2: Any, /) -> Any:
-    """Return the remainder of x1 divided by x2, with the sign of x2; x1 itself where an integer x2 is 0."""
+    """Return the remainder of x1 divided by x2, with the sign of x2; for x2 = 0, nan, and for integers 0."""
     dtype, (x1, x2) = promote_numeric("remainder", x1, x2)
     zero = dtype.type(0)
     if dtypes.issubdtype(dtype, np.integer):
@@ -232,13 +234,13 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 
 
 def mod(x1: Any, x2: Any, /) -> Any:
-    """Return the remainder of x1 divided by x2, with the sign of x2."""
+    """Return `remainder(x1, x2)`: the remainder of x1 divided by x2, with the sign of x2."""
     return remainder(x1, x2)
 
 
 @jit
 def fmod(x1: Any, x2: Any, /) -> Any:
-    """Return the remainder of x1 divided by x2, with the sign of x1."""
+    """Return the remainder of x1 divided by x2, with the sign of x1; for x2 = 0, nan, and for integers 0."""
     x1, x2 = ensure_arraylikes("fmod", x1, x2)
     if dtypes.issubdtype(dtypes.result_type(x1, x2), np.integer):
         x2 = where(x2 == 0, lax.full_like(x2, 1), x2)
@@ -247,7 +249,7 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """Return the fractional and the integer part, both with the sign of x."""
+    """Return the fractional and the integer part, both with the sign of x; for an infinity, nan and x."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.modf is not supported.{edits.NO_OUT}")

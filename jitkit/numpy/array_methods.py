@@ -26,7 +26,7 @@ from .util import ensure_arraylike
 
 
 def _trace(x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """Sum a diagonal."""
+    """Return the sum of a diagonal."""
     return jnp.trace(x, offset, axis1, axis2, dtype, out)
 
 
@@ -46,13 +46,15 @@ def _namespace(x: Any, *, api_version: str | None = None) -> Any:
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
-    """Round: `round(x)` gives integers, `round(x, n)` the array's dtype."""
+    """Return the rounded array: `round(x)` with integers, `round(x, n)` with the array's dtype."""
     out = jnp.round(x, decimals=ndigits or 0)
     return out.astype(int) if ndigits is None else out
 
 
 def _contains(x: Any, query: Any) -> Any:
-    """Whether a one-dimensional array has an element equal to a scalar."""
+    """Whether a one-dimensional array has an element equal to a scalar. Raise ValueError for another number of axes,
+    TypeError for None and strings.
+    """
     if query is None or isinstance(query, str):
         raise TypeError(f"Array.__contains__: unsupported operand type {type(query)}.")
     query = ensure_arraylike("Array.__contains__", query)
@@ -79,7 +81,7 @@ def _copy(x: Any) -> Any:
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
-    """Transpose, as `x.transpose()`, `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
+    """Return the array with its axes in this order, reversed by default: `x.transpose(1, 0)` or `x.transpose((1, 0))`."""
     given = axes[0] if len(axes) == 1 else axes or None
     return jnp.transpose(x, None if given is None else index_tuple(given))
 
@@ -145,7 +147,7 @@ def _byteswap(x: Any) -> Any:
 def _compress(
     x: Any, condition: Any, axis: int | None = None, *, out: None = None, size: int | None = None, fill_value: Any = 0
 ) -> Any:
-    """Return the slices for which the condition holds."""
+    """Return the slices along `axis` for which the condition holds; see `jitkit.numpy.compress`."""
     return jnp.compress(condition, x, axis=axis, out=out, size=size, fill_value=fill_value)
 
 
@@ -155,18 +157,18 @@ def _iterate(x: Any) -> Iterator[Any]:
 
 
 def _t(x: Any) -> Any:
-    """Return the axes in reverse order."""
+    """Return the array with its axes in reverse order."""
     return jnp.transpose(x)
 
 
 def _nbytes(x: Any) -> int:
-    """Bytes of all elements."""
+    """The number of bytes of all elements."""
     nbytes: int = x.size * x.dtype.itemsize
     return nbytes
 
 
 def _itemsize(x: Any) -> int:
-    """Bytes of one element."""
+    """The number of bytes of one element."""
     itemsize: int = x.dtype.itemsize
     return itemsize
 
@@ -218,7 +220,7 @@ _NOT_OF_KEYS = frozenset((
 
 
 def _refused_for_keys(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method with NotImplementedError for an array of random keys."""
+    """Return the method, which raises NotImplementedError for an array of random keys that is not traced."""
 
     @functools.wraps(function)
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:

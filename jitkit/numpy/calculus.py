@@ -28,8 +28,8 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 @jit(static_argnames=("axis", "edge_order"))
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """Return derivatives along each axis: central differences inside, one-sided ones at the ends. A list when there are
-    several axes.
+    """Return derivatives along each axis: central differences inside, one-sided ones at the ends. For one axis it is an
+    array, else a list of them.
 
     Args:
       varargs: the distance of samples, or their positions along an axis: one for all axes, or one for each. 1 by default.
@@ -58,7 +58,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
 
 def _derivative(a: Any, h: Any, axis: int) -> Any:
-    """Differentiate along one axis: `h` is the distance of samples or their positions."""
+    """Return the derivative along one axis; `h` is the distance of samples, or a vector of their positions."""
 
     def part(x: Any, start: int | None, stop: int | None) -> Any:
         return lax.slice_in_dim(x, start, stop, axis=axis)
@@ -91,8 +91,8 @@ def _derivative(a: Any, h: Any, axis: int) -> Any:
 
 @jit(static_argnames=("axis",))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate along an axis by the trapezoidal rule; `x` are the positions of the samples, `dx` their distance
-    without it.
+    """Return the integral along an axis by the trapezoidal rule; `x` are the positions of the samples, `dx` is their distance
+    if there is no `x`.
     """
     if x is None:
         (samples,) = promote_dtypes_inexact(ensure_arraylike("trapezoid", y))
@@ -125,12 +125,11 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """Evaluate the piecewise linear function through the points (xp, fp) at x. `xp` must increase.
+    """Return the values at x of the piecewise linear function through the points (xp, fp). `xp` must increase.
 
     Args:
-      left, right: values before the first and after the last point, by default those of the points; "extrapolate"
-        continues
-        the outer lines.
+      left, right: values before the first and after the last point, by default the first and last of `fp`;
+        "extrapolate" continues the outer lines.
       period: of the function; then `xp` need not increase, and `left` and `right` are ignored.
 
     Raises:

@@ -30,7 +30,7 @@ _STATIC = ("precision", "preferred_element_type")
 
 
 def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tuple[Any, bool]:
-    """Return the dtype of a product, and whether it is weak: the one asked for, or the promoted one."""
+    """Return the dtype of a product, `preferred_element_type` or the promoted one, and whether it is weak."""
     if preferred_element_type is None:
         return dtypes.result_type(*operands, return_weak_type_flag=True)
     return dtypes.check_and_canonicalize_user_dtype(preferred_element_type, name), False
@@ -38,7 +38,8 @@ def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tu
 
 @inlined(static_argnames=(*_STATIC, "out_sharding"))
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
-    """Sum products over the last axis of `a` and the second to last (or only) axis of `b`; with a scalar, multiply.
+    """Return the sums of products over the last axis of `a` and the second to last (or only) axis of `b`; with a scalar, the
+    products.
 
     Raise TypeError where the two axes differ in size.
     """
@@ -156,7 +157,7 @@ def _shown(x: Any) -> str:
 
 @inlined(static_argnames=_STATIC)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Sum conj(a) * b over all elements."""
+    """Return the sum of conj(a) * b over all elements. Raise TypeError where their numbers of elements differ."""
     a, b = ensure_arraylikes("vdot", a, b)
     if dtypes.issubdtype(a.dtype, np.complexfloating):
         a = conj(a)
@@ -164,7 +165,9 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Sum conj(x1) * x2 over `axis`; the other axes broadcast. Raise ValueError where the sizes of the axis differ."""
+    """Return the sums of conj(x1) * x2 over `axis`; the other axes broadcast. Raise ValueError where the sizes of the axis
+    differ.
+    """
     x1, x2 = ensure_arraylikes("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
@@ -181,8 +184,8 @@ def tensordot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Sum products over several axes: the last n of `a` with the first n of `b`, or those of a pair of axes or lists of
-    axes.
+    """Return the sums of products over several axes. `axes` is an int n, for the last n of `a` and the first n of `b`, or a
+    pair: an axis of `a` and an axis of `b`, or two lists of axes.
 
     Raise TypeError where `axes` is neither, or the sizes of the axes differ.
     """
@@ -213,7 +216,7 @@ def _contracted_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[
 
 @inlined(static_argnames=_STATIC)
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Sum products over the last axes of both; with a scalar, multiply."""
+    """Return the sums of products over the last axes of both; with a scalar, the products."""
     a, b = ensure_arraylikes("inner", a, b)
     if a.ndim == 0 or b.ndim == 0:
         if preferred_element_type is not None:
@@ -249,7 +252,8 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """Return the vector perpendicular to two vectors of three elements. Up to JAX 0.11 they may have two: then the
     result is the third component only.
 
-    The vectors are along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`.
+    The vectors are along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`. Raise ValueError for
+    another number of elements.
     """
     check_arraylike("cross", a, b)
     if axis is not None:
@@ -279,6 +283,8 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Return the products of conjugated vectors and matrices: the last axis of `x1`, the last two of `x2`."""
+    """Return the products of conjugated vectors and matrices: the last axis of `x1`, the last two of `x2`; those before
+    broadcast.
+    """
     x1, x2 = ensure_arraylikes("matvec", x1, x2)
     return vectorize(matmul, signature="(n),(n,m)->(m)")(conj(x1), x2)

@@ -34,7 +34,7 @@ from .util import as_array, check_arraylike, is_array
 def array(
     object: Any, dtype: Any = None, *, copy: bool = True, order: str | None = "K", ndmin: int = 0, device: Any = None
 ) -> Any:
-    """Make an array from a scalar, an array, or nested lists and tuples of them.
+    """Return an array of a scalar, an array, or nested lists and tuples of them.
 
     Without `dtype`, a single Python number gives a weakly typed array; in a list, numbers get the default width or that
     of the arrays beside them. Values that do not fit the dtype are an error, a float for an int dtype is truncated.
@@ -68,7 +68,7 @@ def array(
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
-    """Do the same as `array`, but return an array of the right dtype itself, not a copy."""
+    """Return what `array` returns, but without a copy: an Array that has the dtype already is returned itself."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
@@ -81,8 +81,8 @@ def copy(a: Any, order: str | None = None) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """Return `x` converted to `dtype`; None means the default float type. Floats are truncated towards zero on the way
-    to integers.
+    """Return `x` converted to `dtype`; None means the default float type. Floats become integers by truncation towards zero,
+    complex numbers become real ones by losing their imaginary part, with a DeprecationWarning.
     """
     check_arraylike("astype", x)
     x = as_array(x)
@@ -105,7 +105,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
-    """Make an array from one scalar or array; return None for everything else."""
+    """Return an array of one scalar or array; None for everything else."""
     if isinstance(x, bool | int | float | complex | np.generic):
         if dtype is None:
             if type(x) in (float, complex):  # a literal prints as it is written
@@ -180,7 +180,7 @@ def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def _stack(x: Any, dtype: Any) -> Any:
-    """Stack nested sequences with arrays among their elements, by operations on arrays."""
+    """Return an array of nested sequences with arrays among their elements, by operations on arrays."""
     if not isinstance(x, list | tuple):
         return array(x, dtype=dtype, copy=False)
     if not any(is_array(leaf) for leaf in _leaves(x)):
@@ -195,7 +195,7 @@ def _stack(x: Any, dtype: Any) -> Any:
 
 
 def _fill(name: str, shape: Any, value: int | None, dtype: Any, device: Any) -> Any:
-    """Return an array of one value, or of any value for None."""
+    """Return an array filled with a value, or with unspecified values for None."""
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, bool):
@@ -217,7 +217,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
 
 
 def placed(x: Any, device: Any) -> Any:
-    """Put x on this device, without recording an equation; None leaves it where it is."""
+    """Return x on this device, without recording an equation; None leaves it where it is."""
     return x if device is None else device_put_leaf(x, device)
 
 
@@ -237,7 +237,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of one value: of its dtype, unless `dtype` says otherwise; an array as value is broadcast."""
+    """Return an array filled with `fill_value`, which broadcasts to `shape`, and in its dtype unless `dtype` says otherwise."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
     check_arraylike("full", fill_value)
@@ -257,12 +257,12 @@ def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) ->
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return zeros of the shape and dtype of `a`."""
+    """Return zeros of the shape and dtype of `a`, unless `shape` or `dtype` says otherwise."""
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return ones of the shape and dtype of `a`."""
+    """Return ones of the shape and dtype of `a`, unless `shape` or `dtype` says otherwise."""
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
@@ -274,7 +274,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return an array filled with `fill_value`, of the shape and dtype of `a`."""
+    """Return an array filled with `fill_value`, of the shape and dtype of `a`, unless `shape` or `dtype` says otherwise."""
     check_arraylike("full_like", 0 if hasattr(a, "dtype") and hasattr(a, "shape") else a, fill_value)
     if np.ndim(fill_value) == 0:
         return _like("full_like", a, fill_value, dtype, shape, device)

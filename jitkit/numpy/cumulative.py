@@ -88,7 +88,7 @@ def _cumsum_with_promotion(a: Any, axis: int | None = None, dtype: Any = None) -
 
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Return `cumsum`, with small integers in the default int type, and with `include_initial` a 0 in front.
+    """Return `cumsum`, with small integers summed in the default int type, and with `include_initial` a 0 in front.
 
     Raise ValueError for a scalar, and for several axes without `axis`.
     """
@@ -108,7 +108,7 @@ def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, in
 
 
 def _one_axis(what: str, x: Any, axis: int | None, dtype: Any) -> tuple[Any, int, Any]:
-    """Return the operand, the axis and the dtype, checked."""
+    """Return the operand as an array, the axis, counted from the start, and the dtype, all checked."""
     x = ensure_arraylike(f"cumulative_{what}", x)
     product = {"prod": "product"}.get(what, what)
     if x.ndim == 0:

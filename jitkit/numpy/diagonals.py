@@ -26,7 +26,7 @@ from .util import check_arraylike, concrete_index, ensure_arraylike, given_array
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an N x M matrix of zeros, with ones where column - row = k."""
+    """Return an N x M matrix of zeros, with ones where column - row = k. M is N by default."""
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, "eye")
     offset = ensure_arraylike("eye", k)
     if offset.shape != () or not dtypes.issubdtype(offset.dtype, np.integer):
@@ -58,7 +58,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
 @jit(static_argnames=("k",))
 def tril(m: Any, k: int = 0) -> Any:
-    """Set the elements of the last two axes above the k-th diagonal to zero."""
+    """Return m with zeros above the k-th diagonal of the last two axes. Raise ValueError for fewer axes."""
     m = ensure_arraylike("tril", m)
     if m.ndim < 2:
         raise ValueError("Argument to jax.numpy.tril must be at least 2D")
@@ -68,7 +68,7 @@ def tril(m: Any, k: int = 0) -> Any:
 
 @jit(static_argnames=("k",))
 def triu(m: Any, k: int = 0) -> Any:
-    """Set the elements of the last two axes below the k-th diagonal to zero."""
+    """Return m with zeros below the k-th diagonal of the last two axes. Raise ValueError for fewer axes."""
     m = ensure_arraylike("triu", m)
     if m.ndim < 2:
         raise ValueError("Argument to jax.numpy.triu must be at least 2D")
@@ -78,7 +78,9 @@ def triu(m: Any, k: int = 0) -> Any:
 
 @jit(static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return the elements with index(axis2) - index(axis1) = offset, along a new last axis."""
+    """Return the elements whose index along `axis2` is the one along `axis1` plus `offset`, along a new last axis instead of
+    these two.
+    """
     a = ensure_arraylike("diagonal", a)
     if a.ndim < 2:
         raise ValueError("diagonal requires an array of at least two dimensions.")
@@ -122,7 +124,7 @@ def _diag(v: Any, k: int) -> Any:
 
 @jit(static_argnames=("axis1", "axis2", "dtype"))
 def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """Sum a diagonal. Raise ValueError where the axes are the same."""
+    """Return the sum of the `diagonal` of two axes, for each index of the others. Raise ValueError if they are the same axis."""
     a = ensure_arraylike("trace", a)
     refuse_out("trace", out)
     if canonicalize_axis(axis1, a.ndim) == canonicalize_axis(axis2, a.ndim):
@@ -136,7 +138,7 @@ def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """Return the positions of the diagonal of an array with `ndim` axes of size n."""
+    """Return the indices, an array for each axis, of the diagonal of an array with `ndim` axes of size n."""
     n = concrete_index(n, "'n' argument of jnp.diag_indices()")
     ndim = concrete_index(ndim, "'ndim' argument of jnp.diag_indices()")
     if n < 0:

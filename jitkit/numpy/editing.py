@@ -155,10 +155,10 @@ _MODES = "because {} was jit-compiled with mode='raise'. Use mode='wrap' or mode
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """Return at each position the element of the choice that `a` numbers.
+    """Return at each position the element of `choices[i]` there, where i is the element of `a`; all broadcast together.
 
     Args:
-      mode: what to do with numbers out of bounds: an error ("raise", which cannot be traced), "wrap" or "clip".
+      mode: what to do with an i out of bounds: raise ValueError ("raise", which cannot be traced), "wrap" or "clip".
     """
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.choose is not supported.{edits.NO_OUT}")
@@ -183,7 +183,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
 ) -> Any:
-    """Convert positions in an array of shape `dims`, one array for each axis, to positions in its flattened elements.
+    """Return the positions in the flattened array of elements of an array of shape `dims`, whose indices along each axis are
+    `multi_index`.
 
     Args:
       mode: what to do with positions out of bounds: an error ("raise", which cannot be traced), "clip", "wrap" or

@@ -39,7 +39,7 @@ def check_word(word: str) -> None:
 
 
 def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> Path:
-    """Return the order that was asked for, or a cheap one."""
+    """Return the path that `optimize` asks for: a path itself, or the name of a search (see `einsum_path`)."""
     if isinstance(optimize, list | tuple):
         return [tuple(step) for step in optimize if not isinstance(step, str)]
     if len(inputs) == 1:
@@ -60,7 +60,9 @@ def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
 
 
 def _positions(path: Iterable[tuple[int, ...]], operands: int) -> Path:
-    """Turn places, counted with the products that follow the operands, into positions among what remains at each step."""
+    """Return a path of positions among the terms that remain at each step, from one of numbers: the operands' first, then the
+    products'.
+    """
     places, found = list(range(operands)), []
     for number, step in enumerate(path):
         found.append(tuple(sorted(places.index(place) for place in step)))
@@ -87,13 +89,13 @@ class _Search:
         return math.prod(self.sizes[label] for label in labels)
 
     def pair(self, terms: tuple[_Labels, ...], i: int, j: int) -> tuple[_Labels, int, tuple[_Labels, ...]]:
-        """Return the product of a pair, its operations, and the terms after it."""
+        """Return the labels of the product of a pair, its operations, and the terms that remain after it."""
         rest = (*terms[:i], *terms[i + 1 : j], *terms[j + 1 :])
         left, operations = self.product(terms[i], terms[j], rest)
         return left, operations, (*rest, left)
 
     def product(self, one: _Labels, two: _Labels, rest: Iterable[_Labels]) -> tuple[_Labels, int]:
-        """Return the labels of a product that the result or other terms need, and its operations."""
+        """Return those labels of a product that the result or other terms need, and the number of its operations."""
         if (one, two) not in self.known:
             alive = self.result.union(*rest)
             adds = not one & two <= alive  # an addition for each product

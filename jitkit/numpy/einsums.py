@@ -39,12 +39,12 @@ def einsum(
     _dot_general: Callable[..., Any] = lax.dot_general,
     out_sharding: Any = None,
 ) -> Any:
-    """Sum products over labelled axes.
+    """Return the sums of products over labelled axes.
 
     Args:
-      subscripts: labels of each operand's axes, separated by commas, then `->` and those of the result; `...` stands
-        for any axes. Without an arrow, the result has the labels that occur once, in alphabetical order. (Or an operand,
-        followed by a list of ints, and so on.)
+      subscripts: labels of each operand's axes, separated by commas, then `->` and the result's labels; `...` stands
+        for any axes. Without an arrow, the result has the labels that occur once, in alphabetical order. (Or operands,
+        each followed by a list of ints as labels, and last a list for the result.)
       operands: arrays.
       optimize: as for `einsum_path`; a word that is not one of its words counts as "auto".
       precision, preferred_element_type, out_sharding: as in `lax.dot_general`.
@@ -130,7 +130,9 @@ def _from_interleaved(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _parse(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
-    """Return the labels of each operand and of the result, one letter per axis."""
+    """Return the labels of each operand and of the result, one letter per axis. Raise ValueError for labels that do not fit
+    the shapes.
+    """
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
     terms = left.split(",")
@@ -190,7 +192,7 @@ _Term = tuple[Any, str]
 
 
 def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
-    """Contract one or two labelled operands to the labels `result`."""
+    """Return one or two labelled operands, contracted to the labels `result`."""
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)
         return lax.transpose(x, [labels.index(label) for label in result]) if labels != result else x
@@ -219,7 +221,7 @@ def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_g
 
 
 def _without_ones(term: _Term, other: _Term) -> _Term:
-    """Remove the axes of size 1 that broadcast against a larger one of the other operand."""
+    """Return a term without the axes of size 1 that broadcast against a larger one of the other term."""
     x, labels = term
     sizes = dict(zip(other[1], other[0].shape, strict=True))
     dropped = [i for i, label in enumerate(labels) if x.shape[i] == 1 and sizes.get(label, 1) != 1]
@@ -227,7 +229,7 @@ def _without_ones(term: _Term, other: _Term) -> _Term:
 
 
 def _sum_and_take_diagonals(term: _Term, kept: set[str], dtype: Any) -> _Term:
-    """Sum over labels that nothing else has; take the diagonal of a label that occurs several times."""
+    """Return a term, summed over the labels that are not `kept`, with the diagonal of each label that occurs several times."""
     x, labels = term
     counts = collections.Counter(labels)
     single = sorted(label for label, n in counts.items() if n == 1 and label not in kept)

@@ -59,7 +59,7 @@ def _transform(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | 
 
 
 def _of_lengths(x: Any, axes: Sequence[int], s: Sequence[int], kind: FftType) -> Any:
-    """Cut the array, or fill it with zeros, for a transform of these lengths."""
+    """Return the array, cut or filled with zeros for a transform of these lengths."""
     sizes = list(x.shape)
     for axis, length in zip(axes, s, strict=True):
         sizes[axis] = length
@@ -70,7 +70,7 @@ def _of_lengths(x: Any, axes: Sequence[int], s: Sequence[int], kind: FftType) ->
 
 
 def _along_last_axes(x: Any, kind: FftType, s: tuple[int, ...]) -> Any:
-    """Apply `lax.fft` along up to three axes at once; along four, to two and two."""
+    """Return the transform along the last `len(s)` axes, by `lax.fft` along up to three of them at once (along four: two, twice)."""
     if len(s) <= 3:
         return lax.fft(x, kind, s)
     n = 2 if len(s) == 4 else 3
@@ -101,11 +101,10 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
 
     Args:
       a: numbers; the result is complex.
-      s: the lengths along the axes; `a` is cut or filled with zeros. None keeps its own.
+      s: the lengths along the axes, to which `a` is cut or filled with zeros. None keeps its lengths.
       axes: the axes; None means the last `len(s)`, or all.
-      norm: which direction divides: `backward` (None) the inverse by the number of elements, `forward` this one,
-        `ortho` both
-        by its square root.
+      norm: what is divided by the number n of elements: `backward` (None) the inverse, `forward` the transform;
+        `ortho` divides both by sqrt(n).
 
     Raises:
       ValueError: a length is not positive, an axis is repeated, or the norm is unknown.
@@ -239,7 +238,7 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
 
 
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
-    """Move the first element to the middle of the axes (all of them, if they are None)."""
+    """Return x, rotated along the axes (all by default) so that the first element, of frequency 0, is in the middle."""
     return _shifted(x, axes, lambda size: size // 2)
 
 

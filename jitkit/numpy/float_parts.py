@@ -101,7 +101,9 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def spacing(x: Any, /) -> Any:
-    """Return the distance to the next float away from zero, with the sign of x. Raise ValueError for complex x."""
+    """Return the distance to the next float away from zero, with the sign of x; for float16, to the next larger float. Raise
+    ValueError for complex x.
+    """
     dtype, (x,) = promote_inexact("spacing", x)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise ValueError("jnp.spacing is not defined for complex inputs.")
@@ -116,7 +118,9 @@ def spacing(x: Any, /) -> Any:
 
 @jit
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """Return m with 0.5 <= |m| < 1 (0 for 0) and an int32 e with x = m * 2 ** e. Raise TypeError for complex x."""
+    """Return m with 0.5 <= |m| < 1, and an int32 e, with x = m * 2 ** e; for 0, infinities and nan, x and 0. Raise TypeError
+    for complex x.
+    """
     (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise TypeError("frexp does not support complex-valued inputs")
@@ -157,7 +161,7 @@ def _without_subnormals(x: Any) -> tuple[Any, Any]:
 
 @jit
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """Return x1 * 2 ** x2 for integer x2. Raise ValueError for other dtypes."""
+    """Return x1 * 2 ** x2, for real x1 and integer x2. Raise ValueError for other dtypes."""
     x1, x2 = ensure_arraylikes("ldexp", x1, x2)
     if dtypes.issubdtype(x1.dtype, np.complexfloating) or dtypes.issubdtype(x2.dtype, np.inexact):
         raise ValueError(f"ldexp not supported for input types {(x1.dtype, x2.dtype)}")

@@ -30,9 +30,7 @@ def histogram2d(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Count the points in each bin of a grid, and return these and the edges along x and y; arguments as for
-    `histogramdd`.
-    """
+    """Return the number of points in each bin of a grid, and the edges along x and y; arguments as for `histogramdd`."""
     x, y = ensure_arraylikes("histogram2d", x, y)
     try:
         count = len(bins)
@@ -52,7 +50,7 @@ def histogramdd(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
-    """Count the points (or sum their weights) in each bin of a grid, and return these and a list of the edges.
+    """Return the number of points (or the sum of their weights) in each bin of a grid, and a list of the edges.
 
     Args:
       sample: a point in each row.
@@ -61,7 +59,7 @@ def histogramdd(
       density: divide by the sum and by the volumes of the bins, so that the integral is 1.
 
     Raises:
-      ValueError: something that is not one for each dimension, or not one for each point.
+      ValueError: for bins or ranges that are not one for each dimension, or weights that are not one for each point.
     """
     if weights is None:
         (sample,) = promote_dtypes_inexact(ensure_arraylike("histogramdd", sample))

@@ -133,7 +133,7 @@ def _matrix_of(n: int, k: int, m: int | None) -> tuple[int, int, int]:
 
 
 def _triangle_size(n: int, m: int, k: int) -> int:
-    """Count the elements of an n x m matrix that are not below its k-th diagonal."""
+    """Return the number of elements of an n x m matrix that are not below its k-th diagonal."""
     return sum(max(0, min(m, m - i - k)) for i in range(n))
 
 
@@ -159,7 +159,9 @@ def _shape_of(name: str, arr: Any) -> tuple[int, ...]:
 def mask_indices(
     n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
 ) -> tuple[Any, Any]:
-    """Return the indices of the elements of an n x n matrix that a function, such as `triu`, leaves different from 0."""
+    """Return the rows and columns where `mask_func(ones, k)` of an n x n matrix of ones is not 0; `mask_func` is, for example,
+    `triu`. `size` is their number, which is needed under a trace.
+    """
     rows, columns = nonzero(mask_func(ones((n, n)), k), size=size)
     return rows, columns
 
@@ -168,7 +170,9 @@ def mask_indices(
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """Return the indices of the main diagonal of an array whose axes are all of one length."""
+    """Return the indices, an array for each axis, of the main diagonal of an array whose axes all have one length. Raise
+    ValueError for others.
+    """
     arr = ensure_arraylike("diag_indices_from", arr)
     if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
@@ -189,8 +193,8 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """Return a copy of `a` with `val` on its main diagonal, repeated as often as needed. Raise NotImplementedError
-    unless `inplace` is False.
+    """Return a copy of `a` with the elements of `val` on its main diagonal, repeated as often as needed. Raise
+    NotImplementedError unless `inplace` and `wrap` are False.
     """
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
@@ -207,7 +211,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 
 
 def _repeated(x: Any, n: int) -> Any:
-    """Repeat the elements of x to a total of n."""
+    """Return n elements: those of x, repeated or cut."""
     if x.size < n:
         x = tile(x, -(-n // x.size))
     return x[:n] if x.size > n else x

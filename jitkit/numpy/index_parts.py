@@ -149,8 +149,12 @@ def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
 
 
 def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
-    """Replace masks by the positions of their true elements, one integer array per axis. Raise
-    NonConcreteBooleanIndexError for a traced mask.
+    """Return the parts with masks replaced by the positions of their true elements, one integer array per axis. A mask
+    without axes stays one.
+
+    Raises:
+      NonConcreteBooleanIndexError: for a traced mask.
+      IndexError: for a mask of another size than its axes. (A size of 0 fits any axis.)
     """
     expanded: list[Part] = []
     for position, part in enumerate(parts):
@@ -179,8 +183,8 @@ def is_known_slice(s: slice) -> bool:
 
 
 def slice_indices(s: slice, size: int) -> tuple[int, int, int]:
-    """Return a slice's start, stop and step for an axis, as `slice.indices`. Raise TypeError for an entry of a wrong
-    kind, in the words of the comparison, or of the conversion to an int, that fails.
+    """Return a slice's start, stop and step for an axis, as `slice.indices`. For an entry of a wrong kind raise the TypeError
+    of comparing it, or of converting it to an int.
     """
     try:
         return s.indices(size)

@@ -7,7 +7,7 @@ are numpy's:
 - integer arrays broadcast together; ints among them take part, when there is an array with axes;
 - their common axes replace the axes that they consume if these are adjacent, and otherwise come first in the result;
 - a slice with a step of 1 is a window; with another step it is its own index array, and the result is reversed when the
-step is negative.
+  step is negative.
 
 JAX: jax/_src/numpy/indexing.py:_index_to_gather
 """
@@ -36,14 +36,14 @@ from .ufuncs import constant
 class Plan(NamedTuple):
     """The arguments of gather and scatter for an index."""
 
-    result_shape: tuple[int, ...]  # of x[index], without the axes of None
+    result_shape: tuple[int, ...]  # the shape of x[index], with the axes of None
     window_shape: tuple[int, ...]
     positions: Any
     dimension_numbers: GatherDimensionNumbers
     only_slices: bool  # there are no index arrays: positions are sorted, and unique
-    reversed_axes: tuple[int, ...]  # of the result, without the axes of None
-    new_axes: tuple[int, ...]  # of the result, from None
-    mask_axes: tuple[int, ...]  # of size 1, to be inserted into x for `True` and `False` as indices
+    reversed_axes: tuple[int, ...]  # axes of the result, counted without the axes of None
+    new_axes: tuple[int, ...]  # the axes of None in the result
+    mask_axes: tuple[int, ...]  # axes of size 1, to be inserted into x for `True` and `False` as indices
 
 
 class _Builder:
@@ -65,7 +65,7 @@ class _Builder:
         self.axis_of_result = 0  # without the new axes
 
     def index_arrays(self, arrays: Sequence[Any], axes: Sequence[int]) -> None:
-        """Combine the integer arrays: their common axes come here in the result."""
+        """Add the integer arrays, broadcast together: their common axes are the next ones of the result."""
         arrays = _broadcast_arrays(*arrays)
         shape = arrays[0].shape
         begin = len(self.position_shape)
@@ -82,7 +82,7 @@ class _Builder:
         self.axis_of_x += 1
 
     def scalar(self, index: Any, size: int) -> None:
-        """Select one element of an axis, which is removed."""
+        """Select one element of an axis, which the result does not have. Raise IndexError for an axis without elements."""
         if size == 0:
             raise IndexError(f"index is out of bounds for axis {self.axis_of_x} with size 0")
         self.positions.append((lax.convert_element_type(index, self.dtype), len(self.position_shape)))
@@ -134,8 +134,8 @@ class _Builder:
 
 
 def plan(parts: list[Part], shape: tuple[int, ...], normalize: bool) -> Plan:
-    """Make the plan for an index without masks. Raise IndexError for a traced slice, and for an int on an axis without
-    elements.
+    """Return the plan for an index whose only masks are `True` and `False`. With `normalize`, negative positions count from
+    the end. Raise IndexError for a traced slice, and for a scalar on an axis without elements.
     """
     _check_slices(parts)
     parts = [p._replace(index=asarray(p.index)) if isinstance(p.index, list | tuple) else p for p in parts]
@@ -194,7 +194,9 @@ def _check_slices(parts: list[Part]) -> None:
 
 
 def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[list[Part], tuple[int, ...]]:
-    """Expand `True` and `False` as indices: a new axis of size 1, from which one element is taken, or none."""
+    """Return the parts and the shape with a new axis of size 1 for each `True` or `False`, from which it takes one element, or
+    none.
+    """
     sizes = list(shape)
     expanded = list(parts)
     for i, p in enumerate(parts):
@@ -209,7 +211,7 @@ def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[lis
 
 
 def _from_start(p: Part, shape: tuple[int, ...]) -> Part:
-    """Convert negative positions, which count from the end, to positions from the start."""
+    """Return a part with negative positions, which count from the end, as positions from the start."""
     if p.kind is Kind.INTEGER:
         return p._replace(index=p.index + shape[p.axes[0]] if p.index < 0 else p.index)
     if p.kind is not Kind.ARRAY:
@@ -233,7 +235,9 @@ def gather(
     fill_value: Any,
     normalize_indices: bool,
 ) -> Any:
-    """Compute `x[index]` with the primitive `gather`."""
+    """Return `x[index]` by the primitive `gather`. Raise ValueError for a `fill_value` that is not a scalar,
+    ConcretizationTypeError for a traced one.
+    """
     how = plan(parts, x.shape, normalize_indices)
     if fill_value is not None:
         if isinstance(fill_value, core.Tracer):
@@ -293,7 +297,7 @@ def scatter_update(
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Any:
-    """Scatter `y` to `x[index]` with one of lax's scatter functions. The dtype stays that of x."""
+    """Return x, with `y` written to `x[index]` by one of lax's scatter functions. The dtype stays that of x."""
     x = asarray(x)
     if isinstance(x.dtype, dtypes.ExtendedDType):
         _check_update_of_keys(x, y, scatter)

@@ -77,8 +77,8 @@ def _named(method: Any, name: str, doc: str) -> Any:
 
 
 def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> Any:
-    """Make a method that multiplies or divides (`operation`) each element by a factor: the product of the values whose
-    index is this element, or 1 if there are none.
+    """Return a method that combines each element by `operation` with a factor: the product of the values whose index is this
+    element, or 1 if there are none.
     """
 
     def method(

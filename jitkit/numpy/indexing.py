@@ -3,7 +3,7 @@
 The simplest possible operation is chosen, as in JAX, so that jaxprs are equal:
 
 - ints and slices known while tracing: `slice`, then `rev`, `squeeze` and `broadcast_in_dim` for negative steps, ints
-and None;
+  and None;
 - scalars that are data: `dynamic_slice`, a window of known size at a position that is data;
 - arrays, or a mode for indices out of bounds: `gather` (`index_plan`).
 
@@ -60,7 +60,9 @@ def take_index(
 
 
 def is_static(parts: list[Part], shape: tuple[int, ...], promised: bool, normalize: bool) -> bool:
-    """Whether all parts are known while tracing; with `promised`, also whether the ints are in bounds."""
+    """Whether all parts are None, ints, or slices that are known while tracing; with `promised`, also whether the ints are in
+    bounds. An int for an axis without elements is not static.
+    """
     for part in parts:
         if part.kind is Kind.INTEGER:
             size = shape[part.axes[0]]
@@ -76,7 +78,7 @@ def is_static(parts: list[Part], shape: tuple[int, ...], promised: bool, normali
 
 
 def _is_window(parts: list[Part], shape: tuple[int, ...]) -> bool:
-    """Whether `dynamic_slice` suffices: scalars, and slices with steps of 1 or -1."""
+    """Whether `dynamic_slice` suffices: all parts are None, scalars, or known slices with steps of 1 or -1."""
     for part in parts:
         if part.kind is Kind.SLICE:
             if not is_known_slice(part.index) or part.index.step not in (None, 1, -1):
@@ -218,7 +220,7 @@ def _new_axes(parts: list[Part]) -> tuple[int, ...]:
 
 
 def _finish(x: Any, reversed_axes: Sequence[int], squeezed: Sequence[int], new_axes: Sequence[int]) -> Any:
-    """Reverse axes, drop those of ints, and insert those of None."""
+    """Return x with some axes reversed, the axes of ints removed, and the axes of None inserted."""
     if reversed_axes:
         x = lax.rev(x, reversed_axes)
     if squeezed:

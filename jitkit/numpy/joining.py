@@ -35,7 +35,8 @@ def _is_one_array(x: Any) -> bool:
 
 
 def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
-    """Concatenate arrays along `axis`; all of them flattened when it is None. Their dtypes are promoted.
+    """Return the arrays, concatenated along `axis`; flattened first if it is None. Their dtypes are promoted, unless `dtype`
+    is given.
 
     Raises:
       ValueError: for no arrays, or scalars.
@@ -56,7 +57,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 def _concatenate_rows(arr: Any, axis: int | None) -> Any:
-    """Concatenate the subarrays of the first axis, by a reshape."""
+    """Return the subarrays of the first axis, concatenated by a reshape."""
     if arr.ndim == 0 or arr.shape[0] == 0:
         raise ValueError("Need at least one array to concatenate.")
     if axis is None:
@@ -69,14 +70,14 @@ def _concatenate_rows(arr: Any, axis: int | None) -> Any:
 
 
 def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
-    """Do the same as `concatenate`."""
+    """Return `concatenate(arrays, axis)`."""
     check_arraylike("concat", *arrays)
     return concatenate(arrays, axis=axis)
 
 
 @jit(static_argnames=("axis",))
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Append `values` to `arr` along `axis`; both flattened when it is None."""
+    """Return `arr`, followed by `values` along `axis`; both flattened if it is None."""
     return concatenate([arr, values], axis=axis) if axis is not None else concatenate([ravel(arr), ravel(values)], 0)
 
 
@@ -131,8 +132,8 @@ def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
 
 @jit
 def block(arrays: Any) -> Any:
-    """Join nested lists of blocks to one array: the innermost lists along the last axis, their results along the one
-    before.
+    """Return nested lists of blocks, joined to one array: the innermost lists along the last axis, their results along the
+    axis before, and so on. Raise ValueError for tuples, empty lists, and lists of different depths.
     """
     return _block(arrays)[0]
 
@@ -175,30 +176,30 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Split `ary` along `axis` into n equal parts, or at the positions of a list. Raise ValueError where it has no n
-    equal parts.
+    """Return a list of the parts of `ary` along `axis`: n equal ones for an int, or those between the positions of a list.
+    Raise ValueError if n does not divide the size.
     """
     return _split("split", ary, indices_or_sections, axis)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Split like `split`, into parts that may differ by one in size."""
+    """Return a list of parts, as `split`, but of n parts the first ones may be larger by one."""
     return _split("array_split", ary, indices_or_sections, axis)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Split along the first axis."""
+    """Return a list of parts along the first axis, as `split`."""
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Split along the second axis, or the only one."""
+    """Return a list of parts along the second axis, or the only one, as `split`."""
     ary = ensure_arraylike("hsplit", ary)
     return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Split along the third axis."""
+    """Return a list of parts along the third axis, as `split`."""
     return _split("dsplit", ary, indices_or_sections, 2)
 
 
@@ -212,7 +213,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
-    """Repeat the whole array `reps` times along each axis (an int, or one for each of the last axes)."""
+    """Return the whole array, repeated along its last axes: `reps` has a number for each of them, or is one for the last.
+    If `reps` is longer than the array's shape, the array gets new axes in front.
+    """
     A = ensure_arraylike("tile", A)
     each: Any = reps if isinstance(reps, Sequence) or np.ndim(reps) else (reps,)
     times = tuple(map(operator.index, each))
@@ -223,7 +226,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Repeat each element `repeats` times along `axis` (an int, or one for each element).
+    """Return the array with each element repeated `repeats` times along `axis` (an int, or one for each element).
 
     A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 
@@ -273,7 +276,7 @@ def _repeat_number(a: Any, repeats: Any, times: int) -> Any:
 
 
 def _repeat_all(a: Any, times: int, axis: int) -> Any:
-    """Repeat each element the same number of times: a broadcast along a new axis."""
+    """Return the array with each element repeated the same number of times, by a broadcast along a new axis."""
     shape = [*a.shape[: axis + 1], times, *a.shape[axis + 1 :]]
     spread = lax.broadcast_in_dim(a, shape, [i for i in range(len(shape)) if i != axis + 1])
     return spread.reshape((*a.shape[:axis], a.shape[axis] * times, *a.shape[axis + 1 :]))
@@ -281,7 +284,7 @@ def _repeat_all(a: Any, times: int, axis: int) -> Any:
 
 @jit(static_argnames=("new_shape",))
 def resize(a: Any, new_shape: Any) -> Any:
-    """Repeat the elements in row-major order to fill `new_shape`."""
+    """Return an array of `new_shape`, filled with the elements in row-major order, repeated; with zeros if there are none."""
     check_arraylike("resize", a)
     new_shape = index_tuple(new_shape)
     if any(n < 0 for n in new_shape):

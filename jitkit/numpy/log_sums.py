@@ -35,7 +35,7 @@ def logaddexp2(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> An
 
 
 def log_sum_along(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    """Return log(sum(exp(a))) over `axis`, without overflow: `logaddexp.reduce`. `dtype` is checked, and that is all."""
+    """Return log(sum(exp(a))) over `axis`, without overflow: `logaddexp.reduce`. `dtype` is only checked."""
     if dtype is not None:
         dtypes.check_and_canonicalize_user_dtype(dtype, "jnp.logaddexp.reduce")
     (a,) = promote_dtypes_inexact(ensure_arraylike("logsumexp", a))
@@ -51,7 +51,7 @@ def log_sum_along(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, w
 
 
 def log2_sum_along(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:
-    """Return log2(sum(2 ** a)) over `axis`: `logaddexp2.reduce`."""
+    """Return log2(sum(2 ** a)) over `axis`, without overflow: `logaddexp2.reduce`. `dtype` is only checked."""
     if dtype is not None:
         dtypes.check_and_canonicalize_user_dtype(dtype, "jnp.logaddexp2.reduce")
     a = ensure_arraylike("logsumexp2", a)
@@ -115,7 +115,7 @@ def _replace_infinity(x: Any) -> Any:
 
 
 def _wrap_between(x: Any, bound: float) -> Any:
-    """Move x by a multiple of 2 * bound into [-bound, bound)."""
+    """Return x, moved by a multiple of 2 * bound into [-bound, bound)."""
     a, two_a = constant(x, bound), constant(x, 2 * bound)
     rest = lax.rem(lax.add(x, a), two_a)
     return lax.sub(lax.select(lax.lt(rest, constant(x, 0)), lax.add(rest, two_a), rest), a)

@@ -18,7 +18,7 @@ from .util import check_arraylike, ensure_arraylike
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """Apply `func1d(vector, *args, **kwargs)` to each vector along `axis`; its results take the vector's place."""
+    """Return the results of `func1d(vector, *args, **kwargs)` for each vector along `axis`; their axes take the vector's place."""
     check_arraylike("apply_along_axis", arr)
     rank = np.ndim(arr)
     axis = canonicalize_axis(axis, rank)
@@ -34,7 +34,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
-    """Apply `func(a, axis)` for each of the axes in turn; an axis that it removes is inserted again with size 1.
+    """Return `func(a, axis)`, applied for each of the axes in turn; an axis that it removes is inserted again with size 1.
 
     Raise ValueError for a result of another rank.
     """
@@ -48,7 +48,9 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """Call `function(i, j, ...)` at each position of an array of this shape; i, j, ... have `dtype`."""
+    """Return the results of `function(i, j, ...)` at each position of an array of this shape. It is called once, under `vmap`:
+    i, j, ... are scalars of `dtype`.
+    """
     sizes = canonicalize_shape(shape, "shape argument of jnp.fromfunction()")
     for i in range(len(sizes)):
         function = vmap(function, in_axes=tuple(0 if i == j else None for j in range(len(sizes)))[::-1])

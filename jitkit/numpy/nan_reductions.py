@@ -49,7 +49,7 @@ def _nan_reduction(
 def nanmin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the smallest element over `axis` that is not nan; nan where all are."""
+    """Return the smallest element over `axis` that is not nan; nan where all are, unless there is an `initial`."""
     return _nan_reduction(
         a, "nanmin", reductions.min, np.inf, initial is None, axis, keepdims, where, out=out, initial=initial
     )
@@ -59,14 +59,14 @@ def nanmin(
 def nanmax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the largest element over `axis` that is not nan; nan where all are."""
+    """Return the largest element over `axis` that is not nan; nan where all are, unless there is an `initial`."""
     return _nan_reduction(
         a, "nanmax", reductions.max, -np.inf, initial is None, axis, keepdims, where, out=out, initial=initial
     )
 
 
 def _checked_dtype(name: str, dtype: Any) -> Any:
-    """Return the canonical dtype that a function of this name was asked for; None stays None."""
+    """Return the canonical form of the argument `dtype` of a function; None stays None."""
     return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
 
 
@@ -108,7 +108,7 @@ def nanprod(
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Any:
-    """Return the mean over `axis` of the elements that are not nan."""
+    """Return the mean over `axis` of the elements that are not nan; nan where all are."""
     a = ensure_arraylike("nanmean", a)
     where = check_where("nanmean", where)
     refuse_out("nanmean", out)
@@ -134,7 +134,7 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """Return the variance over `axis` of the elements that are not nan."""
+    """Return the variance over `axis` of the elements that are not nan; nan where there are at most `ddof` of them."""
     a = ensure_arraylike("nanvar", a)
     where = check_where("nanvar", where)
     dtype = _checked_dtype("nanvar", dtype)

@@ -52,7 +52,8 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
         returns it with margins of its own.
 
     Raises:
-      TypeError: for margins that are not ints. ValueError: for negative ones, and for options of another mode.
+      TypeError: for margins that are not ints.
+      ValueError: for negative margins, and for options of another mode.
       NotImplementedError: for another mode.
     """
     check_arraylike("pad", array)
@@ -191,7 +192,7 @@ def _pad_wrap(array: Any, axis: int, before: int, after: int) -> Any:
 
 
 def _mirror(array: Any, axis: int, width: int, mode: str, reflect_type: str, at_start: bool) -> Any:
-    """Return one margin of mirrored elements; mirrored repeatedly when it is wider than the array."""
+    """Return the array with one margin of mirrored elements, mirrored repeatedly when it is wider than the array."""
     size = array.shape[axis]
     offset = 1 if mode == "reflect" and size > 1 else 0  # whether the edge itself is left out
     edge = _slice(array, axis, 0, 1) if at_start else _slice(array, axis, -1, None)

@@ -17,8 +17,8 @@ Shape = tuple[int, ...]
 
 
 class Contraction(NamedTuple):
-    """One step: the positions of its operands, the last first; the labels that it sums over; its own labels; the labels of all
-    operands that remain; the routine of BLAS that computes it, or False.
+    """One step: the positions of its operands, in descending order; the labels that it sums over; its subscripts; the labels
+    of all terms that remain, or None if they are too many to list; the routine of BLAS that computes it, or False.
     """
 
     positions: tuple[int, ...]
@@ -45,7 +45,7 @@ class PathInfo:
 
     @property
     def eq(self) -> str:
-        """The labels of all operands and of the result."""
+        """The labels of all operands and of the result: "ij,jk->ik"."""
         return f"{self.input_subscripts}->{self.output_subscript}"
 
     @property
@@ -89,7 +89,7 @@ class PathInfo:
 def describe(
     inputs: Sequence[str], result: str, shapes: Sequence[Shape], sizes: dict[str, int], path: Sequence[Sequence[int]]
 ) -> PathInfo:
-    """Follow the path; return its steps, and what they cost."""
+    """Return the steps of a path, and what they cost."""
     terms, sets, dims = list(inputs), [frozenset(term) for term in inputs], list(shapes)
     labels = frozenset("".join(inputs))
     steps, scales, counts, costs = [], [], [], []
@@ -116,7 +116,7 @@ def describe(
 
 
 def _operations(labels: frozenset[str], is_summed: bool, operands: int, sizes: dict[str, int]) -> int:
-    """Count the multiplications, and the additions where there is a sum."""
+    """Return the number of multiplications, and of additions where there is a sum."""
     return math.prod(sizes[label] for label in labels) * (max(1, operands - 1) + is_summed)
 
 

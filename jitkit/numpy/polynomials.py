@@ -35,7 +35,7 @@ from .util import ensure_arraylike, ensure_arraylikes
 
 @jit
 def _roots_no_zeros(p: Any) -> Any:
-    """Return the eigenvalues of the companion matrix."""
+    """Return all roots, as the eigenvalues of the companion matrix; the first coefficient must not be 0."""
     if p.size < 2:
         return array([], dtype=dtypes.to_complex_dtype(p.dtype))
     companion = diag(ones((p.size - 2,), p.dtype), -1)
@@ -44,7 +44,7 @@ def _roots_no_zeros(p: Any) -> Any:
 
 @jit
 def _roots_with_zeros(p: Any, num_leading_zeros: Any) -> Any:
-    """Return all roots, and nan for each leading zero."""
+    """Return all roots, followed by a nan for each leading zero."""
     p = where(len(p) == num_leading_zeros, 1.0, p)  # where all are zero, there is no root
     found = _roots_no_zeros(roll(p, -num_leading_zeros))
     found = lax.sort_key_val(found == 0, found)[1]
@@ -78,8 +78,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
 @jit
 def poly(seq_of_zeros: Any) -> Any:
-    """Return the polynomial that has these roots, and 1 as its first coefficient; for a square matrix, its
-    characteristic polynomial.
+    """Return the polynomial that has these roots, and 1 as its first coefficient: for no roots, the scalar 1. For a square
+    matrix, return its characteristic polynomial.
     """
     zeros_of_it = atleast_1d(promote_dtypes_inexact(ensure_arraylike("poly", seq_of_zeros))[0])
     if zeros_of_it.ndim == 2 and zeros_of_it.shape[0] == zeros_of_it.shape[1] != 0:
@@ -116,7 +116,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # nu
 def polyfit(
     x: Any, y: Any, deg: int, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:
-    """Fit a polynomial of degree `deg` to the points, by least squares.
+    """Return the polynomial of degree `deg` that fits the points best, by least squares.
 
     Args:
       y: values at x; a matrix has a polynomial in each column.
@@ -126,7 +126,8 @@ def polyfit(
       cov: also returns the covariances of the coefficients; "unscaled" for weights that are known to be right.
 
     Raises:
-      TypeError, ValueError: for arrays of other shapes, and a negative degree.
+      TypeError: for arrays of other shapes.
+      ValueError: for a negative degree, and with `cov` for not more points than coefficients.
     """
     arrays = ensure_arraylikes("polyfit", *([x, y] if w is None else [x, y, w]))
     x, y = arrays[:2]
@@ -226,7 +227,7 @@ def _without_small(x: Any, tolerance: Any) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Remove the zeros at the front ("f") and back ("b") of an array, along `axis` or all axes. It cannot be traced."""
+    """Return an array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. It cannot be traced."""
     filt = ensure_arraylike("trim_zeros", filt)
     concrete_or_error(lambda x: x, filt, "Error arose in the `filt` argument of trim_zeros()")
     axes = range(filt.ndim) if axis is None else [canonicalize_axis(i, filt.ndim) for i in np.atleast_1d(axis)]

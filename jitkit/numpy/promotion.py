@@ -191,9 +191,7 @@ promote_numeric = _Promoter(dtypes.to_numeric_dtype)
 
 
 def promote_shapes(name: str, *args: Any) -> list[Any]:
-    """Bring the operands to one rank; dtypes stay as they are, and so do Python numbers if there is only one other
-    rank.
-    """
+    """Return the operands with one rank and their own dtypes. Scalars stay as they are if there is only one other rank."""
     shapes = [np.shape(x) for x in args]
     rank = _common_rank(name, shapes)
     if rank is None:
@@ -218,7 +216,7 @@ def _common_type(args: Sequence[Any]) -> tuple[Any, bool]:
 
 
 def promote_dtypes(*args: Any) -> list[Any]:
-    """Convert the operands to their common dtype; weakly typed when all of them are. Shapes stay as they are."""
+    """Return the operands in their common dtype, weakly typed if all of them are. Shapes stay as they are."""
     if len(args) < 2:
         return [as_array(x) for x in args]
     dtype, weak = _common_type(args)
@@ -226,19 +224,19 @@ def promote_dtypes(*args: Any) -> list[Any]:
 
 
 def promote_dtypes_inexact(*args: Any) -> list[Any]:
-    """Like `promote_dtypes`, to a floating point or complex dtype."""
+    """Return the operands in their common dtype, which becomes floating point unless it is complex."""
     dtype, weak = _common_type(args)
     return [convert(x, dtypes.to_inexact_dtype(dtype), weak) for x in args]
 
 
 def promote_dtypes_complex(*args: Any) -> list[Any]:
-    """Like `promote_dtypes`, to a complex dtype."""
+    """Return the operands in the complex dtype of their common dtype."""
     dtype, weak = _common_type(args)
     return [convert(x, dtypes.to_complex_dtype(dtype), weak) for x in args]
 
 
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
-    """Like `promote_dtypes`, with bool becoming the default integer type."""
+    """Return the operands in their common dtype, with the default integer type in place of bool."""
     dtype, weak = _common_type(args)
     return [convert(x, dtypes.to_numeric_dtype(dtype), weak) for x in args]
 
@@ -257,7 +255,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 def broadcast_to(array: Any, shape: Any) -> Any:
-    """Repeat `array` along new leading axes, and along axes of size one, to `shape` (a tuple or an int).
+    """Return `array`, repeated along new leading axes, and along axes of size one, to `shape` (a tuple or an int).
 
     Raises:
       ValueError: where the sizes do not fit.
@@ -287,8 +285,8 @@ def _broadcast_arrays(*args: Any) -> list[Any]:
 
 
 def broadcast_arrays(*args: Any) -> list[Any] | tuple[Any, ...]:
-    """Broadcast all arguments against each other to one shape. Returns a tuple, up to JAX 0.10 a list. Raise ValueError
-    when that is impossible.
+    """Return all arguments, broadcast to one shape: a tuple, up to JAX 0.10 a list. Raise ValueError when that is
+    impossible.
     """
     arrays: list[Any] = _broadcast_arrays(*ensure_arraylikes("broadcast_arrays", *args))
     return tuple(arrays) if since(0, 11) else arrays

@@ -124,7 +124,7 @@ def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, An
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
-    """Merge several axes into one, the last; their order does not matter to a quantile."""
+    """Return the array with several axes merged into one, the last, and its number. Their order does not matter to a quantile."""
     others = [i for i in range(a.ndim) if i not in axes]
     order = list(range(a.ndim))
     for i, axis in enumerate(others):
@@ -282,7 +282,9 @@ def percentile(
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims"))
 def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """Return the middle one of the sorted elements over `axis`, or the mean of the two there."""
+    """Return the middle one of the sorted elements over `axis`, or the mean of the two there; nan where one is nan. Since
+    JAX 0.11, raise ValueError for an axis without elements.
+    """
     a = ensure_arraylike("median", a)
     if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):
         raise ValueError("jax.numpy.median reduction axis must be non-empty")

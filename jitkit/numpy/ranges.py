@@ -25,12 +25,12 @@ from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
 
 
 def _placed(x: Any, device: Any) -> Any:
-    """Put x on this device, with a sharding where it is recorded; None leaves it where it is."""
+    """Return x on this device; a recorded equation has a sharding instead. None leaves x where it is."""
     return put(x, runtime.single_device_sharding(device) if hasattr(device, "client") else device)
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return start, start + step, ... below `stop`; `arange(n)` is 0, ..., n - 1. The arguments must be known while
+    """Return start, start + step, ... up to before `stop`; `arange(n)` is 0, ..., n - 1. The arguments must be known while
     tracing.
 
     Raises:
@@ -202,7 +202,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """Return the coordinates of a grid, one array for each axis, from the one-dimensional arrays of coordinates along
     the axes: a tuple, up to JAX 0.10 a list.
 
-    `indexing="xy"` swaps the first two axes. With `sparse`, each array has size 1 along the other axes.
+    `indexing="xy"`, the default, swaps the first two axes. With `sparse`, each array has size 1 along the other axes.
     """
     args = ensure_arraylikes("meshgrid", *xi)
     if not copy:
@@ -240,7 +240,9 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Reshape one-dimensional arrays of positions to broadcast against each other, to index a grid."""
+    """Return one-dimensional arrays of positions, reshaped to broadcast against each other: the index of a grid. Raise
+    ValueError for other shapes, NotImplementedError for bools.
+    """
     arrays = ensure_arraylikes("ix", *args)
     output = []
     for i, a in enumerate(arrays):

@@ -35,7 +35,7 @@ _ANY_AXIS = "The axis argument must be known statically."
 
 
 def static_axes(axis: Any, names: bool = False) -> Any:
-    """Return `axis` as None, an int or a tuple of ints, or with `names` of ints and names of axes of `vmap`. Raise
+    """Return `axis` as None, an int, or a tuple of ints; with `names`, a tuple may also have names of axes of `vmap`. Raise
     ConcretizationTypeError for a traced one.
     """
     if axis is None:
@@ -90,7 +90,7 @@ def upcast_f16(dtype: Any) -> np.dtype[Any]:
 
 
 def promote_integer_dtype(dtype: Any) -> Any:
-    """Return the type to sum in: the default int (or unsigned int) for narrower ones and for bool."""
+    """Return the type to sum in: the default int (or unsigned int) for narrower ones and for bool, other dtypes themselves."""
     if dtype == np.bool_:
         return dtypes.default_int_dtype()
     if dtypes.issubdtype(dtype, np.integer):
@@ -156,7 +156,13 @@ def reduction(
     where: Any = None,
     promote_integers: bool = False,
 ) -> Any:
-    """Reduce over axes, by the parameters that distinguish one reduction from another."""
+    """Return `a`, reduced over `axis`; `kind` has the parameters that distinguish one reduction from another.
+
+    Raises:
+      ValueError: without `initial`, for a reduction without an identity of no elements or with `where`; and for an
+        `initial` that is not a scalar.
+      NotImplementedError: for `out`, and for named axes if the reduction does not take them.
+    """
     name = kind.name
     refuse_out(name, out)
     a = ensure_arraylike(name, a)
@@ -263,8 +269,8 @@ def sum(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """Sum over `axis`, plus `initial`, the elements where `where` holds. Small integers are summed in the default int
-    type.
+    """Return the sum over `axis` of the elements where `where` holds, plus `initial`. Small integers are summed in the default
+    int type.
     """
     return _apply(_SUM, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
@@ -279,7 +285,7 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """Multiply over `axis`, times `initial`, the elements where `where` holds."""
+    """Return the product over `axis` of the elements where `where` holds, times `initial`."""
     return _apply(_PROD, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 
@@ -314,14 +320,14 @@ def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, w
 def amax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Do the same as `max`."""
+    """Return what `max` returns."""
     return max(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
 def amin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Do the same as `min`."""
+    """Return what `min` returns."""
     return min(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
 
 
@@ -339,7 +345,7 @@ def _ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> 
 
 @jit(static_argnames=("axis", "keepdims"))
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Count the elements over `axis` that are not zero, as the default int type."""
+    """Return the number of elements over `axis` that are not zero, in the default int type."""
     a = ensure_arraylike("count_nonzero", a)
     return sum(lax.ne(a, constant(a, 0)), axis=axis, dtype=dtypes.default_int_dtype(), keepdims=keepdims)
 
@@ -348,15 +354,15 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the position of the first largest element along `axis`; of all elements in row-major order when it is
-    None.
+    """Return the position of the first largest element along `axis`; of all elements in row-major order if it is None. A nan
+    counts as largest. Raise ValueError for no elements.
     """
     return _arg("argmax", _argmax, a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the position of the first smallest element along `axis`; of all elements in row-major order when it is
-    None.
+    """Return the position of the first smallest element along `axis`; of all elements in row-major order if it is None. A nan
+    counts as smallest. Raise ValueError for no elements.
     """
     return _arg("argmin", _argmin, a, axis, out, keepdims)
 

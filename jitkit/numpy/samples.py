@@ -46,7 +46,7 @@ def cov(
     """Return the covariances of variables: the rows of `m` (with `rowvar=False` the columns) and of `y`.
 
     Args:
-      bias, ddof: divide by n - ddof, which is 1 unless `bias`.
+      bias, ddof: divide by n - ddof. By default `ddof` is 1, or 0 with `bias`.
       fweights: how often each observation counts, integers; aweights: how much.
 
     Raises:
@@ -111,9 +111,7 @@ def _weights(name: str, weights: Any, count: int) -> Any:
 
 @jit(static_argnames=("rowvar", "dtype"))
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """Return the correlation coefficients of variables, as for `cov`: covariances of the variables scaled to variance
-    1.
-    """
+    """Return the correlation coefficients of variables, given as for `cov`: their covariances after scaling to variance 1."""
     check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype=}")
@@ -155,7 +153,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> tuple[Any, Any]:
-    """Count the elements in each bin (or sum their weights), and return these and the edges, as of
+    """Return the number of elements in each bin (or the sum of their weights), and the edges of the bins, as of
     `histogram_bin_edges`.
 
     A bin contains its lower edge, the last one also the upper. With `density` the integral over all bins is 1.

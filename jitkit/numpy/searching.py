@@ -37,7 +37,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
         "compare_all", for very few elements.
 
     Returns:
-      int32, of the shape of `v`. nan comes last.
+      Positions of the shape of `v`, in int32 (int64 for a very long `a`). nan comes last.
 
     Raises:
       ValueError: `a` has not one axis; an unknown side or method.
@@ -64,7 +64,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 @jit(static_argnames=("side", "dtype", "unrolled"))
 def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: bool) -> Any:
-    """Search for one query by bisection; for several by `vmap`, over one axis of `v` after the other."""
+    """Return the position of one query, by bisection; of several by `vmap`, over one axis of `v` after the other."""
     (n,) = a.shape
     if n == 0:
         return lax.full(v.shape, 0, dtype)
@@ -103,7 +103,7 @@ def _ranks(x: Any) -> Any:
 
 @jit(static_argnames=("side", "dtype"))
 def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: Any) -> Any:
-    """Count the elements before each query."""
+    """Return the number of elements before each query."""
     comes_first = _comes_before if side == "left" else _comes_before_or_is
     return vmap(comes_first, in_axes=(0, None))(a, v).sum(axis=0, dtype=dtype)
 
@@ -112,7 +112,7 @@ def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: Any) -> Any
 
 
 def _comes_before(x: Any, y: Any) -> Any:
-    """Return x < y, where nan is greater than everything, and all zeros are equal."""
+    """Whether x < y, where nan is greater than everything, and all zeros are equal."""
     return _compare(lax.lt_to_p.bind, x, y)
 
 
@@ -122,7 +122,7 @@ def _comes_before_or_is(x: Any, y: Any) -> Any:
 
 
 def _compare(compare: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
-    """Compare complex numbers by their real parts, then by their imaginary parts."""
+    """Return the comparison of x and y; of complex numbers by their real parts, then by their imaginary parts."""
     pairs = list(zip(_sort_keys(x), _sort_keys(y), strict=True))
     *first, (x, y) = pairs
     result = compare(x, y)
@@ -150,8 +150,8 @@ def _with_one_zero_and_nan(x: Any) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """Return the bin of each element of `x`; `bins` are the edges, in ascending or descending order.
 
-    An edge belongs to the bin above it, or with `right` to the one below. `method` is that of `searchsorted`. Raise
-    ValueError where `bins` has not one axis.
+    Bin 0 is before the first edge, bin n after the last of n edges. An edge belongs to the bin of larger numbers, or with
+    `right` to the bin of smaller ones. `method` is as for `searchsorted`. Raise ValueError if `bins` has not one axis.
     """
     x, edges = ensure_arraylikes("digitize", x, bins)
     right = core.concrete_or_error(bool, right, "right argument of jnp.digitize()")

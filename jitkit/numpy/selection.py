@@ -87,8 +87,9 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy'
 
 @jit(static_argnames=("decimals",))
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # numpy's name
-    """Round `a` to `decimals` digits after the point, halves to even. Integers stay as they are;
-    raise NotImplementedError for them if `decimals` is negative."""
+    """Return `a`, rounded to `decimals` digits after the point, halves to even. Integers stay as they are; raise
+    NotImplementedError for them if `decimals` is negative.
+    """
     a = ensure_arraylike("round", a)
     decimals = concrete_index(decimals, "'decimals' argument of jnp.round")
     if out is not None:
@@ -116,7 +117,7 @@ def _round_float(x: Any, decimals: int) -> Any:
 
 @jit(static_argnames=("decimals",))
 def around(a: Any, decimals: int = 0, out: None = None) -> Any:
-    """Do the same as `round`."""
+    """Return `round(a, decimals)`."""
     return round(a, decimals, out)
 
 
@@ -159,7 +160,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 @jit(static_argnames=("equal_nan",))
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether all elements are close, as `isclose` has it: an array of one bool."""
+    """Whether all elements are close (see `isclose`): an array of one bool."""
     check_arraylike("allclose", a, b)
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
@@ -176,7 +177,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays are equal after broadcasting: an array of one bool."""
+    """Whether two arrays are equal after broadcasting: an array of one bool, False if they do not broadcast."""
     a1, a2 = asarray(a1), asarray(a2)
     try:
         same = equal(a1, a2)
@@ -226,8 +227,8 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
-    """Count how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, sum
-    theirs.
+    """Return how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum of
+    the weights of each.
 
     The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not counted, and
     negative ones count as 0.
@@ -270,8 +271,8 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Return the position along each axis of elements that are numbered in row-major order; clipped where out of
-    bounds.
+    """Return an array of positions for each axis, of elements that are numbered in row-major order; clipped where out of
+    bounds. Negative numbers count from the end.
     """
     left = ensure_arraylike("unravel_index", indices)
     sizes = list(shape) if np.iterable(shape) else [shape]

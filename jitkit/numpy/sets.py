@@ -119,7 +119,7 @@ def _not_equal(x: Any, y: Any, equal_nan: bool) -> Any:
 
 
 def _filled(values: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
-    """Fill the positions without a distinct value with `fill_value`."""
+    """Return the values, with `fill_value` at the positions without a distinct value; None leaves them as they are."""
     if size is None or fill_value is None:
         return values
     fill = lax.asarray(fill_value).astype(values.dtype)
@@ -135,7 +135,7 @@ def _inverse(mask: Any, perm: Any) -> Any:
 
 
 def _counts(mask: Any, size: int | None) -> Any:
-    """Return the distances between the first ones of each kind; the last one extends to the end."""
+    """Return how often each distinct value occurs: the distances between the first ones of each, and from the last to the end."""
     if size is None:
         return diff(append(nonzero(mask)[0], mask.size))
     first = nonzero(mask, size=size + 1)[0]
@@ -215,9 +215,10 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, method: str = "auto"
 ) -> Any:
-    """Say which elements are among `test_elements` (with `invert`: are not).
+    """Return for each element whether it is among `test_elements` (with `invert`: whether it is not).
 
-    `method` is compare_all (also "auto"), binary_search or sort: the cost in memory is the product of the sizes, or their sum.
+    `method` is "compare_all" (also "auto"), which takes memory like the product of the sizes, or "binary_search" or "sort",
+    which take memory like their sum.
     """
     element, test_elements = ensure_arraylikes("isin", element, test_elements)
     found = _in1d(element, test_elements, invert=invert, method=method, assume_unique=assume_unique)

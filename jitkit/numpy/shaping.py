@@ -35,7 +35,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def reshape_method(a: Any, *args: Any, order: str = "C") -> Any:
-    """Reshape, as `a.reshape(2, 3)` or `a.reshape((2, 3))`."""
+    """Return `reshape(a, shape, order)`, called as `a.reshape(2, 3)` or `a.reshape((2, 3))`."""
     sizes = _new_shape(a, args[0] if len(args) == 1 else args)
     if order == "C":
         return lax.reshape(a, sizes)
@@ -81,20 +81,20 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """Permute the axes to the order given by `axes`, or reverse them. Raise ValueError for an axis out of bounds."""
+    """Return `a` with its axes in the order `axes`, reversed by default. Raise ValueError for an axis out of bounds."""
     a = ensure_arraylike("transpose", a)
     order = range(a.ndim)[::-1] if axes is None else axes
     return lax.transpose(a, [canonicalize_axis(i, a.ndim) for i in order])
 
 
 def permute_dims(a: Any, /, axes: tuple[int, ...]) -> Any:
-    """Permute the axes to the order given by `axes`."""
+    """Return `a` with its axes in the order `axes`."""
     a = ensure_arraylike("permute_dims", a)
     return lax.transpose(a, [canonicalize_axis(axis, a.ndim) for axis in axes] if since(0, 11) else axes)
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """Swap the last two axes. Raise ValueError for fewer than two."""
+    """Return x with its last two axes swapped. Raise ValueError for fewer than two."""
     x = ensure_arraylike("matrix_transpose", x)
     if x.ndim < 2:
         raise ValueError(f"x must be at least two-dimensional for matrix_transpose; got ndim={x.ndim!r}")
@@ -103,7 +103,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @inlined(static_argnames=("axis1", "axis2"))
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """Swap two axes."""
+    """Return `a` with two axes swapped. Raise IndexError for an axis out of bounds."""
     a = ensure_arraylike("swapaxes", a)
     order = np.arange(a.ndim)  # its error names the axis that is out of bounds
     order[axis1], order[axis2] = order[axis2], order[axis1]
@@ -111,7 +111,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
-    """Move axes from the positions `source` to `destination`; the others keep their order."""
+    """Return `a` with the axes `source` at the positions `destination`; the others keep their order."""
     check_arraylike("moveaxis", a)
     return _moveaxis(a, index_tuple(source), index_tuple(destination))
 
@@ -131,7 +131,7 @@ def _moveaxis(a: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> 
 
 @jit(static_argnames=("axis", "start"))
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Move axis `axis` before the one at `start`."""
+    """Return `a` with the axis `axis` before the one that is at `start`, or last if that is `a.ndim`."""
     a = ensure_arraylike("rollaxis", a)
     start = concrete_index(start, "'start' argument of jnp.rollaxis()")
     axis = canonicalize_axis(axis, a.ndim)
@@ -142,7 +142,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Remove the axes of size 1, or those named, which must be of size 1."""
+    """Return `a` without its axes of size 1, or without the axes `axis`. Raise ValueError if one of them has another size."""
     check_arraylike("squeeze", a)
     a = given_array(a)
     return _squeeze(a, None if axis is None else index_tuple(axis))
@@ -155,7 +155,7 @@ def _squeeze(a: Any, axis: tuple[int, ...] | None) -> Any:
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """Add axes of size 1 at these positions of the result."""
+    """Return `a` with new axes of size 1, at these positions of the result."""
     return lax.expand_dims(ensure_arraylike("expand_dims", a), index_tuple(axis))
 
 
@@ -165,7 +165,7 @@ def _several(results: list[Any]) -> list[Any] | tuple[Any, ...]:
 
 @jit
 def atleast_1d(*arys: Any) -> Any:
-    """Add axes to have at least one. For several arguments, return a tuple."""
+    """Return the argument with at least one axis. For several arguments, return a tuple (up to JAX 0.11 a list)."""
     check_arraylike("atleast_1d", *arys)
     results = [array(x, copy=False, ndmin=1) for x in arys]
     return results[0] if len(results) == 1 else _several(results)
@@ -173,7 +173,7 @@ def atleast_1d(*arys: Any) -> Any:
 
 @jit
 def atleast_2d(*arys: Any) -> Any:
-    """Add axes in front to have at least two. For several arguments, return a tuple."""
+    """Return the argument with at least two axes, new ones in front. For several, return a tuple (up to JAX 0.11 a list)."""
     check_arraylike("atleast_2d", *arys)
     results = [array(x, copy=False, ndmin=2) for x in arys]
     return results[0] if len(results) == 1 else _several(results)
@@ -181,8 +181,8 @@ def atleast_2d(*arys: Any) -> Any:
 
 @jit
 def atleast_3d(*arys: Any) -> Any:
-    """Add axes to have at least three: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). For several arguments,
-    return a tuple.
+    """Return the argument with at least three axes: (n,) becomes (1, n, 1), and (m, n) becomes (m, n, 1). For several,
+    return a tuple (up to JAX 0.11 a list).
     """
     check_arraylike("atleast_3d", *arys)
     if len(arys) != 1:
@@ -196,19 +196,19 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Reverse the elements along `axis`, or along all axes."""
+    """Return `m` with its elements reversed along `axis`, or along all axes."""
     check_arraylike("flip", m)
     return _flip(given_array(m), static_axes(axis))
 
 
 def fliplr(m: Any) -> Any:
-    """Reverse the columns."""
+    """Return `m` with its columns reversed: its second axis."""
     check_arraylike("fliplr", m)
     return _flip(given_array(m), 1)
 
 
 def flipud(m: Any) -> Any:
-    """Reverse the rows."""
+    """Return `m` with its rows reversed: its first axis."""
     check_arraylike("flipud", m)
     return _flip(given_array(m), 0)
 
@@ -222,7 +222,9 @@ def _flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 
 @jit(static_argnames=("k", "axes"))
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Rotate by k * 90 degrees in the plane of two axes, from the first to the second."""
+    """Return `m`, rotated by k * 90 degrees in the plane of two axes, from the first to the second. Raise ValueError if they are
+    the same axis.
+    """
     m = ensure_arraylike("rot90", m)
     if m.ndim < 2:
         raise ValueError(
@@ -243,7 +245,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Shift the elements along `axis` by `shift` positions, cyclically; in row-major order when `axis` is None.
+    """Return the elements, shifted along `axis` by `shift` positions, cyclically; in row-major order if `axis` is None.
 
     `shift` may be traced.
     """

@@ -27,7 +27,7 @@ from .util import ensure_arraylike
 
 
 def _positions(name: str, M: int) -> tuple[int, Any]:
-    """Return the size of a window as an int, and the numbers from 0 on as floats; for a window of one sample, None instead of these."""
+    """Return the size of a window as an int, and the numbers below it as floats, or None for less than two samples."""
     size = core.concrete_or_error(int, M, f"M argument of jnp.{name}")
     return size, None if size <= 1 else lax.iota(dtypes.default_float_dtype(), size)
 
@@ -63,7 +63,7 @@ def hanning(M: int) -> Any:
 
 
 def kaiser(M: int, beta: Any) -> Any:
-    """Return a window of M samples, made of Bessel's I0: the greater beta, the narrower."""
+    """Return a window of M samples, I0(beta * sqrt(1 - t**2)) / I0(beta) for t from -1 to 1: the greater beta, the narrower."""
     size, n = _positions("kaiser", M)
     if n is None:
         return _single(size)
@@ -98,8 +98,8 @@ def _i0_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 @jit(static_argnames=("axis",))
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
-    """Return phases without jumps: where neighbours along an axis differ by more than `discont` (half a period by default),
-    all that follow are moved by multiples of the period.
+    """Return phases without jumps: where neighbours along an axis differ by `discont` or more (half a period by default), all
+    that follow are moved by a multiple of the period. Raise ValueError for complex numbers.
     """
     p = ensure_arraylike("unwrap", p)
     p, period = promote_dtypes(p, period)

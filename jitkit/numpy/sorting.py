@@ -36,8 +36,8 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """Return the elements along `axis` in ascending order, nan last; with `descending`, in the reverse order. All of them, in one axis,
-    when `axis` is None.
+    """Return the elements along `axis` in ascending order, nan last; with `descending`, in the reverse order. If `axis` is
+    None, the array is flattened first.
     """
     arr = ensure_arraylike("sort", a)
     _refuse("sort", kind, order)
@@ -59,8 +59,8 @@ def argsort(
     descending: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """Return the positions of the elements along `axis` in ascending order (with `descending`, the reverse); of all of them when it is
-    None. If `stable`, equal ones keep their order.
+    """Return the positions of the elements along `axis` in ascending order (with `descending`, the reverse); if it is None,
+    the array is flattened first. If `stable`, equal elements keep their order.
     """
     arr = ensure_arraylike("argsort", a)
     _refuse("argsort", kind, order)
@@ -77,7 +77,7 @@ def argsort(
 
 @jit(static_argnames=("axis",))
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """Return the positions in the order of the last key; of the one before it where that is equal, and so on."""
+    """Return the positions of the elements in ascending order of the last key; where it is equal, of the key before, and so on."""
     arrays = ensure_arraylikes("lexsort", *keys)
     if not arrays:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -94,9 +94,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
-    """Return the array with `axis` as its last one, the axis, and the index of the element along it, both counted from
-    the start.
-    """
+    """Return the array with `axis` as its last one; and `axis` and `kth`, counted from the start."""
     arr = ensure_arraylike("partition", a)
     if dtypes.issubdtype(arr.dtype, np.complexfloating):
         raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")
@@ -106,7 +104,7 @@ def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
 
 
 def _is_unsigned(x: Any) -> bool:
-    """Whether `-x` would keep 0 the smallest: then use `-(x + 1)`, which reverses the order."""
+    """Whether x is unsigned, so that `-x` would keep 0 the smallest: then `-(x + 1)` reverses the order."""
     return dtypes.issubdtype(x.dtype, np.unsignedinteger)
 
 
@@ -123,7 +121,9 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 @jit(static_argnames=("kth", "axis"))
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """Return the positions of the elements along `axis` in the order of `partition`, each once."""
+    """Return the positions of the elements along `axis`, each once: of the kth in its place, of smaller or equal ones before it,
+    of larger or equal ones after it.
+    """
     arr, axis, kth = _last_axis("argpartition", a, kth, axis)
     least = lax.top_k(-(arr + 1) if _is_unsigned(arr) else -arr, kth + 1)[1]
 

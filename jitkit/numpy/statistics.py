@@ -57,7 +57,7 @@ def _mean(
 
 
 def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
-    """Count the elements that are reduced, as a number (with `where`, an array) of this dtype."""
+    """Return how many elements are reduced, as a number (with `where`, an array) of this dtype."""
     if where is None:
         shape = np.shape(a)
         axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -115,8 +115,8 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """Return the mean squared distance from the mean over `axis`; divided by n - ddof instead of n. nan where that is
-    not positive.
+    """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan where that is not positive.
+    `correction` is another name of `ddof`.
     """
     correction = _correction(ddof, correction)
     check_arraylike("var", a)

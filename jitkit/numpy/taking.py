@@ -33,7 +33,7 @@ def take(
     indices_are_sorted: bool = False,
     fill_value: Any = None,
 ) -> Any:
-    """Return the elements of `a` at `indices` along `axis`; of all elements in row-major order when it is None.
+    """Return the elements of `a` at `indices` along `axis`; if it is None, of the flattened array.
 
     Args:
       mode: for indices out of bounds: "fill" (the default) gives `fill_value`, by default nan, the least signed or the greatest unsigned
@@ -142,8 +142,8 @@ def take_along_axis(
 def _gather_along(
     a: Any, indices: Any, axis: int, arr_shape: tuple[int, ...], out_shape: tuple[int, ...], mode: Any, fill_value: Any
 ) -> Any:
-    """Gather along an axis. Axes that the array and the positions both have become batching dimensions; axes of the array only
-    become axes of the windows; axes of the positions only stay axes of the positions.
+    """Return elements, gathered along an axis. Axes that the array and the positions both have become batching dimensions;
+    axes of only the array become axes of the windows; axes of only the positions stay axes of the positions.
     """
     own = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]
     positions = lax.reshape(indices, (*[out_shape[i] for i in own], 1))

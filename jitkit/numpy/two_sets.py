@@ -32,8 +32,8 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """Return the distinct elements that are in both arrays, in ascending order; with `return_indices` also where each is
-    first in either.
+    """Return the distinct elements that are in both arrays, in ascending order; with `return_indices` also the first position
+    of each in `ar1` and in `ar2`.
 
     Args:
       assume_unique: neither array has an element twice.
@@ -127,7 +127,7 @@ def _filled(values: Any, count: Any, fill_value: Any) -> Any:
 def setxor1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
 ) -> Any:
-    """Return the distinct elements that are in one of the arrays only, in ascending order; other arguments as for
+    """Return the distinct elements that are in exactly one of the arrays, in ascending order; other arguments as for
     `intersect1d`.
     """
     ar1, ar2 = promote_dtypes(*map(ravel, ensure_arraylikes("setxor1d", ar1, ar2)))

@@ -54,7 +54,7 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
     Args:
       func: takes scalars, and returns one, or several.
       nin, nout: how many it takes and returns.
-      identity: the value with which, as the first of two operands, the result is the other one; None if there is none.
+      identity: the value for which `func(identity, x)` is x; None if there is none.
       call, reduce, accumulate, at, reduceat: shorter ways than loops over `func`.
     """
 
@@ -94,7 +94,9 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         return f"<jnp.ufunc '{self.__name__}'>"
 
     def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
-        """Apply the function to each element of the broadcast arguments. `out` and `where` are refused."""
+        """Return the function's results for each element of the broadcast arguments. Raise NotImplementedError for `out` and
+        `where`.
+        """
         check_arraylike(self.__name__, *args)
         for option, value in (("out", out), ("where", where)):
             if value is not None:
@@ -124,7 +126,7 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        """Fold the elements along `axis`, from the first one or from `initial`; those for which `where` is false are left
+        """Return the elements along `axis`, folded from the first one or from `initial`; those where `where` is False are left
         out.
 
         Raise ValueError unless the function takes two and returns one, and for `where` without an identity or
@@ -176,12 +178,12 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         return result.reshape(shape) if keepdims else result
 
     def _dtype_of(self, *args: Any) -> Any:
-        """The dtype of results, found by tracing the function on ones."""
+        """Return the dtype of the function's results, found by tracing it on ones."""
         return eval_shape(self._func, *(lax.full((), 1, lax.asarray(x).dtype) for x in args)).dtype
 
     @jit(static_argnames=("self", "axis", "dtype"))
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """Return what folding the first 1, 2, 3, ... elements along `axis` gives. ValueError as for `reduce`."""
+        """Return the folds of the first 1, 2, 3, ... elements along `axis`. Raise ValueError as `reduce` does."""
         self._check_binary("accumulate", out)
         return (self._shorter["accumulate"] or self._scan)(a, axis=axis, dtype=dtype)
 
@@ -241,8 +243,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnames=("self", "axis", "dtype"))
     def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """Return what folding the elements from each index up to the next one gives, along `axis`. ValueError as for
-        `reduce`.
+        """Return the folds of the elements from each index up to before the next one, along `axis`; of one element if the next
+        index is not greater. Raise ValueError as `reduce` does.
         """
         self._check_binary("reduceat", out)
         return (self._shorter["reduceat"] or self._fold_parts)(a, indices, axis=axis, dtype=dtype)
@@ -272,7 +274,7 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnums=(0,))
     def outer(self, A: Any, B: Any, /) -> Any:
-        """Apply the function to each pair of an element of `A` and one of `B`. ValueError as for `reduce`."""
+        """Return the function's results for each pair of an element of `A` and one of `B`. Raise ValueError as `reduce` does."""
         self._check_binary("outer")
         check_arraylike(f"{self.__name__}.outer", A, B)
         flat = [lax.reshape(x, (np.size(x),)) for x in (A, B)]
