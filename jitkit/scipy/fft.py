@@ -67,12 +67,12 @@ def _orthonormal(x: Any, axis: int) -> Any:
 
 
 def _of_lengths(x: Any, lengths: dict[int, int]) -> Any:
-    """Cut x, or fill it with zeros, to these lengths along axes."""
+    """Return x, cut or filled with zeros to these lengths, by axis."""
     return lax.pad(x, array(0, x.dtype), [(0, lengths.get(a, size) - size, 0) for a, size in enumerate(x.shape)])
 
 
 def _of_parts(transform: Callable[[Any], Any], x: Any) -> Any:
-    """Return the transform of complex numbers: of their real and imaginary parts."""
+    """Return the transform of complex numbers, from the transforms of their real and imaginary parts."""
     return lax.complex(transform(x.real), transform(x.imag))
 
 
@@ -125,8 +125,8 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
 
 
 def _in_two_axes(x: Any, axes: Sequence[int], norm: str | None) -> Any:
-    """Compute one transform for two axes: each pair of frequencies combines the transform at these and at the opposite
-    of one.
+    """Return the cosine transform along two axes from one Fourier transform: each pair of frequencies combines its values
+    there and where one of the two is negated.
     """
     one, other = (canonicalize_axis(axis, x.ndim) for axis in axes)
     m, n = x.shape[one], x.shape[other]

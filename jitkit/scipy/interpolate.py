@@ -23,9 +23,9 @@ class RegularGridInterpolator:
 
     Args:
       points: N vectors, each increasing: where the values are, along each axis.
-      values: an array, whose first N axes are those of the grid.
+      values: an array, whose first N axes are the axes of the grid.
       method: "linear" or "nearest".
-      bounds_error: NotImplementedError if it is set, since compiled code cannot raise.
+      bounds_error: must be False, since compiled code cannot raise; True raises NotImplementedError.
       fill_value: what points outside of the grid get; None extrapolates.
     """
 
@@ -52,7 +52,7 @@ class RegularGridInterpolator:
     def __call__(self, xi: Any, method: str | None = None) -> Any:
         """Return the values at points: the last axis of `xi` has their N coordinates, or it is a tuple of N arrays.
 
-        ValueError for another number of coordinates, or an unknown method.
+        Raise ValueError for another number of coordinates, or an unknown method.
         """
         method = self.method if method is None else _known(method)
         n_axes = len(self.grid)
@@ -85,7 +85,7 @@ class RegularGridInterpolator:
         return indices, distances, is_outside
 
     def _linear(self, indices: list[Any], distances: list[Any]) -> Any:
-        """Sum the values at the corners of each cell, weighted by how near they are."""
+        """Return the sums of the values at the corners of each cell, weighted by how near they are."""
         rest = (slice(None), *[None] * (self.values.ndim - len(indices)))
         total = asarray(0.0)
         for corner in itertools.product(*[[i, i + 1] for i in indices]):

@@ -23,7 +23,7 @@ from ..pjit.jit import jit
 
 
 def _mirror(index: Any, size: int) -> Any:
-    """Mirror an index at the middle of the last element."""
+    """Return an index, mirrored at the middle of the first and of the last element until it is inside."""
     last = size - 1
     return abs_((index + last) % (2 * last) - last)
 
@@ -92,11 +92,10 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
     """Return `input` at coordinates that may lie between its elements.
 
     Args:
-      coordinates: an array for each axis of `input`, all of one shape, which is that of the result.
+      coordinates: an array for each axis of `input`, all of the shape of the result.
       order: 0, the nearest element; 1, linear between neighbours.
-      mode: the values outside: "constant" (`cval`), "nearest", "wrap", or mirrored, at the middle of the last element
-        ("mirror") or its
-        edge ("reflect").
+      mode: the values outside: "constant" (`cval`), "nearest", "wrap", or mirrored at the middle of the last element
+        ("mirror") or at its edge ("reflect").
 
     Raises:
       ValueError: there are not as many coordinates as axes.

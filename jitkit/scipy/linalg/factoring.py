@@ -45,7 +45,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
-    """Return `cholesky`, and `lower`: what `cho_solve` takes."""
+    """Return `cholesky(a, lower)` and `lower`: what `cho_solve` takes."""
     return cholesky(a, lower=lower), lower
 
 
@@ -89,7 +89,7 @@ def _signature(name: str, argument: str, a: Any, b: Any) -> str:
 
 @jit(static_argnames=("overwrite_a", "check_finite"))
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
-    """Return both triangles in one matrix, and the swaps of rows: what `lu_solve` takes."""
+    """Return L and U in one matrix, and the row that each row was swapped with: what `lu_solve` takes."""
     (a,) = promote_dtypes_inexact(asarray(a))
     factors, pivots, _ = lax.linalg.lu(a)
     return factors, pivots
@@ -99,7 +99,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Return the x for which a @ x = b, from `lu_factor(a)`. With `trans`, a is transposed (1), and conjugated, too
+    """Return the x for which a @ x = b, from `lu_factor(a)`. With `trans`, `a` is transposed (1), or transposed and conjugated
     (2).
     """
     factors, pivots = lu_and_piv
@@ -128,7 +128,8 @@ def _lu(a: Any, permute_l: bool) -> Any:
 
 @jit(static_argnames=("permute_l", "overwrite_a", "check_finite"))
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return `(p, l, u)` of one matrix, whose product it is: a permutation, a lower triangle with ones, an upper one.
+    """Return `(p, l, u)`, whose product is the matrix `a`: a permutation, a lower triangle with ones on its diagonal, and an
+    upper triangle.
     With `permute_l`, `(p @ l, u)`.
     """
     return _lu(a, permute_l)
@@ -154,11 +155,13 @@ def qr(
     pivoting: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Return `(q, r)`, whose product is `a`: a matrix with orthogonal columns of length 1, and an upper triangle.
+    """Return `(q, r)`, whose product is `a`: a matrix with orthonormal columns, and an upper triangle.
 
     Args:
-      mode: "full": q is square; "economic": it has no more columns than a has rows or columns; "r": `(r,)` alone.
-      pivoting: columns are put in an order in which the diagonal of r descends; their order is one result more.
+      mode: "full": q is square; "economic": it has as many columns as `a` has rows or columns, whichever are fewer; "r":
+        the result is `(r,)`. Raise ValueError for another mode.
+      pivoting: the columns of `a` are put in an order in which the diagonal of r descends in size; the order is a further
+        result.
     """
     return _qr(a, mode, pivoting)
 
@@ -241,7 +244,9 @@ def svd(
 
 
 def _eigh_generalized(a: Any, b: Any, *, lower: bool, type: int) -> tuple[Any, Any]:
-    """Factor b = L L^H to get a problem of one matrix, L^-1 a L^-H or L^H a L, and transform its eigenvectors back."""
+    """Return eigenvalues and eigenvectors of two matrices: factor b = L L^H to get a problem of one matrix, L^-1 a L^-H or L^H a L,
+    and transform its eigenvectors back.
+    """
     factor, a = lax.linalg.cholesky(b), (a + conj(a.mT)) / 2
     solve_once = functools.partial(lax.linalg.triangular_solve, factor, lower=True)
     product = functools.partial(matmul, precision=lax.Precision.HIGHEST)
@@ -292,7 +297,7 @@ def eigh(
     check_finite: bool = True,
 ) -> Any:
     """Return the eigenvalues of Hermitian matrices, in ascending order, and the eigenvectors as columns; with
-    `eigvals_only`, the first.
+    `eigvals_only`, the eigenvalues alone.
 
     With JAX 0.12, a positive `b` makes it a problem of two matrices: a v = w b v, or, of `type` 2 and 3, a b v = w v and b a v = w v.
 
@@ -328,7 +333,7 @@ def solve(
     check_finite: bool = True,
     assume_a: str = "gen",
 ) -> Any:
-    """Return the x for which a @ x = b. With `assume_a="pos"`, a is Hermitian and positive, and solved by its Cholesky
+    """Return the x for which a @ x = b. With `assume_a="pos"`, `a` is Hermitian and positive, and x is found by its Cholesky
     factor.
 
     Raise ValueError for an `assume_a` that is not gen, sym, her or pos.
@@ -370,7 +375,7 @@ def solve_triangular(
     not read.
 
     Args:
-      trans: 0 or "N": a as it is; 1 or "T": transposed; 2 or "C": conjugated, too.
+      trans: 0 or "N": `a` as it is; 1 or "T": transposed; 2 or "C": transposed and conjugated. Raise ValueError for others.
       unit_diagonal: the diagonal is taken to be 1.
     """
     return _solve_triangular(a, b, trans, lower, unit_diagonal)

@@ -36,7 +36,7 @@ _PADE = {
         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
     ),
 }  # fmt: skip
-# Up to which 1-norm an approximant is exact, and up to which the last one is: table 2.3; for floats of 32 bits, where 7 is the last.
+# The 1-norms up to which each approximant is exact, and that of the last one: table 2.3. For floats of 32 bits, degree 7 is the last.
 _LIMITS = {
     64: (
         (1.495585217958292e-002, 2.539398330063230e-001, 9.504178996162932e-001, 2.097847961257068e000),
@@ -51,7 +51,8 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     """Return the exponential of square matrices, the sum of A^k / k!; nan where it would take more squarings than
     `max_squarings`.
 
-    `upper_triangular` says that A is an upper triangle, which is solved faster.
+    `upper_triangular` says that A is an upper triangle, which takes less time. Raise ValueError for matrices that are not
+    square.
     """
     (a,) = promote_dtypes_inexact(A)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -113,7 +114,9 @@ def _pade(coefficients: Sequence[int], a: Any) -> tuple[Any, Any]:
 
 
 def _with_high_terms(b: Sequence[float], first: int, powers: Sequence[Any]) -> Any:
-    """Sum every second term of 13, from `first`: those above the sixth power are multiplied by it once."""
+    """Return the sum of every second term of the degree 13, from `first`: the sixth power of `a` is factored out of the terms
+    above it.
+    """
     high = b[first + 12] * powers[3] + b[first + 10] * powers[2] + b[first + 8] * powers[1]
     total = _precise_dot(powers[3], high)
     for k in (3, 2, 1, 0):
@@ -132,7 +135,9 @@ def _squaring(R: Any, n_squarings: Any, max_squarings: int) -> Any:
 
 @jit(static_argnames=("method", "compute_expm"))
 def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:  # scipy's names
-    """Return `(expm(A), its derivative in the direction E)`; without `compute_expm`, the second. `method` does nothing."""
+    """Return `expm(A)` and its derivative in the direction E; without `compute_expm`, the derivative alone. `method` does
+    nothing. Raise ValueError for matrices that are not square, or of different shapes.
+    """
     a, e = asarray(A), asarray(E)
     for name, x, last in (("A", a, 1), ("E", e, -1)):
         if x.ndim < 2 or x.shape[-2] != x.shape[last]:

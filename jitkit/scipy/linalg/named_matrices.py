@@ -20,7 +20,7 @@ from ..special import comb
 
 @jit(static_argnames=("n",))
 def hilbert(n: int) -> Any:
-    """Return 1 / (i + j + 1)."""
+    """Return the n x n matrix 1 / (i + j + 1)."""
     a = lax.broadcasted_iota(float, (n, 1), 0)
     return 1 / (a + a.T + 1)
 
@@ -36,7 +36,7 @@ def invhilbert(n: int) -> Any:
 
 @jit(static_argnames=("n", "kind"))
 def pascal(n: int, kind: str | None = None) -> Any:
-    """Return Pascal's triangle: "lower", "upper", or their product ("symmetric", the default)."""
+    """Return Pascal's triangle as an n x n matrix, "lower" or "upper", or lower @ upper ("symmetric", the default)."""
     lower = _kind(kind, "on")
     a = arange(n, dtype=np.float32)
     triangle = _binom(a[:, None], a[None, :])
@@ -54,7 +54,7 @@ def invpascal(n: int, kind: str | None = None) -> Any:
 
 
 def _kind(kind: str | None, one: str) -> bool | None:
-    """Whether the lower triangle is meant, or the upper one; None for the product. Raise ValueError, with JAX's
+    """Return True for the lower triangle, False for the upper one, None for the product. Raise ValueError, with JAX's
     spelling, for another kind.
     """
     kinds = {"symmetric": None, "lower": True, "upper": False}
@@ -86,7 +86,7 @@ def helmert(n: int, full: bool = False) -> Any:
 
 @jit(static_argnames=("n", "dtype"))
 def hadamard(n: int, dtype: Any = int) -> Any:
-    """Return rows of 1 and -1 that are orthogonal to each other. Raise ValueError unless n is a power of 2."""
+    """Return an n x n matrix of 1 and -1 with orthogonal rows. Raise ValueError unless n is a power of 2."""
     if n < 1 or not math.log2(n).is_integer():
         raise ValueError(f"n must be a positive power of 2; got {n}.")
     matrix = ones((1, 1), dtype=dtype)
@@ -97,7 +97,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
 
 @jit(static_argnames=("n", "scale", "dtype"))
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
-    """Return the matrix of the discrete Fourier transform; `scale` divides it by "n" or by its root, "sqrtn"."""
+    """Return the n x n matrix of the discrete Fourier transform; `scale` divides it by "n", or by its root, "sqrtn"."""
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
     if dtype is None:

@@ -136,7 +136,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
 
 def circulant(c: Any) -> Any:
-    """Return matrices with first column `c`, whose other columns are it, shifted down by one more each."""
+    """Return matrices with first column `c`; each further column is the one before, shifted down cyclically by one."""
     check_arraylike("circulant", c)
     return _circulant(atleast_1d(asarray(c)))
 
@@ -190,14 +190,16 @@ def _companion(a: Any) -> Any:
 
 
 def fiedler(a: Any) -> Any:
-    """Return the matrix |a_i - a_j|."""
+    """Return the matrices |a_i - a_j| of vectors `a`."""
     check_arraylike("fiedler", a)
     a = atleast_1d(a)
     return abs_(a[..., None] - a[..., None, :])
 
 
 def fiedler_companion(a: Any) -> Any:
-    """Return another matrix whose eigenvalues are the roots of the polynomial `a`: it has five diagonals."""
+    """Return a matrix with five diagonals whose eigenvalues are the roots of the polynomial with coefficients `a`, the highest
+    power first.
+    """
     a = atleast_1d(promote_inexact("fiedler_companion", a)[1][0])
     if a.shape[-1] == 0:
         raise ValueError(

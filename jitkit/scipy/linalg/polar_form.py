@@ -47,7 +47,7 @@ def _coefficients(eps: float, max_steps: int) -> tuple[list[tuple[float, ...]], 
 
 
 def _masked(x: Any, size: int, alternative: Any = 0) -> Any:
-    """Replace what lies outside of matrices with `size` columns, of which JAX may be given fewer."""
+    """Return x with `alternative` in place of the columns from `size` on. (JAX may be given fewer columns than x has.)"""
     inside = [lax.broadcasted_iota(np.int32, x.shape, i) < n for i, n in enumerate((x.shape[0], size))]
     return where(inside[0] & inside[1], x, alternative)
 
@@ -79,7 +79,7 @@ def _step_by_cholesky(u: Any, coefficients: Any) -> Any:
 def qdwh(
     x: Any, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None
 ) -> tuple[Any, Any, Any, Any]:
-    """Return U and P with x = U P, the number of steps that it took, and whether the last one changed almost nothing.
+    """Return U and P with x = U P, the number of steps taken, and whether the last step changed almost nothing.
 
     Raise ValueError for fewer rows than columns. `is_hermitian` does nothing, as in JAX.
     """
@@ -102,7 +102,7 @@ def _qdwh(x: Any, max_steps: int, eps: float | None) -> tuple[Any, Any, Any, Any
         return numpy_linalg.norm(u - before) > small_change
 
     def repeat(u: Any, step: Callable[..., Any], rows: list[tuple[float, ...]], asks: bool) -> tuple[Any, Any]:
-        """Take a step for each row of coefficients; return whether the last one changed something, if that `asks`."""
+        """Return u after a step for each row of coefficients, and whether the last step changed something; True unless `asks`."""
         if not rows:
             return u, True
         table = array(rows).astype(x.dtype)
@@ -166,9 +166,9 @@ def polar(
 ) -> Any:
     """Return U and P with a = U P or, for the side "left", a = P U.
 
-    The method "qdwh" takes a side "right" of matrices with no more columns than rows, or "left" of others
-    (NotImplementedError); "svd" takes both. `max_iterations` does nothing, as in JAX. Raise ValueError for another side
-    or method.
+    The method "qdwh" takes the side "right" for matrices with no more columns than rows, "left" for others, and raises
+    NotImplementedError otherwise; "svd" takes both sides. `max_iterations` does nothing, as in JAX. Raise ValueError for
+    another side or method.
     """
     arr = asarray(a)
     if arr.ndim < 2:

@@ -51,8 +51,8 @@ def _schur(a: Any, output: str) -> Any:
 
 
 def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
-    """Return T and Z with a = Z T Z^H, where Z is unitary. With `output="complex"` T is an upper triangle; otherwise that of
-    a real matrix has blocks of two rows, for pairs of complex eigenvalues.
+    """Return T and Z with a = Z T Z^H, where Z is unitary. With `output="complex"` T is an upper triangle; otherwise the T of
+    a real matrix has blocks of two rows on its diagonal, for pairs of complex eigenvalues.
 
     Raise ValueError for another `output`.
     """
@@ -70,7 +70,7 @@ def _rsf2csf_2d(T: Any, Z: Any) -> tuple[Any, Any]:  # jaxprs show JAX's name
         return T, Z
 
     def rotate(m: Any, T: Any, Z: Any) -> tuple[Any, Any]:
-        """Set the element left of the diagonal in row m to zero."""
+        """Return T and Z, rotated so that the element left of the diagonal in row m of T is zero."""
         two = lax.dynamic_slice(T, (m - 1, m - 1), (2, 2))
         mu = numpy_linalg.eigvals(two) - T[m, m]
         r = numpy_linalg.norm(array([mu[0], T[m, m - 1]])).astype(T.dtype)
@@ -103,7 +103,7 @@ def _rsf2csf_2d(T: Any, Z: Any) -> tuple[Any, Any]:  # jaxprs show JAX's name
 
 @jit(static_argnames=("check_finite",))
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:  # scipy's names
-    """Turn the real form of Schur into the complex one: `schur(a)` into `schur(a, "complex")`.
+    """Return the complex form of Schur, `schur(a, "complex")`, from the real one, `schur(a)`.
 
     Raise ValueError unless both are square matrices of one size.
     """
@@ -171,7 +171,7 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:  # scipy's name
 
 @jit
 def _algorithm_11_1_1(F: Any, T: Any) -> tuple[Any, Any]:  # jaxprs show JAX's name
-    """Fill f(T) above its diagonal; return it, and the smallest difference of eigenvalues that was divided by."""
+    """Return f(T), from its diagonal F, and the smallest difference of eigenvalues that it divided by."""
     size = T.shape[0]
     smallest = abs_(T[0, 0])
 

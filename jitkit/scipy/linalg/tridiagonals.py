@@ -41,8 +41,8 @@ def eigh_tridiagonal(
     Args:
       d: the diagonal, a vector.
       e: the numbers beside it, one fewer.
-      select: "a": all; "i": those from the first to the last index of `select_range`.
-      tol: how far from the exact ones eigenvalues may be.
+      select: "a": all eigenvalues; "i": those from the first to the last index in `select_range`, both included.
+      tol: the error that eigenvalues may have; rounding allows no less by default.
       key: a random key for the first vectors of the iteration.
 
     Raises:
@@ -89,7 +89,7 @@ def _indices(n: int, select: str, select_range: Any) -> Any:
 
 
 def _eigenvalues(alpha: Any, sizes: Any, squares: Any, select: str, select_range: Any, tol: float | None) -> Any:
-    """Return the eigenvalues that were asked for, from the diagonal and the sizes of the numbers beside it."""
+    """Return the selected eigenvalues, from the diagonal, the numbers beside it in absolute value, and the squares of these."""
     n, info = alpha.shape[0], np.finfo(alpha.dtype)
     radii = jnp.concatenate([sizes[:1], sizes[:-1] + sizes[1:], sizes[-1:]], axis=0)
     greatest, least = jnp.amax(alpha + radii), jnp.amin(alpha - radii)  # Gershgorin's bounds
@@ -125,7 +125,7 @@ def _eigenvalues(alpha: Any, sizes: Any, squares: Any, select: str, select_range
 
 
 def _count_below(alpha: Any, squares: Any, pivot: Any, first_pivot: Any, x: Any) -> Any:
-    """Count the eigenvalues below x: the negative pivots of the elimination of T - x."""
+    """Return the number of eigenvalues below x: of negative pivots of the elimination of T - x."""
     n = alpha.shape[0]
     zeros, ones = jnp.zeros(x.shape, dtype=np.int32), jnp.ones(x.shape, dtype=np.int32)
     q = alpha[0] - x

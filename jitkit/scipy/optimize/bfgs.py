@@ -23,7 +23,7 @@ _einsum = partial(jnp.einsum, precision=lax.Precision.HIGHEST)
 
 
 class BfgsResults(NamedTuple):
-    """The state of the search: position, value, gradient and estimate, and how it ended."""
+    """The state of the search: position, value, gradient, the estimate of the inverse Hessian, and how it ended."""
 
     converged: Any
     failed: Any
@@ -48,7 +48,8 @@ def minimize_bfgs(
     gtol: float = 1e-5,
     line_search_maxiter: int = 10,
 ) -> BfgsResults:
-    """Step until the gradient's norm, of this order, is below `gtol`, a line search fails, or `maxiter` steps are done.
+    """Return the state of the search after steps until the gradient's norm, of this order, is below `gtol`, a line search
+    fails, or `maxiter` steps are done.
 
     `status` is 0 where the gradient is small enough; 1 after too many steps; where a line search failed, 2 more than its status.
     """

@@ -53,7 +53,8 @@ def minimize_lbfgs(
     maxgrad: float | None = None,
     maxls: int = 20,
 ) -> LbfgsResults:
-    """Step until the gradient's norm, of this order, is below `gtol`, or a limit is reached.
+    """Return the state of the search after steps until the gradient's norm, of this order, is below `gtol`, or a limit is
+    reached.
 
     `status` is 0 where the gradient is small enough; 1, 2 and 3 after too many steps, evaluations and gradients; 4 where
     the value decreased by less than `ftol`; 5 where the line search, of `maxls` steps, failed. `maxcor` steps are kept.
@@ -119,8 +120,8 @@ def minimize_lbfgs(
 
 
 def _direction(state: LbfgsResults) -> Any:
-    """Return the estimated inverse Hessian times the gradient: loop over the steps from the last to the first, and
-    back.
+    """Return the direction to go: minus the estimated inverse Hessian times the gradient. It loops over the steps from the
+    last to the first, and back.
     """
     dtype, kept = state.rho_history.dtype, len(state.rho_history)
     count = jnp.where(state.k < kept, state.k, kept)

@@ -65,8 +65,8 @@ class _Search(NamedTuple):
 
 
 class LineSearchResults(NamedTuple):
-    """The step `a_k`, with value and gradient there. `status` is 0, 1 where the interval got too small, 3 after too
-    many steps.
+    """The step `a_k`, with value and gradient there. `status` is 0 for a good step, 1 where a zoom failed (its interval got
+    too small, or it took too many steps), and 3 after too many steps of the search.
     """
 
     failed: Any
@@ -86,9 +86,7 @@ def _replace_where(pred: Any, state: _State, **new: Any) -> _State:
 
 
 def _cubic_minimum(a: Any, fa: Any, slope: Any, b: Any, fb: Any, c: Any, fc: Any) -> Any:
-    """Return where the cubic is smallest that has these values at a, b, c, and this slope at a; nan where there is
-    none.
-    """
+    """Return the minimum point of the cubic with these values at a, b, c, and this slope at a; nan if it has none."""
     dtype = dtypes.result_type(a, fa, slope, b, fb, c, fc)
     to_b, to_c = b - a, c - a
     denominator = (to_b * to_c) ** 2 * (to_b - to_c)
@@ -116,7 +114,7 @@ class _Along:
         self.g_0: Any = None
 
     def at(self, a: Any) -> tuple[Any, Any, Any]:
-        """Return value, slope and gradient after a step."""
+        """Return value, slope and gradient after a step of size `a`."""
         phi, g = value_and_grad(self.fun)(self.x + jnp.array(a, dtype=self.p.dtype) * self.p)
         return phi, jnp.real(dot(g, self.p)), g
 
@@ -130,7 +128,9 @@ class _Along:
         return jnp.abs(dphi) <= -self.c2 * self.dphi_0
 
     def zoom(self, low: tuple[Any, Any, Any], high: tuple[Any, Any, Any], is_skipped: Any) -> _Zoom:
-        """Return a step between two, each with its value and slope. With `is_skipped` nothing is done."""
+        """Return the zoom into the interval between two steps, each given with value and slope. With `is_skipped`, it takes no
+        step.
+        """
         (a_lo, phi_lo, dphi_lo), (a_hi, phi_hi, _) = low, high
         middle, mean = (a_lo + a_hi) / 2.0, (phi_lo + phi_hi) / 2.0
         start = _Zoom(False, False, 0, *low, *high, middle, mean, 1.0, phi_lo, dphi_lo, self.g_0, 0, 0)
@@ -138,7 +138,9 @@ class _Along:
         return found
 
     def _zoom_once(self, state: _Zoom) -> _Zoom:
-        """Try the minimum of a cubic, of a parabola, or the middle: the first that is well inside the interval."""
+        """Return the state after trying the minimum of a cubic, of a parabola, or the middle: the first that is well inside the
+        interval.
+        """
         width = state.a_hi - state.a_lo
         left, right = jnp.minimum(state.a_hi, state.a_lo), jnp.maximum(state.a_hi, state.a_lo)
         cubic_margin, quadratic_margin = 0.2 * width, 0.1 * width
@@ -190,7 +192,7 @@ def line_search(
     c2: float = 0.9,
     maxiter: int = 20,
 ) -> LineSearchResults:
-    """Search along `pk`, a direction in which the function decreases, from `xk` on.
+    """Return a step from `xk` along `pk`, a direction in which the function decreases.
 
     Args:
       old_fval, gfk: value and gradient at `xk`, if they are known.
@@ -247,7 +249,7 @@ def line_search(
 
 
 def _with_result_of(pred: Any, state: _Search, zoomed: _Zoom) -> _Search:
-    """Return the state, with the result of a zoom where there was one."""
+    """Return the state, with the result of a zoom where `pred` holds."""
     is_done, is_failed = pred | state.done, (pred & zoomed.failed) | state.failed
     names = ("a_star", "phi_star", "dphi_star", "g_star")
     state = _replace_where(pred, state, **{name: getattr(zoomed, name) for name in names})

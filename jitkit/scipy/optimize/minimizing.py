@@ -44,14 +44,13 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """Minimize `fun(x, *args)`, which returns a real scalar, from `x0` on, an array of shape (n,) of floats.
+    """Return where `fun(x, *args)`, a real scalar, is minimal, searching from `x0` on, an array of shape (n,) of floats.
 
     Args:
       method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this".
       tol: not used, as in JAX; the tolerances are among the options.
-      options: those of the method. For BFGS: `maxiter` (200 n by default), `norm`, `gtol`, `line_search_maxiter`; for
-        L-BFGS:
-        `maxiter`, `norm`, `maxcor` (how many steps are kept), `ftol`, `gtol`, `maxfun`, `maxgrad`, `maxls`.
+      options: the method's options. For BFGS: `maxiter` (200 n by default), `norm`, `gtol`, `line_search_maxiter`; for
+        L-BFGS: `maxiter`, `norm`, `maxcor` (how many steps are kept), `ftol`, `gtol`, `maxfun`, `maxgrad`, `maxls`.
 
     Raises:
       TypeError: `args` is not a tuple.

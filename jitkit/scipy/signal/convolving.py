@@ -25,8 +25,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
     """Return the convolution of two arrays of the same rank.
 
     Args:
-      mode: "full" has every position where they meet, "same" the middle of these, with the shape of `in1`, "valid" those where
-        the smaller one lies inside of the other.
+      mode: "full" has every position where they meet; "same" the middle of these, with the shape of `in1`; "valid" the
+        positions where the smaller array lies inside of the other.
       method: "direct" (also "auto") or "fft".
 
     Raises:
@@ -42,7 +42,9 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
-    """Return the convolution of two matrices, with zeros around them. `mode` is as for `convolve`."""
+    """Return the convolution of two matrices, with zeros around them; `mode` as for `convolve`. Raise NotImplementedError for
+    another `boundary` or `fillvalue`.
+    """
     _check_2d("convolve2d", in1, in2, boundary, fillvalue)
     return _convolve_nd(in1, in2, mode, precision)
 
@@ -55,7 +57,9 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", prec
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
-    """Return the correlation of two matrices, with zeros around them. `mode` is as for `convolve`."""
+    """Return the correlation of two matrices, with zeros around them; `mode` as for `convolve`. Raise NotImplementedError for
+    another `boundary` or `fillvalue`.
+    """
     _check_2d("correlate2d", in1, in2, boundary, fillvalue)
     fits = all(m <= n for m, n in zip(in1.shape, in2.shape, strict=True))
     if mode == "valid" and fits and in1.shape != in2.shape:
@@ -107,7 +111,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | in
 
     Args:
       mode: as for `convolve`.
-      axes: convolve along these only; along the others both have the same size.
+      axes: the axes to convolve along, all by default; along the others both have the same size.
 
     Raises:
       ValueError: another mode, other ranks, other sizes, or with "valid" neither array fits into the other.

@@ -44,12 +44,12 @@ from .trends import detrend
 
 
 def hann(size: int) -> Any:
-    """Return the window that is used by default: the square of a sine."""
+    """Return the default window: the square of a sine, periodic with `size`."""
     return array([1.0]) if size == 1 else sin(linspace(0, np.pi, size, endpoint=False)) ** 2
 
 
 def named_window(window: Any, size: int) -> Any:
-    """Return a window by its name, or by a tuple of a name and numbers. All but "hann" come from scipy: ImportError where
+    """Return a window by its name, or by a tuple of a name and numbers. All but "hann" come from scipy: raise ImportError if
     that is not installed.
     """
     if window == "hann":
@@ -62,7 +62,7 @@ def named_window(window: Any, size: int) -> Any:
 
 
 def _window_of(window: Any, nperseg: int | None, length: int, dtype: Any) -> tuple[Any, int]:
-    """Return the window and its size, which is that of a segment."""
+    """Return the window and its size, which is the size of a segment."""
     if isinstance(window, (str, tuple)):
         size = length if nperseg is None else nperseg
         if size > length:
@@ -91,7 +91,9 @@ def _padded(mode: str, **options: Any) -> Callable[[Any, int], Any]:
 
 
 def _odd(x: Any, n: int) -> Any:
-    """Extend a signal by itself, turned around its ends."""
+    """Return a signal, extended by n samples on either side: by itself, turned by half a turn around its ends. Raise ValueError if
+    it is too short.
+    """
     if n < 1:
         return x
     if n > x.shape[-1] - 1:
@@ -133,7 +135,7 @@ def spectra_of_segments(
     padded: bool = False,
 ) -> tuple[Any, Any, Any]:
     """Return frequencies, the times of segments, and the spectrum of each segment: of `x` itself ("stft"), or the power
-    density of `x`, or of `x` and `y` together ("psd"). The last axis is that of the segments.
+    density of `x`, or of `x` and `y` together ("psd"). The last axis counts the segments.
 
     Args:
       fs: samples in a unit of time.
