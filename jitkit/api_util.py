@@ -21,8 +21,8 @@ __all__ = ["argument_name", "debug_info", "flatten_fun", "flatten_fun_nokwargs",
 
 @transformation_with_aux2
 def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
-    """Turn a function of `(args, kwargs)` into one of their leaves, which returns leaves; also return a function that
-    gives their tree.
+    """Return a function of the leaves of `(args, kwargs)`, which returns the leaves of its result; and a function that
+    returns the tree of that result, once the first was called.
     """
     args, kwargs = tree_unflatten(in_tree, leaves)
     out, out_tree = tree_flatten(inside(*args, **kwargs))
@@ -32,7 +32,7 @@ def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> 
 
 @transformation_with_aux2
 def flatten_fun_nokwargs(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
-    """Do the same for a function of `args`."""
+    """Do as `flatten_fun` for a function without keyword arguments; `in_tree` is the tree of `args`."""
     out, out_tree = tree_flatten(inside(*tree_unflatten(in_tree, leaves)))
     store.store(out_tree)
     return out

@@ -199,8 +199,8 @@ def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpRule:
-    """The batching rule of the derivative: differentiates what the user's rule computes. It is called for values that
-    are batches together with their tangents; where only the values or only the tangents are, the derivative is mapped.
+    """The batching rule of the derivative: differentiates what the user's rule computes. It asks the user's rule with those
+    arguments as batches whose value and tangent both are; where only one of the two is, the derivative is mapped.
     """
 
     rule: Any

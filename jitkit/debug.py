@@ -190,8 +190,8 @@ def _printer(
 
 
 def _naming(fmt: str, fill_in: Callable[..., str], *args: Any, **kwargs: Any) -> str:
-    """Fill in a format. An error names the format, instead of showing the frames of Python's formatter; those of a
-    user's `__format__` stay.
+    """Return `fill_in(*args, **kwargs)`. An error gets a note that names the format, and loses the frames of Python's
+    formatter; the frames of a user's `__format__` stay.
     """
     try:
         return fill_in(*args, **kwargs)

@@ -20,7 +20,7 @@ from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """Concatenate the leaves of a tree to a vector of the dtype that they promote to.
+    """Return the leaves of a tree as one vector, of the dtype that they promote to, and the function back.
 
     Returns:
       The vector, float32 and empty where the tree has no leaves; and a function from such a vector to a tree, with
@@ -48,7 +48,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 @dataclasses.dataclass(frozen=True)
 class Unravel:
-    """vector -> tree: the inverse of `ravel_pytree`. The dtypes are None where the leaves keep the vector's."""
+    """vector -> tree: the inverse of `ravel_pytree`. `leaf_dtypes` and `common` are None if the leaves take the vector's dtype."""
 
     treedef: PyTreeDef
     shapes: tuple[tuple[int, ...], ...]

@@ -41,14 +41,16 @@ def _lanczos(radius: float, x: Any) -> Any:
 
 
 def _keys_cubic(x: Any) -> Any:
-    """R. Keys, Cubic convolution interpolation for digital image processing, 1981; its parameter is -1/2."""
+    """Return weights of R. Keys, Cubic convolution interpolation for digital image processing, 1981: a cubic kernel with
+    the parameter a = -1/2.
+    """
     out = ((1.5 * x - 2.5) * x) * x + 1.0
     out = jnp.where(x >= 1.0, ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0, out)
     return jnp.where(x >= 2.0, 0.0, out)
 
 
 def _cubic_of_pytorch(x: Any) -> Any:
-    """Return the same with a parameter of -3/4."""
+    """Return weights of Keys' cubic kernel with the parameter a = -3/4."""
     a = -0.75
     out = ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
     out = jnp.where(x >= 1.0, ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a, out)
@@ -85,7 +87,7 @@ _METHODS = {
     "lanczos5": ResizeMethod.LANCZOS5,
     "area": ResizeMethod.AREA,
 }
-# The distance up to which there are weights, and the kernel; None where weights are areas.
+# The distance up to which weights are not 0, and the kernel; None where weights are areas.
 _KERNELS: dict[ResizeMethod, tuple[int, Kernel | None]] = {
     ResizeMethod.LINEAR: (1, _triangle),
     ResizeMethod.LANCZOS3: (3, functools.partial(_lanczos, 3.0)),
@@ -108,7 +110,7 @@ def _pixels_beyond(radius: int, scale: Any, antialias: bool) -> int:
 
 
 def _normalised(weights: Any) -> Any:
-    """Scale the weights for each pixel of the result to a sum of one; none where their sum is nearly zero."""
+    """Return the weights, scaled to a sum of one for each pixel of the result; zeros where their sum is nearly zero."""
     total = jnp.sum(weights, axis=0, keepdims=True)
     is_large = jnp.abs(total) > 1000.0 * float(np.finfo(np.float32).eps)
     return jnp.where(is_large, jnp.divide(weights, jnp.where(total != 0, total, 1)), 0)
@@ -184,7 +186,8 @@ def scale_and_translate(
     image: Any, shape: Any, spatial_dims: Sequence[int], scale: Any, translation: Any, method: str | ResizeMethod, antialias: bool = True,
     precision: Any = lax.Precision.HIGHEST,
 ) -> Any:  # fmt: skip
-    """Resize the image so that what is at `p` along one of `spatial_dims` is afterwards at `p * scale + translation`.
+    """Return the image, resized so that what is at `p` along one of `spatial_dims` is afterwards at
+    `p * scale + translation`.
 
     Values outside of the image are zero. `shape` is the shape of the result; for the other arguments see `resize`.
 
@@ -229,7 +232,7 @@ def _resize(image: Any, shape: Sequence[int], method: str | ResizeMethod, antial
 def resize(
     image: Any, shape: Any, method: str | ResizeMethod, antialias: bool = True, precision: Any = lax.Precision.HIGHEST
 ) -> Any:
-    """Resize the image.
+    """Return the image, resized to `shape`.
 
     Args:
       shape: the shape of the result, with a size for each axis of the image.

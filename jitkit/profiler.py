@@ -14,18 +14,18 @@ from .base import missing_names
 
 
 class TraceAnnotation(contextlib.nullcontext[None]):
-    """Would name what runs in the block in a profile."""
+    """A block, which has no effect here; in JAX it names, in a profile, what runs in it."""
 
     def __init__(self, name: str, **metadata: Any) -> None:
         super().__init__()
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """Would name a step of a training loop."""
+    """A block, which has no effect here; in JAX it names, in a profile, a step of a training loop."""
 
 
 def annotate_function(func: Callable[..., Any], name: str | None = None, **metadata: Any) -> Callable[..., Any]:
-    """Would name a function's calls in a profile: returns the function."""
+    """Return the function unchanged; in JAX its calls get a name in a profile."""
     return func
 
 
