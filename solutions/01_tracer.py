@@ -73,7 +73,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
     """Return the shape of an elementwise operation, called `name`, on one or more arrays of these shapes.
 
     All must have the same number of axes; a shorter shape is not extended. Along each axis the sizes must be equal,
-    except that size 1 stretches. Otherwise TypeError, which names the operation.
+    except that size 1 stretches. Otherwise raise TypeError, which names the operation.
     """
     first = shapes[0]
     if all(shape == first for shape in shapes):

@@ -53,7 +53,7 @@ def broadcast_equal_ranks(name: str, shapes: Sequence[Shape]) -> Shape:
     shapes.
 
     All must have the same number of axes; a shorter shape is not extended. Along each axis the
-    sizes must be equal, except that size 1 stretches. Otherwise TypeError, which names the
+    sizes must be equal, except that size 1 stretches. Otherwise raise TypeError, which names the
     operation.
     """
     raise NotImplementedError("01.2")
