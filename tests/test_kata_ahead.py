@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import contextlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -11,7 +14,7 @@ import pytest
 
 from jitkit.kata.engine import exchange, running
 from jitkit.kata.engine.manifest import all_labs
-from jitkit.kata.engine.processes import Process, Spare
+from jitkit.kata.engine.processes import Nursery, Process, Spare
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import Job, LearnerSource, run
 from jitkit.kata.engine.submission import Target
@@ -150,3 +153,34 @@ def test_what_is_called_at_import_is_in_place_before_where_another_exercise_is_w
             started.clear()
     finally:
         spare.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
+def test_copies_of_one_process_run_what_processes_of_their_own_run(started):
+    """Those that print, raise, exit, die and hang, too."""
+    texts = [
+        PLAIN,
+        HEAD + "print('here'); raise ValueError('no')\n",
+        HEAD + "import os; os._exit(3)\n",
+        HEAD + "import os, signal; os.kill(os.getpid(), signal.SIGKILL)\n",
+        HEAD + "while True: pass\n",
+    ]
+    jobs = [job(text, seconds=1.0) for text in texts]
+    jobs.append(jobs[0]._replace(files=(), targets={}))  # the reference
+    with contextlib.closing(Nursery()) as nursery, concurrent.futures.ThreadPoolExecutor(3) as pool:
+        copied = list(pool.map(lambda each: told(run(each, nursery)), jobs))
+        assert started == []
+        parent = nursery.process
+    assert copied == [told(run(each)) for each in jobs]
+    assert [outcomes[0][2] for outcomes in copied] == ["", "", "crash", "crash", "time", ""]
+    assert parent.poll() == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX")
+def test_a_failure_in_a_copy_is_seen_call_by_call():
+    wrong = job(HEAD + "return [1]\n")
+    replay = running.Replay(lambda outcomes: "seen", "mine.py", ("merge_lists",))
+    with contextlib.closing(Nursery()) as nursery:
+        seen, _ = run(wrong, nursery, replay=replay)
+    assert [call.text for call in seen.calls] == [call.text for call in run(wrong, replay=replay)[0].calls]
+    assert len(seen.calls) > 1

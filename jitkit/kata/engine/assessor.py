@@ -103,7 +103,7 @@ class Assessor:
         own = frozenset(f.path for f in job.files)
         judged: dict[str, CheckResult] = {}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            expected = pool.submit(self.reference, job, spare if isinstance(spare, Forks) else None)
+            expected = pool.submit(self.reference, job, spare.for_reference if spare is not None else None)
 
             def failing(outcomes: list[Outcome]) -> str | None:
                 """Return the name of the first check that fails; None if all pass, if the failing one returned no value, or if it
@@ -167,21 +167,20 @@ class Assessor:
             draw=draw,
         )  # fmt: skip
 
-    def reference(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
+    def reference(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
         """Return the reference's results for a job. Raise RuntimeError if it fails, which is a fault of ours."""
         job = job._replace(files=(), targets={}, hurried=0.0)
-        with (
-            self.computing if forks is None else contextlib.nullcontext()
-        ):  # if two threads ask at the same time, the second finds what the first has computed
-            known = self.remembered(job, forks)
+        # if two threads ask at the same time, the second finds what the first has computed
+        with contextlib.nullcontext() if isinstance(spare, Forks) else self.computing:
+            known = self.remembered(job, spare)
         if any(outcome.trouble == Status.TIME for outcome in known):
-            known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), forks)
+            known = self.remembered(job._replace(seconds=_PATIENCE * job.seconds), spare)
         for outcome in known:
             if outcome.trouble:
                 raise RuntimeError(f"the reference fails {outcome.check}: {outcome.sentence} {outcome.output}")
         return known
 
-    def remembered(self, job: Job, forks: Forks | None = None) -> list[Outcome]:
+    def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
         """Return the outcomes of a job. It runs once, because the reference and the mutants give the same outcomes each time.
         The outcomes of random programs are kept apart: they change with each draw.
         """
@@ -201,7 +200,7 @@ class Assessor:
         self.expected |= found
         missing = [name for name in job.wanted if not any(o.check == name for known in found.values() for o in known)]
         if missing:
-            made = running.run(job._replace(wanted=tuple(missing)), forks)
+            made = running.run(job._replace(wanted=tuple(missing)), spare)
             for key in parts.keys() - found:
                 found[key] = [outcome for outcome in made if outcome.check in parts[key]]
                 # a busy machine may have caused it, so it is not remembered

@@ -1,8 +1,8 @@
 """processes that wait for a request, and answer in frames
 
 A `Process` is a worker (`worker.py`) that has imported everything that no submission changes, so that a check begins at once. `Spare`
-keeps processes ready. `Forks` has processes that answer in copies of themselves, for running hundreds of submissions. `running` knows
-what to send to a process, and what an answer means.
+keeps processes ready. `Nursery` copies one process for all runs of a command, which so imports numpy once. `Forks` has processes that
+answer in copies of themselves, for running hundreds of submissions. `running` knows what to send to a process, and what an answer means.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ import os
 import pathlib
 import queue
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from typing import Any
+from typing import IO, Any
 
 from ...base import jax_version
 from . import stacks
 
+# without the environment's options and the folder of the script on the path; packages of the user stay
+_WORKER = (sys.executable, "-E", "-P", "-X", "utf8", str(pathlib.Path(__file__).with_name("worker.py")))
 _PRELOAD = ("numpy.random", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "xla")
 _PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # without a client, since a copy would not have its threads
@@ -48,27 +51,28 @@ class Process:
 
     def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
         preload = _PRELOAD_TO_FORK if self.forks else _PRELOAD
-        worker = str(pathlib.Path(__file__).with_name("worker.py"))
-        # without the environment's options and the folder of the script on the path; packages of the user stay
-        python = [sys.executable, "-E", "-P", "-X", "utf8"]
         of_kind = (*_PRELOAD, machine) if machine else _PRELOAD_WITH_XLA if uses_xla else preload
-        command = [*python, worker, *of_kind]
         self.stacks = stacks.new_file()
         self.process = subprocess.Popen(
-            command,
+            [*_WORKER, *of_kind],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.stacks,
             env=_environment(optimised),
             **_IN_A_GROUP_OF_ITS_OWN,
         )
+        assert self.process.stdin is not None, "it is a pipe"
+        assert self.process.stdout is not None, "it is a pipe"
+        self._connect(self.process.pid, self.process.stdin, self.process.stdout)
+
+    def _connect(self, pid: int | None, requests: IO[bytes], answers: IO[bytes]) -> None:
+        self.pid, self.requests, self.answers = pid, requests, answers
         self.frames: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         self.listener = threading.Thread(target=self._listen, daemon=True)
         self.listener.start()
 
     def _listen(self) -> None:
-        stream = self.process.stdout
-        for line in stream or ():
+        for line in self.answers:
             try:
                 self.frames.put(json.loads(line))
             except ValueError:
@@ -86,27 +90,30 @@ class Process:
         """Return the exit status. Raise TimeoutExpired if the process does not end within a second."""
         return self.process.wait(1.0)
 
+    def has_ended(self) -> bool:
+        """Whether the process is known to have ended."""
+        return self.process.poll() is not None
+
     def send(self, request: dict[str, Any]) -> None:
         """Send a request. If the process is gone, `next_frame` will say so."""
         with contextlib.suppress(OSError, ValueError):
-            stream = self.process.stdin
-            if stream is not None:
-                stream.write(json.dumps(request).encode() + b"\n")
-                stream.flush()
+            self.requests.write(json.dumps(request).encode() + b"\n")
+            self.requests.flush()
 
     def line_in(self, folder: str) -> tuple[str, int] | None:
         """Return the line in the learner's folder that the process is running, or was running when a signal ended it; None if
         that is not known.
         """
-        if self.process.poll() is None:
-            stacks.ask(self.process.pid, self.stacks)
+        if self.pid is not None and not self.has_ended():
+            stacks.ask(self.pid, self.stacks)
         return stacks.innermost(self.stacks, folder)
 
     def kill(self) -> None:
         """End it, with everything it started."""
         with contextlib.suppress(OSError):
             if os.name == "posix":
-                os.killpg(self.process.pid, signal.SIGKILL)
+                if self.pid is not None:
+                    os.killpg(self.pid, signal.SIGKILL)
             else:
                 self.process.kill()
 
@@ -117,10 +124,13 @@ class Process:
 
     def _put_away(self) -> None:
         self.process.wait()
+        self._close_streams()
+
+    def _close_streams(self) -> None:
         self.listener.join(1.0)  # longer only if something that it started has escaped, and holds the stream
         self.stacks.close()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None and not self.listener.is_alive():
+        for stream in (self.requests, self.answers):
+            if not self.listener.is_alive():
                 with contextlib.suppress(OSError):
                     stream.close()
 
@@ -141,12 +151,17 @@ class Spare:
                 process.send(request)
             waiting.append(process)
 
+    @property
+    def for_reference(self) -> Spare | None:
+        """Processes for what the reference computes; None if these are too few for that."""
+        return None
+
     def take(self, uses_xla: bool) -> Process | None:
         """Return a waiting process, or None. The caller should prepare another one when there is time."""
         with contextlib.suppress(IndexError):
             while True:
                 process = self.waiting[uses_xla].pop(0)
-                if process.process.poll() is None:
+                if not process.has_ended():
                     return process
                 process.close()
         return None
@@ -158,15 +173,10 @@ class Spare:
                 waiting.pop().close()
 
 
-class _Forking(Process):
-    """A worker whose copies answer, one after the other."""
+class _Copied(Process):
+    """A process that is a copy: that it has ended is told by the process that it is a copy of."""
 
-    forks = True
-
-    def __init__(self, owner: Forks) -> None:
-        super().__init__(uses_xla=False)
-        self.owner = owner
-        self.ended: int | None = None  # the code of the copy that answered last
+    ended: int | None = None  # the code of the copy that answered last
 
     def next_frame(self, seconds: float) -> dict[str, Any] | None:
         frame = super().next_frame(seconds)
@@ -174,6 +184,94 @@ class _Forking(Process):
             self.ended = int(frame["code"])
             return None
         return frame
+
+
+class _Child(_Copied):
+    """A process of a nursery.
+
+    Args:
+      nursery: the socket that takes the streams of the next copy.
+    """
+
+    def __init__(self, nursery: socket.socket) -> None:
+        self.stacks = stacks.new_file()
+        (theirs, requests), (answers, frames) = os.pipe(), os.pipe()
+        with contextlib.suppress(OSError):  # if the nursery is gone, the copy has ended, too
+            socket.send_fds(nursery, [b"+"], [theirs, frames, self.stacks.fileno()])
+        os.close(theirs)
+        os.close(frames)
+        self._connect(None, os.fdopen(requests, "wb"), os.fdopen(answers, "rb"))
+
+    def next_frame(self, seconds: float) -> dict[str, Any] | None:
+        frame = super().next_frame(seconds)
+        if frame is not None and frame["is"] == "ready":
+            self.pid = int(frame["pid"])
+        return frame
+
+    def exit_code(self) -> int:
+        if self.ended is None:
+            raise subprocess.TimeoutExpired("a copy", 1.0)
+        return self.ended
+
+    def has_ended(self) -> bool:
+        return self.ended is not None
+
+    def _put_away(self) -> None:
+        self._close_streams()
+
+
+class Nursery(Spare):
+    """Copies one process, which has imported what all runs need, for each run, those of the reference too: for a command that runs
+    from a cold start. Only where the system has `fork`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.lock = threading.Lock()
+
+    def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None, count: int = 1) -> None:
+        """Start the process that is copied. XLA is only imported, since a copy would not have its threads."""
+        if self.process is None:
+            self.socket, theirs = socket.socketpair()
+            command = [*_WORKER, "--nursery", *(_PRELOAD_TO_FORK if uses_xla else _PRELOAD)]
+            with theirs:
+                self.process = subprocess.Popen(
+                    command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    env=_environment(optimised=False), **_IN_A_GROUP_OF_ITS_OWN,
+                )  # fmt: skip
+
+    @property
+    def for_reference(self) -> Spare:
+        """The nursery itself."""
+        return self
+
+    def take(self, uses_xla: bool) -> Process:
+        """Return a new copy."""
+        with self.lock:
+            self.prepare(uses_xla)
+            return _Child(self.socket)
+
+    def close(self) -> None:
+        """End the process that is copied."""
+        if self.process is not None:
+            self.socket.close()
+            self.process.wait()
+
+
+def for_one_command() -> Spare:
+    """Return the processes for a command that checks and ends."""
+    return Nursery() if hasattr(os, "fork") else Spare()
+
+
+class _Forking(_Copied):
+    """A worker whose copies answer, one after the other."""
+
+    forks = True
+
+    def __init__(self, owner: Forks) -> None:
+        super().__init__(uses_xla=False)
+        self.owner = owner
 
     def exit_code(self) -> int:
         return super().exit_code() if self.ended is None else self.ended
@@ -188,7 +286,7 @@ class _Forking(Process):
         with contextlib.suppress(TimeoutError):
             while self.ended is None and self.next_frame(limit - time.monotonic()) is not None:
                 pass
-        if self.ended is None or self.process.poll() is not None:
+        if self.ended is None or self.has_ended():
             super().close()
         else:
             self.owner.idle.append(self)
@@ -202,6 +300,11 @@ class Forks(Spare):
     def __init__(self) -> None:
         super().__init__()
         self.idle: collections.deque[_Forking] = collections.deque()
+
+    @property
+    def for_reference(self) -> Spare:
+        """The same processes."""
+        return self
 
     def take(self, uses_xla: bool) -> Process | None:
         """Return a process that nobody uses; XLA is started in its copy, if at all."""

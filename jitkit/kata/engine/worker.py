@@ -8,8 +8,8 @@ in place afterwards (`exchange`), or code is compiled. `run`, the last one, puts
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
 
-With `in_a_fork` a copy of this process answers, and when it has ended this one says `ended`, and waits for the next request:
-so hundreds of submissions share what was imported once. (With jax, but without its backend: threads do not survive a fork.)
+With `in_a_fork` a copy of this process answers, and when it has ended this one says `ended`, and waits for the next request: so hundreds
+of submissions share what was imported once, without a client of XLA's, whose threads a copy would not have. `--nursery`: see `copies`.
 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
 
@@ -24,8 +24,7 @@ With `stays` the process waits after `done` for one more request: a check is run
 An experiment is run in the same way: `{"do": "measure", ...}` calls its `measure` in place of checks. A rung of the ladder is, too:
 `{"do": "climb", ...}` imports a package instead (`climbing`).
 
-What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check. If this process ends early,
-the process that started it notices that (`running`).
+What the learner's functions print goes to a file, and from there, up to a limit, into the frame of the check.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ import tempfile
 import time
 import traceback
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import ModuleType
 from typing import IO, Any
 
@@ -65,31 +64,52 @@ _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without usin
 
 
 def main(preload: list[str]) -> int:
-    """Serve requests until one has been answered in this process, not in a fork, or until the input ends. Return 0."""
-    frames = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        return _answer(preload, frames, output)
-
-
-def _answer(preload: list[str], frames: IO[str], output: IO[str]) -> int:
-    _load_beside("stacks").write_to(2)
-    os.dup2(output.fileno(), 1)
-    os.dup2(output.fileno(), 2)
-    sys.stdout = sys.stderr = io.TextIOWrapper(
-        os.fdopen(os.dup(1), "wb", 0), encoding="utf-8", errors="replace", write_through=True
-    )
+    """Serve requests until one was answered here, not in a fork, or the input ends. Return 0. After `--nursery`, copies do that."""
     _limit_resources()
     builtins.input = _nobody_types
     sys.breakpointhook = _nobody_debugs
-    splice, reference_code = _load_beside("splice"), _load_beside("reference_code")
     sys.path.insert(0, str(_PACKAGE.parent))
+    if preload[0] == "--nursery":  # it is used at once, and so reads no code that may not be needed
+        _load_ahead(preload[1:])
+        _load_beside("copies").make_copies(_serve)
+        os._exit(0)
+    reference_code = _load_beside("reference_code")
     sys.meta_path.insert(0, reference_code.ReferenceCode(_PACKAGE))
-    for name in (*reference_code.STANDARD_LIBRARY, *preload):
+    return _serve(os.dup(1), 2, [*reference_code.STANDARD_LIBRARY, *preload])
+
+
+def _serve(frames: int, stacks: int, preload: Sequence[str] = ()) -> int:
+    with _streams(frames, stacks) as (sending, output):
+        _load_ahead(preload)
+        _send(sending, {"is": "ready", "pid": os.getpid()})
+        return _answer(sending, output)
+
+
+@contextlib.contextmanager
+def _streams(frames: int, stacks: int) -> Iterator[tuple[IO[str], IO[str]]]:
+    """Yield the stream of frames, and the file that takes what is printed from now on."""
+    with (
+        os.fdopen(frames, "w", encoding="utf-8") as sending,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output,
+    ):
+        _load_beside("stacks").write_to(stacks)
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+        raw = os.fdopen(os.dup(1), "wb", 0)
+        sys.stdout = sys.stderr = io.TextIOWrapper(raw, encoding="utf-8", errors="replace", write_through=True)
+        yield sending, output
+
+
+def _load_ahead(modules: Sequence[str]) -> None:
+    for name in modules:
         with contextlib.suppress(ImportError):
             _preload(name)
     gc.collect()
     gc.freeze()  # the collector need not scan these objects while jitkit is imported: that takes a fifth of the time
-    _send(frames, {"is": "ready"})
+
+
+def _answer(frames: IO[str], output: IO[str]) -> int:
+    splice = _load_beside("splice")
     known: dict[Any, Any] = {}
     ahead: Any = None
     for line in sys.stdin:  # if the input ends without a `run`, nobody needs this process any more

@@ -14,7 +14,7 @@ import pytest
 
 from ..engine.assessor import checks_of
 from ..engine.manifest import Exercise, Lab
-from ..engine.processes import Spare
+from ..engine.processes import for_one_command
 from ..engine.statuses import Status
 from ..engine.verdicts import CheckResult
 from ..screens.display import show_report
@@ -108,7 +108,7 @@ def _judge(config: pytest.Config, root: Any) -> Judge:
     """Return the judge of a workspace, shared by all of its files."""
     judges = config.stash.setdefault(_JUDGES, {})
     if root not in judges:
-        spare = Spare()
+        spare = for_one_command()
         judges[root] = Judge(Workspace(root), spare)
         config.add_cleanup(spare.close)
     return judges[root]

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from jitkit.base.late_rooms import import_room
 
 from ..engine.manifest import Exercise, Lab
-from ..engine.processes import Spare
+from ..engine.processes import for_one_command
 from ..problems import WrongUsage
 from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, and show. Returns 0 if everything that was asked for passes."""
-    with contextlib.closing(Spare()) as spare:
+    with contextlib.closing(for_one_command()) as spare:
         workspace = workspace_of(arguments.what)
         wanted = list(chosen(workspace, arguments.what))
         for _, exercise in wanted[:1]:
