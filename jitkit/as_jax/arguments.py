@@ -53,7 +53,7 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return our own arguments: everything up to the program's name. (argparse would take a program's `-m` or
+    """Return our own arguments, which end with the program's name, and the program's. (argparse would take a program's `-m` or
     `--explain` for ours.)
     """
     place = 0

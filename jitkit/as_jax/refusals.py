@@ -72,7 +72,7 @@ def no_module(name: str) -> str:
 
 
 def _asker() -> str:
-    """Return who is importing: `module (file:line)`, the first frame that is neither Python's import nor this room's."""
+    """Return who is importing, as `module (file:line)`: the first frame that is neither Python's import nor this room's; "" if none is."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

@@ -305,7 +305,7 @@ class _Neighbours:
         return None
 
     def _times(self, first: Key, second: Key) -> int:
-        """Return how often a kernel reads each element of another one, if it spreads them."""
+        """Return how often a kernel reads each element of another one if it spreads them; else 1."""
         reader = self._data.at[second]
         if reader.opcode == "broadcast":
             return elements_of(reader.type) // max(elements_of(self._data.at[self._data.operands[second][0]].type), 1)

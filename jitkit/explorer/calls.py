@@ -102,7 +102,7 @@ class Recording:
             self.calls.append(call)
 
     def of(self, name: str, file: str | None = None) -> list[Call]:
-        """Return the calls of the functions with this name, in a file."""
+        """Return the calls of the functions with this name, in `file` or, if that is None, in any file."""
         return [call for call in self.calls if call.name == name and (file is None or call.file == file)]
 
 
@@ -214,7 +214,9 @@ def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
 
 
 def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, Any]:
-    """Calls as plain data: `docs/explorer.md` says how. `ended` is the error that the run ended with."""
+    """Return calls as plain data, as `docs/explorer.md` describes them. `how` says which calls they are, `ended` is the error that
+    the run ended with.
+    """
     jaxprs: list[list[str]] = []
     entries = []
     at_miss: dict[tuple[int, int], int] = {}  # (cache, number of the miss) -> number of the call

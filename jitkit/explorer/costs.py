@@ -150,7 +150,7 @@ class Costs:
         )
 
     def flops(self, computation: str, instruction: Instruction) -> int:
-        """Count the arithmetic operations of an instruction, by the rules above."""
+        """Count the arithmetic operations of an instruction, by the rules at the top of this module."""
         if instruction.opcode in ("fusion", "call"):
             return sum(map(self._flops_in, called(instruction)))
         if instruction.opcode in ("dot", "reduce", "convolution", "custom-call"):
@@ -171,7 +171,7 @@ class Costs:
 
 
 def trips(loop: Instruction) -> int | None:
-    """Return how many turns a `while` takes, if XLA wrote that down."""
+    """Return how many turns a `while` takes; None if XLA did not write it down."""
     found = _TRIPS.search(loop.rest)
     return int(found[1]) if found else None
 
@@ -227,7 +227,7 @@ def bytes_of(type_: str) -> int:
 
 
 def amount(value: float) -> str:
-    """Write a number with three digits and a prefix: `33.6 M`."""
+    """Return a number, a space, and a prefix for a unit to follow: `33.6 M`, with three digits from 1,000 on."""
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:
             scaled = value / scale

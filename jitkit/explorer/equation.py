@@ -22,7 +22,7 @@ class Place(NamedTuple):
 
 
 def file_in(source: str | None) -> str:
-    """Return the file in `f at /path/file.py:12`, or nothing."""
+    """Return the file in `f at /path/file.py:12`; "" if there is none."""
     return (source or "").partition(" at ")[2].rpartition(":")[0]
 
 

@@ -344,12 +344,12 @@ class Data:
             at = self.operands[at][0]
 
     def argument(self, at: Key) -> int | None:
-        """Return the position of the program's argument that a value is."""
+        """Return the position of the program's argument that a value is; None if it is not an argument."""
         numbers = self._parameters.get(self._entry, {}) if at[0] == self._entry else {}
         return next((i for i, each in numbers.items() if each == at), None)
 
     def result(self, place: int) -> Key | None:
-        """Return the value that the program returns at a position."""
+        """Return the value that the program returns at a position, or None."""
         root = self._roots.get(self._entry)
         if root is None or self.at[root].opcode != "tuple":
             return root if place == 0 else None
@@ -374,12 +374,12 @@ class Data:
         return found
 
     def beyond(self, at: Key) -> Key:
-        """Return the fusion's value, if this is the instruction at its end."""
+        """Return the fusion's value, if this is the instruction at its end; else the value itself."""
         caller = self._runs(at[0]) if self.at[at].is_root else None
         return at if caller is None else self.beyond(caller)
 
     def _runs(self, computation: str) -> Key | None:
-        """Return the only fusion or call that runs a computation."""
+        """Return the fusion or call that runs a computation, if nothing else runs it; else None."""
         callers = self.callers.get(computation, [])
         return callers[0] if len(callers) == 1 and self.at[callers[0]].opcode in _RUNS else None
 

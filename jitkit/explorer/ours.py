@@ -118,7 +118,7 @@ def _arguments(debug_info: DebugInfo, invars: Sequence[Var]) -> list[str]:
 
 
 def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Subject:
-    """Return the equations of the outermost trace that was being written when the error was raised."""
+    """Return the subject of a function that raised: the failure, and the equations so far of the outermost trace."""
     trace: DynamicJaxprTrace | None = None
     place: Place | None = None
     link = error.__traceback__

@@ -27,7 +27,9 @@ Line = tuple[str, tuple[int, ...]]
 
 
 def listing(steps: Sequence[tuple[str, str]], equations: Sequence[Equation] = ()) -> Listing:
-    """Return the steps, each a pass with the program after it. The first is the program before all passes."""
+    """Return what each pass removed and wrote. `steps` has each pass with the program after it; the first is the program before all
+    passes.
+    """
     found = Listing("hlo")
     before: list[Line] = []
     for place, (name, text) in enumerate(steps):

@@ -6,7 +6,7 @@ scopes, so XLA compiles the user's program, with the numbers of its equations.
 
 Large constants become arguments, so that they are not written into the text.
 
-Beside `runtime` and `bench`, only this module and `jax_calls` import JAX. They explore JAX's functions; no call of ours goes through them.
+Besides `runtime` and `bench`, only this module and `jax_calls` import JAX. They explore JAX's functions; no call of ours goes through them.
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -34,7 +34,7 @@ _ANNOTATION = re.compile(r"\s+# \[([^\]]*)\]\s*$")
 
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
-    """Whether `jax.jit` made it, or JAX defines it."""
+    """Whether `jax.jit` made a function, or the function of a bound method."""
     function = getattr(function, "__func__", function)
     return hasattr(function, "lower") and (type(function).__module__ or "").partition(".")[0] in ("jax", "jaxlib")
 
@@ -193,7 +193,7 @@ def _spec(jax: Any, value: Any) -> Any:
 
 
 def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseException) -> Subject:
-    """Return the equations of the outermost trace that was being written when the error was raised, and the line."""
+    """Return the subject of a function that raised: the failure with its line, and the equations so far of the outermost trace."""
     frame: Any = None
     place: Place | None = None
     link = error.__traceback__

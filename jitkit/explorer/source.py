@@ -44,8 +44,8 @@ _PAINT = (
 
 @dataclasses.dataclass
 class Source:
-    """The Python pane. For each row, `numbers` has the number of its line (None for a heading), and `colours` the lengths and kinds
-    of its tokens. `sentences` has remarks, and `files` maps the row of a heading to the full name of its file.
+    """The Python pane. For each row, `numbers` has the number of its line (None for a heading or an empty row), and `colours` the
+    lengths and kinds of its tokens. `sentences` has remarks.
     """
 
     listing: Listing
@@ -124,7 +124,9 @@ def _place_of(function: Callable[..., Any]) -> Place | None:
 
 
 def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the parts of a file that contain these lines, as first and last line: the functions around them."""
+    """Return the parts of a file around these lines, as first and last line: the function, else the statement, else three lines
+    before and after.
+    """
     try:
         tree: ast.Module | None = ast.parse("\n".join(lines))
     except (SyntaxError, ValueError):
@@ -143,7 +145,9 @@ def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]
 
 
 def _around(tree: ast.Module, line: int) -> tuple[int, int] | None:
-    """Return the function around a line, with its decorators; outside of functions, the statement."""
+    """Return the first and last line of the function around a line, with its decorators; outside of functions, of the statement; None
+    if there is neither.
+    """
     found: tuple[int, int] | None = None
     for node in ast.walk(tree):
         if not isinstance(node, ast.stmt):

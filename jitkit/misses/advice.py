@@ -29,7 +29,7 @@ _KEYS = (
 
 
 def literals(before: DType, now: DType) -> str:
-    """Return advice for two Python numbers."""
+    """Return advice for a Python int and a Python float; "" for any other dtypes."""
     if {before.kind, now.kind} != {"i", "f"}:
         return ""
     return "Python's int and float have different types: write 1.0 for 1 in every call, to share one entry."
@@ -67,7 +67,7 @@ def conversion(name: str, before: Any, now: Any) -> str:
 
 
 def of_trees(before: PyTreeDef, now: PyTreeDef) -> str:
-    """Return advice for two trees, from the first node in which they differ."""
+    """Return advice for two trees, from the first node in which they differ; "" if they are equal, or there is no advice."""
     if before == now:
         return ""
     old, new = before.node_data(), now.node_data()
@@ -102,7 +102,7 @@ def _kind(dtype: DType) -> str:
 
 
 def of_keys(before: Any, now: Any) -> str:
-    """Return advice for two calls, one with a new-style random key, the other perhaps with an old-style one (uint32)."""
+    """Return advice if one call has a new-style random key and the other an old-style one (uint32); else ""."""
     is_new = [dtypes.issubdtype(aval.dtype, dtypes.prng_key) for aval in (before, now)]
     other = now if is_new[0] else before
     return _KEYS if any(is_new) and other.dtype.name == "uint32" else ""

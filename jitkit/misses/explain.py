@@ -111,7 +111,7 @@ class MissLog:
         self._lock = threading.Lock()
 
     def note_making(self, fun: Callable[..., Any]) -> None:
-        """Note that the user's running code hands the function to `jit`."""
+        """Note whether the user's running code, which hands the function to `jit`, is in a loop."""
         self._made_in_loop = made_in_loop(fun)
 
     def misses(self) -> tuple[int, list[Miss]]:

@@ -80,7 +80,7 @@ UNKNOWN = Origin("builtin", "a function", "", 0, 0)
 
 
 def origin_of(fun: Callable[..., Any]) -> Origin:
-    """Find the code of a callable, through partials, bound methods and wrappers."""
+    """Return the origin of a callable, found through partials, bound methods and wrappers. Without Python code its kind is "builtin"."""
     kind = ""
     inner: Any = fun
     while True:
@@ -125,7 +125,7 @@ _lock = threading.Lock()
 
 
 def count_another(origin: Origin) -> int:
-    """Count one more function of this origin; return how many there are now, from 1."""
+    """Count one more function of this origin; return how many there are now. Builtins and jitkit's own functions are not counted: 1."""
     if origin.kind == "builtin" or origin.is_ours:
         return 1
     with _lock:
@@ -142,8 +142,8 @@ def forget_counts() -> None:
 
 
 def made_again(origin: Origin, count: int, in_loop: bool) -> str:
-    """Say that one source has made several functions, and what to do about it. `in_loop` says whether this one was made in a loop:
-    then the advice is about the loop.
+    """Return a sentence that says that one source has made several functions, and what to do about it. With `in_loop`, this one was
+    made in a loop, and the advice is about the loop.
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:
