@@ -1,4 +1,4 @@
-"""Measurements: honest stopwatches for notebooks, and the benchmarks of `jitkit bench`. Beside the Explorer, the only part
+"""Measurements: honest stopwatches for notebooks, and the benchmarks of `jitkit bench`. Besides the Explorer, the only part
 that imports JAX as a user does. In the order of reading:
 
     timing, fresh                          functions -> seconds, in one process or each time in a new one

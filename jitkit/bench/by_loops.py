@@ -3,7 +3,7 @@
 XLA divides a large loop among threads, and our compiler uses one. To compare compilers and not numbers of cores, a
 process of its own is bound to one core before XLA counts them: `python -m jitkit.bench.by_loops NAME EFFORT` prints its
 measurements as JSON. A call is measured in processor time of all threads. XLA works in another thread, so on a busy
-core its wall time is mostly a wait for that thread. So is a compilation, with the processes of the C compiler.
+core its wall time is mostly a wait for that thread. A compilation, too, is measured in processor time, the C compiler's included.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ ONE_CORE = {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 
 
 def measured(name: str, effort: Effort) -> Measured:
-    """Measure one of `PROGRAMS` in a process of its own. RuntimeError with the process's words if it fails."""
+    """Measure one of `PROGRAMS` in a process of its own. Raise RuntimeError with the process's words if that fails."""
     command = [sys.executable, "-m", "jitkit.bench.by_loops", name, json.dumps(effort)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_CORE, check=False)
     if done.returncode:
@@ -124,7 +124,7 @@ def measure(name: str, effort: Effort) -> Measured:
 
 
 def _lowered(make: Make, library: Library) -> tuple[Any, Any]:
-    """Lower a new function, so that no cache knows it; return it and its arguments, on the device."""
+    """Lower a new function, so that no cache knows it. Return what was lowered, and the arguments, on the device."""
     function, arguments = make(library)
     arguments = library.trees.tree_map(library.array, arguments)
     jitted = jitkit.jit(function, backend="c") if library is OURS else library.jit(function)

@@ -36,7 +36,7 @@ class Call(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Why it missed the cache or compiled: "new function", "first use of an operation"; else nothing."""
+        """Why it missed the cache or compiled: "new function", "first use of an operation"; "" if it did neither."""
         if not self.misses:
             return "first use of an operation" if self.compiles else ""
         miss = next((miss for miss in self.misses if miss.compiled), self.misses[-1])
@@ -69,22 +69,22 @@ class Calls(NamedTuple):
 
     @property
     def traces(self) -> int:
-        """Functions of the user that were traced, the preparation included, as in what follows."""
+        """How many functions of the user's were traced, the preparation included."""
         return sum(call.traces for call in self.everything)
 
     @property
     def compiles(self) -> int:
-        """Programs compiled."""
+        """How many programs were compiled, the preparation included."""
         return sum(call.compiles for call in self.everything)
 
     @property
     def misses(self) -> list[Miss]:
-        """The misses, in order."""
+        """The misses in order, the preparation included."""
         return [miss for call in self.everything for miss in call.misses]
 
 
 def watch(program: Iterator[Any]) -> Calls:
-    """Run a program to its end, or to its first error, and take the time of each call.
+    """Run a program to its end, or to its first error, and return its calls with their times. The error is kept, not raised.
 
     What it does before its first `yield` belongs to the first call, unless that `yield` is bare.
     """

@@ -68,7 +68,7 @@ def _bodies() -> tuple[Any, Any]:
 
 
 def loop_compiled(x: Any) -> Any:
-    """Return the loop over scalars for numba, which also compiles the functions that the loop calls."""
+    """Compute the logistic loop on one number; for numba, so the constants are float32."""
     rate, one = np.float32(3.7), np.float32(1.0)
     for _ in range(TURNS):
         x = rate * x * (one - x)

@@ -49,16 +49,12 @@ print(value)
 
 
 def first_call_seconds(library: str) -> float:
-    """Measure the first call of a small network in a fresh process, with `jitkit` or with `jax`: trace, lower, compile,
-    run.
-    """
+    """Return the seconds of the first call of a small network in a fresh process, with `jitkit` or `jax`: trace, lower, compile, run."""
     return float(_run(FIRST_CALL.format(library=library)).split()[-1])
 
 
 def import_seconds(library: str, then: str = "") -> float:
-    """Measure a whole process that imports a library and its numpy, and then only runs `then`, with these as `jax` and
-    `jnp`.
-    """
+    """Return the seconds of a whole process that imports a library and its numpy as `jax` and `jnp`, and runs `then`."""
     start = time.perf_counter()
     _run(f"import {library} as jax, {library}.numpy as jnp\n{then}")
     return time.perf_counter() - start

@@ -54,7 +54,7 @@ def of_package(jk: Any) -> dict[str, Any]:
 
 
 def training(jk: Any) -> dict[str, float]:
-    """Return the seconds of the first step of a training, two layers of 64 by `jit` and `grad`, and of a later one; nothing for a package
+    """Return the seconds of the first step of a training, two layers of 64 by `jit` and `grad`, and of a later one; {} for a package
     that has no `grad` yet.
     """
     n, rng = jk.numpy, np.random.default_rng(0)
@@ -91,36 +91,36 @@ def every_call(jk: Any) -> list[float]:
 
 
 def elementwise(n: Any, repeat: Any, x: Any) -> Any:
-    """Ten operations of arithmetic on a million numbers."""
+    """Return the result of ten operations of arithmetic."""
     for _ in range(5):
         x = x * x - 0.5
     return x
 
 
 def activation(n: Any, repeat: Any, x: Any) -> Any:
-    """Return a hyperbolic tangent in some arithmetic."""
+    """Return GELU of x, about: a hyperbolic tangent among other arithmetic."""
     return 0.5 * x * (1.0 + n.tanh(0.8 * (x + 0.04 * x * x * x)))
 
 
 def softmax(n: Any, repeat: Any, x: Any) -> Any:
-    """Softmax over rows."""
+    """Return the softmax of each row."""
     e = n.exp(x - n.max(x, 1, keepdims=True))
     return e / n.sum(e, 1, keepdims=True)
 
 
 def layer_norm(n: Any, repeat: Any, x: Any) -> Any:
-    """Rows with mean 0 and deviation 1."""
+    """Return the rows shifted and scaled to mean 0 and deviation 1."""
     x = x - n.mean(x, 1, keepdims=True)
     return x / n.sqrt(n.mean(x * x, 1, keepdims=True) + 1e-5)
 
 
 def layers(n: Any, repeat: Any, x: Any) -> Any:
-    """Return two dense layers."""
+    """Return the result of two dense layers whose weights are their input, too."""
     return n.tanh(n.tanh(x @ x) @ x)
 
 
 def repetition(n: Any, repeat: Any, x: Any) -> Any:
-    """Twenty turns, each with a sum."""
+    """Return the result of twenty turns of a loop, each with a sum."""
     return repeat(20, lambda x: x / (1.0 + n.sum(x * x)), x)
 
 
@@ -135,15 +135,15 @@ RACE: dict[str, tuple[Callable[[Any, Any, Any], Any], tuple[int, ...]]] = {
 
 
 def in_turns(turns: int, body: Callable[[Any], Any], x: Any) -> Any:
-    """Return a loop of Python, for numpy."""
+    """Run `body` so many times in a Python loop, and return the last x: numpy has no `fori_loop`."""
     for _ in range(turns):
         x = body(x)
     return x
 
 
 def race(jk: Any) -> dict[str, dict[str, float]]:
-    """Return, for each program, passes over memory and bytes of the package's own compiler, and the seconds of all three. A package
-    without a compiler, or whose compiler refuses a program, does not run it.
+    """Return, for each program, passes over memory and bytes of the package's own compiler, and the seconds of all three. A program
+    that this compiler refuses is left out; without a compiler, all are.
     """
 
     def seconds(f: Callable[[Any], Any], x: Any) -> float:
@@ -177,7 +177,7 @@ def race(jk: Any) -> dict[str, dict[str, float]]:
 
 
 def of_jax() -> dict[str, Any]:
-    """Measure JAX in the same way."""
+    """Return the same measurements of JAX, without the race."""
     jax: Any = importlib.import_module("jax")
     x = jax.numpy.ones(8, np.float32)
     found: dict[str, Any] = {"lower": best(lambda: jax.jit(functools.partial(chain)).lower(x).as_text()) / EQUATIONS}

@@ -145,7 +145,7 @@ class Result(NamedTuple):
 def measure_stages(
     make: Callable[[], tuple[Any, tuple[Any, ...]]], effort: Effort, compiles: bool, calls_jit: bool = False
 ) -> Point:
-    """Measure each stage of a function that `make` makes anew, with its arguments. `run` is a warm call with its wait:
+    """Measure each stage of a jitted function. `make` returns a new one and its arguments. `run` is a warm call with its wait:
     of the compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
     """
     point: Point = {"trace": [], "lower": []}
@@ -212,9 +212,7 @@ def python_bytes(action: Callable[[], Any]) -> float:
 
 
 def _program_bytes(compiled: Any) -> float:
-    """Return the device memory that a program needs, as XLA counts it: arguments, results, intermediate values and
-    code.
-    """
+    """Return the bytes of a program's arguments, results and temporaries, as XLA counts them; nan if it does not count."""
     found = compiled.memory_analysis()
     if found is None:
         return math.nan
@@ -226,7 +224,7 @@ def _program_bytes(compiled: Any) -> float:
 
 
 def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
-    """Measure all sizes, and fit. A compilation that would outlast the patience is left out."""
+    """Measure all sizes, and fit the slopes. From the first size whose compilation would outlast the patience, nothing is compiled."""
     points: dict[int, Point] = {}
     uncompiled: list[int] = []
     for n in sizes:
@@ -244,7 +242,9 @@ def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
 
 
 def _expected(points: dict[int, Point], n: int) -> float:
-    """Extrapolate from the last two sizes how long a compilation of this size will take."""
+    """Return the seconds that a compilation of this size will take, extrapolated from the last two sizes; 0 if fewer are known,
+    or the last took at most 0.2 s.
+    """
     known = [(m, statistics.median(point["compile"])) for m, point in points.items() if "compile" in point]
     if len(known) < 2:
         return 0.0

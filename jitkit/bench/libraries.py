@@ -51,9 +51,7 @@ LIBRARIES = (OURS, THEIRS)
 
 
 def wait(result: Any) -> Any:
-    """Wait for an array, or for the arrays in a dict or a list. Values that are not asynchronous, such as numpy's, are
-    already there.
-    """
+    """Return a result after a wait for it, or for the values of a dict or the items of a list, but not for what these contain."""
     for array in result.values() if isinstance(result, dict) else result if type(result) is list else (result,):
         if hasattr(array, "block_until_ready"):
             array.block_until_ready()

@@ -40,14 +40,14 @@ def in_words(known: dict[str, Any]) -> list[str]:
 
 
 def busy(known: dict[str, Any]) -> str:
-    """Return a warning if a machine has more to do than it has cores before the measurement begins; else nothing."""
+    """Return a warning if more processes wanted to run than the machine has cores, before the measurement; else ""."""
     if known["load"] is None or known["load"] <= known["cores"]:
         return ""
     return f"The machine was busy (load {known['load']} on {known['cores']} cores): these figures are rough."
 
 
 def _load() -> float | None:
-    """Return the average number of processes that wanted to run in the last minute."""
+    """Return the average number of processes that wanted to run in the last minute; None if the system does not tell."""
     return round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None
 
 

@@ -189,12 +189,12 @@ class Misses(Shown):
         ]
 
     def drawing(self) -> Any:
-        """Call time against call number."""
+        """Return the time of each call against its number."""
         return _figures().misses(self.title, self.name, self.calls)
 
 
 def timed(function: Callable[..., Any], *args: Any, rounds: int = 51, **kwargs: Any) -> Timing:
-    """Call a function, and measure its first call and its warm one, the results waited for.
+    """Return the times of a function's first call and of a warm one, each with the wait for its result.
 
     The first call is the first one here: its stages are those that ran in it, and there are none when the function was
     called like this before. The warm call is the median of `rounds` batches of some milliseconds.

@@ -23,25 +23,25 @@ def _after_many_uses(action: Action) -> Action:
 
 
 def flatten(leaves: int) -> Callable[[Library], Action]:
-    """Flatten a tree of parts."""
+    """Return a function: library -> action that flattens a tree of parts."""
     tree = programs.tree_of_parts(leaves)
     return lambda library: _after_many_uses(functools.partial(library.trees.tree_flatten, tree))
 
 
 def map_leaves(leaves: int) -> Callable[[Library], Action]:
-    """Map a tree by a function that does nothing."""
+    """Return a function: library -> action that maps a tree by a function that returns its leaf."""
     tree = programs.tree_of_parts(leaves)
     return lambda library: _after_many_uses(functools.partial(library.trees.tree_map, lambda leaf: leaf, tree))
 
 
 def flatten_with_path(leaves: int) -> Callable[[Library], Action]:
-    """Flatten a tree, with the path of each leaf."""
+    """Return a function: library -> action that flattens a tree, with the path of each leaf."""
     tree = programs.tree_of_parts(leaves)
     return lambda library: _after_many_uses(functools.partial(library.trees.tree_flatten_with_path, tree))
 
 
 def call_in_and_out(leaves: int) -> Callable[[Library], Action]:
-    """Prepare a warm call that takes a dict of arrays and returns one."""
+    """Return a function: library -> action, a call that takes a dict of arrays and returns one."""
 
     def prepare(library: Library) -> Action:
         x = library.array(np.ones(4, np.float32))
@@ -59,7 +59,9 @@ def _call_to_one(library: Library) -> Action:
 
 
 def traced_model(library: Library, what: str, blocks: int) -> Callable[[], Any]:
-    """Trace a new transformer: its loss, the gradient, gradients of a batch, a Hessian times a vector."""
+    """Return an action that traces a new transformer: its `loss`, `grad`, `vmap(grad)` of a batch, or `hvp`, the Hessian times a
+    vector.
+    """
     params, x, classes = programs.transformer_data(blocks)
     blocks_of = [{name: library.array(value) for name, value in block.items()} for block in params]
     loss = programs.transformer(library.np, library.lax)

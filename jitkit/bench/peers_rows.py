@@ -52,8 +52,8 @@ class Row(NamedTuple):
 def repeated(
     prepare: Callable[[Library], Action], each_waits: bool = False, others: Callable[[], Mapping[str, Action]] = dict
 ) -> Callable[[Effort], Measured]:
-    """Measure what `prepare` makes for each library, and what `others` makes for further ones. With `each_waits`,
-    the result of every call is waited for, not only the last.
+    """Return a function that measures, in turns, the action of each library (`prepare`) and those of other packages (`others`).
+    With `each_waits` the result of every call is waited for, not only the last.
     """
 
     def measure(effort: Effort) -> Measured:
@@ -248,9 +248,7 @@ _LOOP = _others("Python", numba_programs.logistic_loop, numba_programs.logistic_
 
 
 def once_a_round(act: Callable[[Library], float], rounds: int, limit: float) -> Measured:
-    """Let each library have its turn, round by round. `act` returns the seconds; the first turn is for
-    warming up.
-    """
+    """Return the seconds that `act` returns for each library, one value a round, after a first turn that does not count."""
     acts = {library.name: functools.partial(act, library) for library in LIBRARIES}
     return timing.measure_once(acts, rounds, limit)
 
@@ -306,8 +304,8 @@ def _import(effort: Effort) -> Measured:
 
 
 def _import_and_names(effort: Effort) -> Measured:
-    """Import a library and the names that every program asks for. jitkit imports rooms and numpy when somebody asks for
-    one of their names.
+    """Measure the import of a library and of two names that every program asks for: jitkit imports its rooms and numpy only
+    when one of their names is asked for.
     """
     return once_a_round(
         lambda library: fresh.import_seconds(library.name, "jax.jit, jnp.sin"), effort.processes, effort.seconds

@@ -1,7 +1,7 @@
 """figure -> PNG: one look for all plots, fit for a slide, a light one or a dark one, and for colour-blind eyes.
 
 Colours are those of Okabe and Ito, "Color Universal Design" (2008); each is also told apart by its place, its shape
-or its label. On the dark ground their sky blue stands in for their blue, which would be too dark.
+or its label. On the dark ground their sky blue stands in for their blue, which would be too dark, and vermilion is lighter.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 
 class Theme(NamedTuple):
-    """The colours of a ground: what is written, what is only hinted at, and six that can be told apart."""
+    """The colours on a ground: of text (`ink`), of what matters less (`grey`, `faint`), and five that can be told apart."""
 
     name: str
     ground: str
@@ -84,7 +84,7 @@ def _look(theme: Theme) -> Any:
 
 
 class Drawing(NamedTuple):
-    """A figure, in inches, that is drawn on demand, on the ground that is asked for."""
+    """A figure of a size in inches, drawn only when asked for, on a light or a dark ground."""
 
     draw: Callable[[Figure, Theme], None]
     width: float = 12.0
@@ -106,7 +106,7 @@ class Drawing(NamedTuple):
         return made.getvalue()
 
     def save(self, folder: Path, name: str) -> list[Path]:
-        """Write `NAME-light.png` and `NAME-dark.png`. Returns where."""
+        """Write `NAME-light.png` and `NAME-dark.png` into a folder that exists, and return their paths."""
         paths = [folder / f"{name}-{theme.name}.png" for theme in THEMES]
         for path, theme in zip(paths, THEMES, strict=True):
             path.write_bytes(self.png(theme, dpi=150))
@@ -121,8 +121,8 @@ def _empty(width: float, height: float) -> Figure:
 
 @contextmanager
 def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Figure]:
-    """Open a figure of this size in inches (a slide is 16 to 9) on a light ground, and write it to a PNG when the block
-    ends.
+    """Open a figure of this size in inches (a slide is 16 to 9) on a light ground, and write it to a PNG when the block ends
+    without an error.
     """
     with matplotlib.rc_context(_look(LIGHT)):
         made = _empty(width, height)

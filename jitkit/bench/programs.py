@@ -1,4 +1,6 @@
-"""The programs that are measured, written once for both libraries: each takes the numpy of its library."""
+"""The programs that are measured, written once for both libraries: each function here takes the numpy (`jnp`) or the `lax` of a
+library, and returns the program that its docstring describes.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,7 @@ def logistic_steps(np: Any, turns: int) -> Callable[[Any], Any]:
 
 
 def stencil(jnp: Any) -> Callable[[Any], Any]:
-    """Compute a step of heat through a plate: each inner point moves towards the mean of its four neighbours."""
+    """Compute a step of heat through a plate: each inner point moves towards the mean of its four neighbours. The edges are left out."""
 
     def stencil(u: Any) -> Any:
         inner = u[1:-1, 1:-1]
@@ -128,7 +130,7 @@ def deviation(jnp: Any) -> Callable[[Any], Any]:
     return deviation
 
 
-SOFTENING = 1e-2  # makes gravity weaker at small distances, so that a body does not attract itself
+SOFTENING = 1e-2  # added to each squared distance, so that a body, at distance 0 of itself, gets 0 from itself, not nan
 
 
 def n_body(jnp: Any) -> Callable[[Any, Any], Any]:

@@ -77,8 +77,8 @@ def _leaves(n: int, effort: Effort, compiles: bool) -> Point:
 
 
 def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
-    """Measure calls of a function with n entries in its cache. `run` is a hit of the first entry, `trace` a miss with
-    its record.
+    """Measure calls of a function with n entries in its cache. `run` is a hit of the first entry; `trace` is a miss, which is
+    recorded for `explain`.
     """
     x = jitkit.device_put(np.arange(8, dtype=np.float32))
 
@@ -132,8 +132,8 @@ class Scaling(Benchmark):
     title = "How the cost of each stage grows"
     how = (
         "A slope is the exponent of growth, fitted to the larger half of the sizes, with its standard error: 0 is "
-        "constant, 1 linear. Where what a call costs in any case bends the line, that is fitted, too, and the slope is of what "
-        "is beyond it (`hidden`: too little is). trace and lower are jitkit's own, in processor time; compile and run are "
+        "constant, 1 linear. Where the constant part of a cost bends the line, that part is fitted, too, and the slope is that of the "
+        "rest (`hidden`: the rest is too small). trace and lower are jitkit's own, in processor time; compile and run are "
         "XLA's; run of the tree leaves and of the cache is a whole call of jit. Python memory is the most that tracing and lowering take "
         "(tracemalloc), program memory is arguments, results and temporaries as XLA counts them."
     )
@@ -185,7 +185,7 @@ class Scaling(Benchmark):
         return lines
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Whether anything of ours grows too fast, and what was left out."""
+        """Return whether any of our own stages grows too fast, and what was not compiled."""
         steep = [
             f"{quantity} with {result.axis.name}"
             for result in results

@@ -17,8 +17,8 @@ from .timing import Spread
 from .words import size
 
 HOW = (
-    "At the end of a line is how it grows with n:\nconstant, or a power of n. c +: after what a call\n"
-    "costs anyway; ?: that is too much of it to tell.\n"
+    "At the end of a line is how it grows with n:\nconstant, or a power of n. c +: beyond a constant\n"
+    "part; ?: the constant part hides the growth.\n"
     "A line ends where a larger n would take too long."
 )
 _CONSTANT = 0.15  # an exponent up to which nothing is said to grow
@@ -108,7 +108,7 @@ def _said(slope: Slope) -> str:
 
 
 def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
-    """Move heights between 0 and 1 until no two are closer than a line of text, and keep their order."""
+    """Return heights moved so that no two are closer than a line of text and none is above 1; their order stays."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     moved = list(heights)
     for previous, here in itertools.pairwise(order):

@@ -73,7 +73,7 @@ QUICK = Effort(rounds=15, batch=0.003, once=2)
 
 
 def measure_claim(claim: Claim, effort: Effort) -> Measured:
-    """Measure every side with both libraries, in turns."""
+    """Return a claim with what was measured: every side with both libraries, in turns."""
     seconds: dict[tuple[str, str], list[float]] = {}
     repeated: dict[tuple[str, str], Action] = {}
     once: dict[tuple[str, str], Callable[[], float]] = {}

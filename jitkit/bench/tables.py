@@ -33,7 +33,7 @@ INDENT, GAP = 2, 2
 
 
 def fitting(columns: Sequence[Column], width: int) -> list[int]:
-    """Return the indices of the columns that fit into this width."""
+    """Return the indices of the columns that fit into this width; those of rank 0 are always among them."""
     kept = list(range(len(columns)))
     while INDENT + sum(columns[i].width + GAP for i in kept) - GAP > width:
         worst = max(kept, key=lambda i: (columns[i].rank, i))

@@ -51,8 +51,8 @@ def no_wait(result: Any) -> None:
 
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Collect garbage now, and not before the block ends; objects alive now are not scanned in between. Objects that
-    somebody had set aside with `gc.freeze()` stay aside.
+    """Collect garbage now, and not by itself before the block ends; objects alive now are not scanned in between. Objects
+    that somebody had set aside with `gc.freeze()` stay aside.
     """
     was_enabled, was_frozen = gc.isenabled(), gc.get_freeze_count() > 0
     gc.collect()
@@ -92,7 +92,7 @@ def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wa
         loops = max(loops * 2, min(loops * 100, int(loops * seconds / max(took, 1e-9))))
 
 
-LEAST_ROUNDS = 15  # even if `limit` is over: with fewer, chance alone puts both quartiles on one side now and then
+LEAST_ROUNDS = 15  # even past `limit`: with fewer, chance puts both quartiles of equal times on one side now and then
 
 LEAST_ONCE = 5  # the same for `measure_once`
 
@@ -124,7 +124,7 @@ def measure(
       rounds: how many turns each has, at most; every round has another order.
       batch: about how many seconds one turn takes; a slower action is called once a turn.
       wait: called on the last result of a turn, inside of the measured time, such as `block_until_ready`.
-      limit: after how many seconds no new round begins, once there are a few.
+      limit: after how many seconds no new round begins, once there are `LEAST_ROUNDS`.
       clock: the clock, by default the wall's. `time.process_time` counts the time of all threads of this process alone.
     """
     for action in actions.values():
@@ -148,8 +148,8 @@ def measure(
 def measure_once(
     acts: Mapping[Key, Callable[[], float]], rounds: int, limit: float = math.inf
 ) -> dict[Key, list[float]]:
-    """Measure, in turns, functions that return their own time: one value a round for each. The first turn warms up; the
-    limit is that of `measure`.
+    """Return the values of functions that measure themselves, called in turns: one value a round for each. A first turn warms up
+    and does not count. After `limit` seconds no new round begins, once there are `LEAST_ONCE`.
     """
     measured: dict[Key, list[float]] = {name: [] for name in acts}
     for act in acts.values():

@@ -29,7 +29,7 @@ def size(count: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """Return a factor in three digits at most: `0.0007x`, `0.42x`, `1.3x`, `27x`, `9,400x`."""
+    """Return a rounded factor: `0.0007x`, `0.42x`, `1.3x`, `27x`, `9,400x`."""
     if ratio < 0.995:
         return f"{ratio:.2f}x" if ratio >= 0.095 or ratio == 0 else f"{float(f'{ratio:.1g}'):f}".rstrip("0") + "x"
     if ratio < 9.95:
@@ -38,7 +38,7 @@ def times(ratio: float) -> str:
 
 
 def quartiles(spread: Spread) -> str:
-    """Write the quartiles, `3.1-4.0 µs`, with one unit if they share one. A single round has none."""
+    """Return the quartiles, `3.1-4.0 µs`, with one unit if they share one; "one round" if there are none."""
     if spread.rounds < 2:
         return "one round"
     low, high = duration(spread.low), duration(spread.high)
@@ -47,8 +47,8 @@ def quartiles(spread: Spread) -> str:
 
 
 def compared(ratio: float, other: str) -> str:
-    """Write a ratio of times, theirs over ours: `12 times faster than numpy`, `1.4 times slower than numpy`, `as fast
-    as numpy`.
+    """Return a ratio of times, theirs over ours, in words: `12 times faster than numpy`, `1.4 times slower than numpy`, `as
+    fast as numpy`.
     """
     if 0.95 < ratio < 1.05:
         return f"as fast as {other}"
@@ -57,7 +57,7 @@ def compared(ratio: float, other: str) -> str:
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:
-    """Say which names there are, and which is nearest to one that does not exist."""
+    """Return a sentence that says which names there are, and which is nearest to one that does not exist."""
     names = list(names)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."

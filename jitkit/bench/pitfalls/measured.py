@@ -54,7 +54,7 @@ class Result(NamedTuple):
 
     @property
     def is_warm(self) -> bool:
-        """Whether the clock started when everything was compiled."""
+        """Whether only calls after compilation are timed: the slow program says when it is ready, by a bare `yield`."""
         return self.slow.prepared is not None
 
     @property
@@ -97,7 +97,9 @@ def counts(calls: Calls) -> Counts:
 
 
 def measure_pair(pitfall: Pitfall, effort: Effort) -> Result:
-    """Run both programs of a pair in turns, each from empty caches."""
+    """Run both programs of a pair in turns, each from empty caches, and return what was measured. Raise an error that the pitfall
+    does not declare.
+    """
     rounds: list[tuple[Calls, Calls]] = []
     start = time.perf_counter()
     while len(rounds) < effort.least or (len(rounds) < effort.most and time.perf_counter() - start < effort.seconds):

@@ -1,4 +1,4 @@
-"""One pitfall: two programs that mean the same, one of which falls in.
+"""One pitfall: a program that falls in, and a program that means the same and does not.
 
 A program is a generator. Each `yield` ends one call, whose time is taken with the wait for the result. If it yields a
 `float`, this is the reading of its own stopwatch, and replaces ours. A bare `yield` says that it is ready: what came
@@ -25,8 +25,8 @@ class Counts(NamedTuple):
 class Pitfall(NamedTuple):
     """A pair of programs, `slow` and `mended`, what each must count, and the lesson.
 
-    `raises` is the error that the slow one ends with. If its fault is not its speed but its results, `wrong_from` is
-    the number of the first wrong call, counted from 1; else 0.
+    `raises` is the error that the slow one ends with. If its fault is a wrong result, or a wrong reading of its stopwatch,
+    `wrong_from` is the number of the first wrong call, counted from 1; else 0.
     """
 
     name: str
@@ -41,5 +41,5 @@ class Pitfall(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the two programs give different results."""
+        """Whether the slow program gives a wrong result or a wrong time."""
         return self.wrong_from > 0
