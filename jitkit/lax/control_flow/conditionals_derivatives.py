@@ -25,7 +25,7 @@ from ...interpreters.ad_linearize import (
     split_jaxpr,
 )
 from ...interpreters.ad_rules import Zero, is_undefined, primitive_jvps, primitive_transposes
-from ...interpreters.ad_transpose import transpose_jaxpr
+from ...interpreters.ad_transpose import transpose_jaxpr, transpose_jaxpr_anew
 from ...interpreters.partial_eval import trace_to_jaxpr
 from ...jaxpr import Jaxpr, Var, jaxpr_as_fun
 from ..creation import empty_like_aval
@@ -168,8 +168,8 @@ def _transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Sequenc
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
     nonzero = _any([transpose_jaxpr(branch, linear, avals)[1] for branch in branches])
-    apart = vars(transpose_jaxpr)["__wrapped__"]  # as in JAX, equal branches are transposed one by one
-    transposed = tuple(apart(branch, linear, avals, nonzero)[0] for branch in branches)
+    # As in JAX, equal branches have jaxprs of their own.
+    transposed = tuple(transpose_jaxpr_anew(branch, linear, avals, nonzero)[0] for branch in branches)
     made = cond_p.bind(index, *known, *(ct for ct in cts if type(ct) is not Zero), branches=transposed, **params)
     found = iter(ad.with_zeros(made, nonzero, list(compress(branches[0].in_avals, linear))))
     return [None, *(next(found) if is_linear else None for is_linear in linear)]
