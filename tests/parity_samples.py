@@ -1168,6 +1168,7 @@ ANSWERS = {
         within(jax.checking_leaks(), lambda: [kept := [], jax.jit(lambda a: kept.append(a))(1.0)])
         clear_caches: [f := jax.jit(mul), f(1.0, 2.0), jax.clear_caches(), f._cache_size()][3]
         within(jax.debug_nans(True), lambda: jnp.log(-jnp.ones(1)))
+        within(jax.debug_infs(True), lambda: jnp.log(jnp.zeros(1)))
         within(jax.no_execution(True), lambda: jax.jit(lambda a: a)(1.0))
         within(jax.no_tracing(True), lambda: jax.jit(lambda a: a)(1.0))
         within(jax.transfer_guard("disallow"), lambda: jnp.array([1.0]))

@@ -567,7 +567,7 @@ TEXTS = {
         (
             "Unrecognized config option: enable_x46\n"
             "The options are enable_x64, disable_jit, numpy_dtype_promotion, numpy_rank_promotion, "
-            "default_matmul_precision, debug_nans, debug_key_reuse, no_execution, no_tracing, "
+            "default_matmul_precision, debug_nans, debug_infs, debug_key_reuse, no_execution, no_tracing, "
             "transfer_guard, transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host, "
             "log_compiles, explain_cache_misses, check_tracer_leaks, "
             "traceback_filtering, compilation_cache_dir, compilation_cache_max_size, cc, errors_page, platforms, "

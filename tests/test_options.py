@@ -203,6 +203,7 @@ GOOD = {
 BAD = {
     "enable_x64": ["maybe", 2, None, [], [1], 0.5],
     "debug_nans": ["maybe"],
+    "debug_infs": ["maybe"],
     "num_cpu_devices": [0, -2, "many", 1.5, None, True, ""],
     "jit_cache_size": [0, "0", -1, "-1", "many", 1.5, None, True, ""],
     "compilation_cache_max_size": [-1, "1 parsec", True, 1e9, None],
@@ -311,6 +312,7 @@ def test_types_for_annotations_are_those_of_jax():
     "context",
     [
         lambda jax: jax.debug_nans(True),
+        lambda jax: jax.debug_infs(True),
         lambda jax: jax.default_device(jax.devices()[0]),
         lambda jax: jax.default_device("cpu"),
         lambda jax: jax.default_device(None),

@@ -345,6 +345,45 @@ def test_debug_nans_names_the_operation(jax, jnp):
         return seen, jax.jit(f)(4.0), jax.jit(lambda x: jnp.where(x > 0, jnp.log(x), 0.0))(x)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda jax, jnp, x: 1 / x,
+        lambda jax, jnp, x: jax.jit(lambda x: 1 / x)(x),
+        lambda jax, jnp, x: jax.jit(lambda x: jnp.log(x) * 0)(x),  # a nan, that is
+        lambda jax, jnp, x: jax.grad(jnp.sqrt)(0.0),
+        lambda jax, jnp, x: jax.jit(jax.grad(jnp.sqrt))(0.0),
+        lambda jax, jnp, x: jax.grad(jax.jit(lambda y: jnp.sqrt(y) * 2))(0.0),
+        lambda jax, jnp, x: jax.vmap(jnp.log)(x),
+        lambda jax, jnp, x: [jnp.max(x), jnp.max(x, initial=-jnp.inf), jax.nn.softmax(x), jax.nn.logsumexp(x)],
+        lambda jax, jnp, x: jax.vmap(jax.nn.softmax)(x[None]),
+        lambda jax, jnp, x: jax.grad(jax.nn.logsumexp)(x),
+        lambda jax, jnp, x: [jnp.isinf(x), jnp.sort(x), jnp.median(x), jax.lax.cummax(x)],
+        lambda jax, jnp, x: jax.vmap(lambda k: jax.random.normal(k, (3,)))(jax.random.split(jax.random.key(0))),
+        lambda jax, jnp, x: jnp.where(x > 0, jnp.log(x), 0.0),
+        lambda jax, jnp, x: jax.vmap(lambda x: jnp.where(x > 0, x, -jnp.inf))(x),
+        lambda jax, jnp, x: jax.lax.fori_loop(0, 2, lambda i, c: c / 0.0, 1.0),
+        lambda jax, jnp, x: jax.scipy.special.ndtri(jnp.array([0.25, 0.5])),
+        lambda jax, jnp, x: jnp.exp(1000.0),
+    ],
+)
+@same_as_jax
+def test_debug_infs_names_the_operation(jax, jnp, call):
+    with jax.debug_infs(True), contextlib.redirect_stdout(io.StringIO()) as out:
+        try:
+            found = call(jax, jnp, jnp.array([1.0, 0.0]))
+        except FloatingPointError as error:
+            found = str(error)
+    return found, bool(out.getvalue())
+
+
+def test_an_infinity_that_no_operation_makes_is_found_too():
+    with jitkit.debug_infs(), pytest.raises(FloatingPointError, match=r"\(inf\)(.|\n)*may be an argument"):
+        jitkit.jit(lambda x: x * np.inf)(2.0)
+    with jitkit.debug_infs(), pytest.raises(FloatingPointError):
+        jitkit.scipy.special.ndtri(jitkit.numpy.zeros(1))
+
+
 @same_as_jax
 def test_numbers_that_do_not_fit_are_refused(jax, jnp):
     x = jnp.arange(3)

@@ -44,6 +44,7 @@ class Options:
     numpy_rank_promotion: str
     default_matmul_precision: str | None
     debug_nans: bool
+    debug_infs: bool
     debug_key_reuse: bool
     no_execution: bool
     default_prng_impl: str
@@ -113,10 +114,11 @@ def of_traces(options: Options) -> Options:
     """Return the options that tracing reads. Others are read when a program runs: a trace for one value of `debug_nans` is also
     valid for the other.
     """
-    if not options.debug_nans:
+    if not (options.debug_nans or options.debug_infs):
         return options
     values: tuple[Any, ...] = tuple(
-        False if field.name == "debug_nans" else getattr(options, field.name) for field in dataclasses.fields(options)
+        False if field.name in ("debug_nans", "debug_infs") else getattr(options, field.name)
+        for field in dataclasses.fields(options)
     )
     return _interned.setdefault(values, Options(*values))
 

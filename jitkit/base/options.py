@@ -128,6 +128,7 @@ OPTIONS = {
         Option("numpy_rank_promotion", "allow", _one_of("allow", "warn", "raise"), "broadcasting of different ranks"),
         Option("default_matmul_precision", None, _one_of(None, *PRECISIONS), "precision of dot products"),
         Option("debug_nans", False, boolean, "raise FloatingPointError where a result holds a nan"),
+        Option("debug_infs", False, boolean, "raise FloatingPointError where a result holds an infinity"),
         Option("debug_key_reuse", False, boolean, "raise KeyReuseError where a random key is used twice"),
         Option("no_execution", False, boolean, "raise RuntimeError where a compiled program would run"),
         Option("no_tracing", False, boolean, "raise RuntimeError where a jitted function would be traced"),

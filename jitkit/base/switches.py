@@ -41,6 +41,11 @@ def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
     return config.override(debug_nans=new_val)
 
 
+def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, raise FloatingPointError if a result contains an infinity."""
+    return config.override(debug_infs=new_val)
+
+
 def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
     """Within the block, raise KeyReuseError if a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
     return config.override(debug_key_reuse=new_val)

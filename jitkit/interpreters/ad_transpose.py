@@ -146,4 +146,6 @@ def transpose_jaxpr_anew(
     return made, tuple(nonzero)
 
 
-transpose_jaxpr = remembered(transpose_jaxpr_anew)  # for the same arguments the same jaxpr, with the same name in a program
+transpose_jaxpr = remembered(
+    transpose_jaxpr_anew
+)  # for the same arguments the same jaxpr, with the same name in a program

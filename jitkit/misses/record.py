@@ -36,7 +36,9 @@ from ..tree_util import PyTreeDef, nodes_apart, note_keys, same_key
 
 # What a difference costs: tracing, compiling, or (`DISPATCHES`) only another way to get the arguments to the device.
 TRACES, COMPILES, DISPATCHES = 2, 1, 0
-_WEIGHTS = {"jit options": COMPILES, "debug_nans": COMPILES, "device": COMPILES, "host": DISPATCHES}
+_WEIGHTS = {
+    "jit options": COMPILES, "debug_nans": COMPILES, "debug_infs": COMPILES, "device": COMPILES, "host": DISPATCHES
+}  # fmt: skip
 
 SEARCHED = 256  # the closest record is looked for among this many, the latest
 _COMPARED = 256  # about as many leaves are compared to find it

@@ -18,7 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from .. import core, lax
-from ..base import edits, errors
+from ..base import config, edits, errors
 from ..core import dtypes
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import inlined, jit
@@ -191,7 +191,8 @@ def reduction(
         a = where_(where, a, start_value(computed, kind.start))
     result = convert(reduce(a, axes), computed)
     if initial is not None:
-        first = convert(as_array(initial), computed)
+        with config.override(debug_infs=False):  # where to start from, as in `max(initial=-inf)`
+            first = convert(as_array(initial), computed)
         if first.shape != ():
             raise ValueError(f"initial value must be a scalar. Got array of shape {first.shape}")
         result = combine(first, result)

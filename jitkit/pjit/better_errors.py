@@ -16,7 +16,11 @@ from ..core import current_trace
 from ..interpreters.batching import BatchTrace
 from .tracing import Traceable
 
-_DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
+DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
+_NOT_FOUND = """
+
+Called once more, operation by operation, the function made none. It may be an argument, or a number in the program
+such as `jnp.nan`; or only the compiled program makes it."""
 
 
 def better_error(
@@ -52,18 +56,19 @@ def _is_batched() -> bool:
 
 
 def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """With `debug_nans`, run the function again, operation by operation, to find the one that makes a nan. Return the
-    traceback to raise the error with.
+    """With `debug_nans` or `debug_infs`, run the function again, operation by operation, to find the one that makes the nan
+    or the infinity. Return the traceback to raise the error with.
 
     The error then names this operation, and has the traceback of the user's line. A jitted function that is called inside
     does the same, and prints a message about it, as in JAX.
     """
     options = config.local.state.run_options
-    if options.debug_nans and not options.disable_jit:
-        print(_DE_OPTIMIZED)
+    if (options.debug_nans or options.debug_infs) and not options.disable_jit:
+        print(DE_OPTIMIZED)
         try:
             function.fun(*args, **kwargs)
         except FloatingPointError as found:
             error.args = found.args
             return found.__traceback__
+        error.args = (f"{error}{_NOT_FOUND}",)
     return error.__traceback__

@@ -75,8 +75,9 @@ class Entry:
         options = config.local.state.run_options  # the entry's key includes these options
         if options.no_execution:
             run = _refused(executable.name)
-        self.run = _checked(run, executable.name) if options.debug_nans else run
-        is_plain = not (executable.donates or options.no_execution or options.debug_nans or options.debug_key_reuse)
+        is_checked = options.debug_nans or options.debug_infs
+        self.run = _checked(run, executable.name, options) if is_checked else run
+        is_plain = not (executable.donates or options.no_execution or is_checked or options.debug_key_reuse)
         self.direct = direct(executable, out_tree, leaf_keys) if is_plain else None
 
 
@@ -103,14 +104,16 @@ def _refused(name: str) -> Callable[[Sequence[Any]], Any]:
     return run
 
 
-def _checked(run: Callable[[Sequence[Any]], Any], name: str) -> Callable[[Sequence[Any]], Any]:
-    """Wrap `run` for `debug_nans`: raise FloatingPointError when a result holds a nan."""
+def _checked(run: Callable[[Sequence[Any]], Any], name: str, options: config.Options) -> Callable[[Sequence[Any]], Any]:
+    """Wrap `run` for `debug_nans` and `debug_infs`: raise FloatingPointError when a result holds a nan, or an infinity."""
+    tests = [("nan", np.isnan)] * options.debug_nans + [("inf", np.isinf)] * options.debug_infs
 
     def run_and_check(leaves: Sequence[Any]) -> Any:
         result = run(leaves)
         for x in tree_leaves(result):
-            if dtypes.issubdtype(x.dtype, np.inexact) and bool(np.isnan(np.asarray(x)).any()):
-                raise FloatingPointError(f"invalid value (nan) encountered in {name}")
+            for kind, test in tests if dtypes.issubdtype(x.dtype, np.inexact) else ():
+                if bool(test(np.asarray(x)).any()):
+                    raise FloatingPointError(f"invalid value ({kind}) encountered in {name}")
         return result
 
     return run_and_check

@@ -19,13 +19,14 @@ from ..compiler.placement import placed_as_asked, placement_of
 from ..compiler.program import Program, compile_program
 from ..core import Primitive, Tracer
 from ..core.effects import no_effects
-from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var
+from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Var, eval_jaxpr
 from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..tree_util import tree_structure
 from . import compilation_cache
+from .better_errors import DE_OPTIMIZED
 from .compilation_cache import Entry
-from .jit_call import shardings_inside
+from .jit_call import jit_p, shardings_inside
 
 _LEAF = tree_structure(0)
 _LIMIT = 8192  # at most this many compiled operations are kept
@@ -74,6 +75,11 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
                 _programs.entries[key] = entry
     try:
         return entry.run(args)
+    except FloatingPointError:
+        if primitive is jit_p:
+            print(DE_OPTIMIZED)
+            eval_jaxpr(params["jaxpr"], params["jaxpr"].consts, *args)  # its error names the operation
+        raise
     except (RuntimeError, ValueError) as error:
         raise explain_failure(error, args, entry.executable.consts) from None
 

@@ -323,8 +323,11 @@ class Jitted(Traceable):
         return executable, True
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
-        """Return for each leaf whether it is donated. With `debug_nans` no leaf is, since the call may have to run again."""
-        if config.local.state.run_options.debug_nans:
+        """Return for each leaf whether it is donated. With `debug_nans` or `debug_infs` no leaf is, since the call may have to
+        run again.
+        """
+        options = config.local.state.run_options
+        if options.debug_nans or options.debug_infs:
             return ()
         return api_util.donated_leaves(self.options.spec, arguments)
 
