@@ -29,8 +29,8 @@ from .base import config as config
 from .base.stage_log import log_compiles as log_compiles
 from .base.switches import check_tracer_leaks as check_tracer_leaks
 from .base.switches import checking_leaks as checking_leaks
-from .base.switches import debug_key_reuse as debug_key_reuse
 from .base.switches import debug_infs as debug_infs
+from .base.switches import debug_key_reuse as debug_key_reuse
 from .base.switches import debug_nans as debug_nans
 from .base.switches import default_matmul_precision as default_matmul_precision
 from .base.switches import default_prng_impl as default_prng_impl
