@@ -82,7 +82,8 @@ _KIND = r"(.*: )?"
 LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
         _KIND
-        + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices|insert|setdiff1d|intersect1d|setxor1d|unique_\w+|mask_indices|place)\(|"
+        + r"(jnp\.(flatnonzero|nonzero|union1d|tri[lu]_indices(_from)?|insert|setdiff1d|"
+        + r"intersect1d|setxor1d|unique_\w+|mask_indices|place)\(|"
         + r"x\.nonzero)",
         "`nonzero`, `flatnonzero`, `place`, `insert`, indices of triangles and masks, `unique` and its siblings, operations on sets",
         "an operation of its own for `nonzero`",
@@ -112,7 +113,8 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
         _KIND
         + r"((jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|inv|lstsq|lu|matrix_rank|norm|pinv|qr|solve|"
-        + r"svd|svdvals|tensorinv|tensorsolve)|sla\.\w+|jnp\.(poly|polyfit|roots)|signal\.detrend)\(",
+        + r"svd|svdvals|tensorinv|tensorsolve|slogdet|schur|hessenberg|tridiagonal|tridiagonal_solve|symmetric_product|"
+        + r"cholesky_update|ormqr)|sla\.\w+|jnp\.(poly|polyfit|roots)|signal\.detrend)\(",
         "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`, `signal.detrend`: all that is made of decompositions",
         "floats of 16 bits are refused, other sentences for wrong shapes, other equations for `det`, `cond`, `expm`, `solve`",
     ),
@@ -123,6 +125,16 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     ),
     (_KIND + r"lax\.custom_root\(", "`lax.custom_root`", "an operation of its own, and other dtypes"),
     (_KIND + r"random\.(binomial|multinomial)\(", "`random.binomial`, `multinomial`", "other equations"),
+    (
+        _KIND + r"(jnp\.(arg)?partition|x\.argpartition)\(",
+        "`partition`, `argpartition` of integers",
+        "`not` in place of `neg`, which does not overflow",
+    ),
+    (
+        _KIND + r"special\.(expn|dawsn|erfcx|hyp2f1|sici|spence|sph_harm_y|wofz|expi|exp1|zeta)\(",
+        "`special.expn`, `exp1`, `expi`, `dawsn`, `erfcx`, `hyp2f1`, `sici`, `spence`, `sph_harm_y`, `wofz`, `zeta`",
+        "other equations for polynomials, a rule for derivatives that has a name",
+    ),
     (_KIND + r"jnp\.hypot", "`hypot`", "scales its operands, a rule for derivatives; other last bits"),
 )
 IS_LATER = jax.__version_info__ >= (0, 11)

@@ -18,6 +18,7 @@ import numpy as np
 
 from .. import core, lax
 from ..base import edits, errors, traceback_util
+from ..base.jax_version import since
 from ..base.util import wraps
 from ..core import dtypes
 from ..interpreters import partial_eval
@@ -177,8 +178,14 @@ def check_scalar(value: Any) -> None:
     except TypeError as error:
         raise TypeError(f"{message} was {value}.\n{_instead_of(value)}") from error
     if aval.shape != ():
-        mend = "Reduce it to one number (`.sum()`, `.mean()`), or use jacrev for all derivatives of an array."
-        raise TypeError(f"{message} had shape: {aval.shape}.\n{mend}")
+        if since(0, 12):
+            mend = (
+                " To get the gradient, reduce the output to a scalar with output.sum(), or use jax.jacobian to differentiate a "
+                "function with a non-scalar output."
+            )
+        else:
+            mend = "\nReduce it to one number (`.sum()`, `.mean()`), or use jacrev for all derivatives of an array."
+        raise TypeError(f"{message} had shape: {aval.shape}.{mend}")
 
 
 def _instead_of(value: Any) -> str:

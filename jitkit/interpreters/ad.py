@@ -73,7 +73,7 @@ class DualTracer(Tracer):
 
     def of_arrays(self) -> DualTracer:
         """Return the pair with Arrays in place of Python's or numpy's numbers; within another trace, return the pair itself."""
-        if self._trace.parent is not None or type(self.primal) is array.Array:
+        if self._trace.parent is not None or type(self.primal) is type(self.tangent) is array.Array:
             return self
         return type(self)(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
 
@@ -192,8 +192,8 @@ class JVPTrace(DualTrace):
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
         """Tell the outer trace about these arguments of a library function, and make a tangent weakly typed if its primal is,
-        until the function ends. Return a function for the result: if that is an argument, it becomes a pair of Arrays, since in
-        JAX the function is jitted and returns a new one.
+        until the function ends. Return a function for the result, which puts Arrays in the place of Python's numbers there:
+        in JAX the function is jitted, and returns new Arrays.
         """
         super().note(args)
         mine = [x for x in args if type(x) is JVPTracer and x._trace is self]
@@ -204,7 +204,7 @@ class JVPTrace(DualTrace):
         def finish(out: Any) -> Any:
             for x, tangent in changed:
                 x.tangent = tangent
-            return out.of_arrays() if isinstance(out, DualTracer) and id(out) in map(id, args) else out
+            return out.of_arrays() if isinstance(out, DualTracer) else out
 
         return finish
 

@@ -197,9 +197,10 @@ def _jvp_tanh(g: Any, y: Any, x: Any) -> Any:
 
 def _jvp_asinh(g: Any, y: Any, x: Any) -> Any:
     """Return the tangent of asinh, g / sqrt(x^2 + 1). Since JAX 0.12 it is computed from a scaled x, whose square does not overflow."""
-    if not since(0, 12) or is_a(x.dtype, *COMPLEX):
+    dtype = dtypes.dtype(x)
+    if not since(0, 12) or is_a(dtype, *COMPLEX):
         return mul(g, rsqrt(add(square(x), scalar_of_type(x, 1))))
-    half = dtypes.finfo(x.dtype).maxexp // 2
+    half = dtypes.finfo(dtype).maxexp // 2
     scaled = mul(abs(x), constant_like(x, 2.0 ** (2 - half)))
     factor = reciprocal(stop_gradient(clamp(scalar_of_type(x, 1), scaled, constant_like(x, 2.0 ** (half + 2)))))
     return mul(g, mul(factor, rsqrt(add(square(mul(x, factor)), square(factor)))))

@@ -17,6 +17,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..base import edits, late_rooms
+from ..base.jax_version import since
 from ..core import Tracer, dtypes, operators
 from ..lax.placing import device_put
 from ..lax.utils import index_tuple
@@ -40,8 +41,9 @@ def _setitem(x: Any, index: Any, value: Any) -> Any:
 
 def _namespace(x: Any, *, api_version: str | None = None) -> Any:
     """Return `jitkit.numpy`, as Python's array API wants it; raise ValueError for another version of the API."""
-    if api_version not in (None, "2024.12"):
-        raise ValueError(f"{api_version=!r} is not available; available versions are: ['2024.12']")
+    followed = "2025.12" if since(0, 12) else "2024.12"
+    if api_version not in (None, followed):
+        raise ValueError(f"{api_version=!r} is not available; available versions are: {[followed]}")
     return jnp
 
 

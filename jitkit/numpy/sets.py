@@ -27,7 +27,7 @@ from .promotion import promote_dtypes
 from .ranges import arange
 from .searching import searchsorted
 from .selection import nonzero, where
-from .shaping import diff, moveaxis
+from .shaping import diff, moveaxis, ravel
 from .sorting import lexsort
 from .util import ensure_arraylike, ensure_arraylikes
 
@@ -278,7 +278,7 @@ def setdiff1d(
         ar1 = _known(ar1, "The error arose in setdiff1d()")
     else:
         size = operator.index(_known(size, "The error arose in setdiff1d()"))
-    values, others = ar1.ravel(), ar2.ravel()
+    values, others = ravel(ar1), ravel(ar2)
     fill = full_like(values, 0 if fill_value is None else fill_value, shape=())
     if values.size == 0:
         return full_like(values, fill, shape=size or 0)

@@ -95,6 +95,7 @@ def _erfcx_of(x: Any, n_terms: int) -> Any:
 
 @custom_jvp
 def _erfcx(x: Any) -> Any:
+    x = as_array(x)  # a primal may be a Python number
     if x.dtype == np.float64:
         return _erfcx_of(x, 9)
     if x.dtype == np.float32:
@@ -164,6 +165,7 @@ def _dawsn_of(x: Any) -> Any:
 
 @custom_jvp
 def _dawsn(x: Any) -> Any:
+    x = as_array(x)  # a primal may be a Python number
     return _dawsn_of(x) if x.dtype in (np.float32, np.float64) else _dawsn_of(x.astype(np.float32)).astype(x.dtype)
 
 
