@@ -30,5 +30,5 @@ def versions() -> str:
 
 
 def machine() -> str:
-    """Return `Linux x86_64`."""
+    """Return the system and the processor: `Linux x86_64`."""
     return f"{platform.system()} {platform.machine()}"

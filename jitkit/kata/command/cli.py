@@ -338,8 +338,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _unknown_verb(argv: Sequence[str]) -> str:
-    """Return the message for a first word that is not a verb. argparse would list them all, and suggests one only from
-    Python 3.14 on.
+    """Return the message for a first word that is not a verb, else "". argparse would list all verbs, and suggests one only
+    from Python 3.14 on.
     """
     if not argv or argv[0].startswith("-") or argv[0] in VERBS:
         return ""

@@ -19,7 +19,7 @@ from . import hidden_modules
 
 
 def guarded(action: Callable[[], int]) -> int:
-    """Run an action, and turn an error that it raises into a message and an exit status."""
+    """Run an action, and return its exit status. An error becomes a message and a status of its own."""
     try:
         with _no_interrupt_lost():
             return action()

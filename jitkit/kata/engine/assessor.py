@@ -238,7 +238,7 @@ class Assessor:
             return
 
     def judge(self, check: Check, expected: Outcome, actual: Outcome, own: frozenset[str] = frozenset()) -> CheckResult:
-        """Judge one check: the reference's outcome against the learner's, whose files are `own`."""
+        """Return the result of one check: the learner's outcome (`actual`) judged by the reference's. `own` are the learner's files."""
         if actual.trouble or actual.value is None or expected.value is None:
             status = Status(actual.trouble or Status.CRASH)
             return CheckResult(check, status, actual.sentence, None, actual.line, actual.output, actual.seconds)
@@ -319,7 +319,7 @@ _known_digest: list[str] = []
 
 
 def _reference_digest() -> str:
-    """Hash the sizes and times of the reference's files, which is faster than reading them. When one changes, results
+    """Return a hash of the sizes and times of the reference's files, which is faster than reading them. When one changes, results
     are computed anew.
     """
     if not _known_digest:

@@ -83,7 +83,7 @@ def check(
     drawn: bool = False,
     fixed: str = "",
 ) -> Callable[[Program], Program]:
-    """Make a function a check of an exercise.
+    """Return a decorator that makes a function, of `jk` and `rng`, a check of an exercise.
 
     Args:
       exercise: the id, `"02.3"`.

@@ -44,7 +44,7 @@ class Choices:
         return options[self.below(len(options))]
 
     def chance(self, percent: int) -> bool:
-        """Draw True in `percent` of a hundred cases; False is the plainer choice."""
+        """Return True in `percent` of a hundred cases; False is the plainer choice."""
         return self.below(100) >= 100 - percent
 
 

@@ -53,7 +53,7 @@ collected: list[Program] = []
 def program(
     rung: str, sentence: str, *, against: Sequence[str] = (), hidden: bool = False, tolerance: float | None = None
 ) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
-    """Make a function a program of a rung."""
+    """Return a decorator that makes a function a program of a rung."""
 
     def collect(run: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         name = f"{rung}_{run.__name__}"
@@ -109,7 +109,7 @@ class Jaxpr:
 
 
 def jaxpr(closed: Any) -> Jaxpr:
-    """Mark a jaxpr to be compared as a program: by equations, types, and parameters that are programs; not by variables' names."""
+    """Return a jaxpr that is compared as a program: by equations, types, and parameters that are programs; not by variables' names."""
     return Jaxpr(closed)
 
 
@@ -191,7 +191,7 @@ class JaxprReader:
         self.numbers: dict[int, int] = {}
 
     def read(self, closed: Any) -> Plain:
-        """Read inputs, constants with their values, equations, outputs."""
+        """Return inputs, constants with their values, equations and outputs as plain data."""
         inner = getattr(closed, "jaxpr", closed)
         inputs = [self.binder(v) for v in inner.invars]
         constants = [self.binder(v) for v in getattr(inner, "constvars", ())]
@@ -205,7 +205,7 @@ class JaxprReader:
         }
 
     def equation(self, eqn: Any) -> Plain:
-        """Read one equation. Only the parameters that are programs are compared."""
+        """Return one equation, with those parameters alone that are programs: only they are compared."""
         operands = [self.atom(v) for v in eqn.invars]
         params = [[str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None]
         return {
@@ -226,12 +226,12 @@ class JaxprReader:
         return None
 
     def binder(self, var: Any) -> Plain:
-        """Read a variable where it is bound."""
+        """Return a variable where it is bound."""
         number = self.numbers[id(var)] = len(self.numbers)
         return {"var": number, "type": _type(var.aval)}
 
     def atom(self, x: Any) -> Plain:
-        """Read a variable or a number where it is used. A variable that is bound nowhere gets the number -1."""
+        """Return a variable or a number where it is used. A variable that is bound nowhere gets the number -1."""
         if hasattr(x, "val"):
             return {"literal": self.plain.to_plain(np.asarray(x.val)), "type": _type(x.aval)}
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}

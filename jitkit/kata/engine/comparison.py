@@ -166,7 +166,7 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """Compare what one random program computed. If the text of the program differs, that is the difference."""
+        """Return the difference between two runs of one random program: of its text, or else of what it computed; None if there is none."""
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
@@ -275,7 +275,7 @@ def _refusal(text: str) -> str:
 
 
 def _came(error: Plain) -> str:
-    """Describe the learner's error, without the words that a message must have: these describe the expected one."""
+    """Return the learner's error as text, without the words that a message must have: these describe the expected one."""
     return describe(error | {"parts": []})
 
 

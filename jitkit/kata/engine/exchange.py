@@ -110,7 +110,7 @@ def _place(code: CodeType) -> tuple[str, str, int]:
 
 
 def docstring_of(code: CodeType) -> str | None:
-    """Return the docstring of a function with this code."""
+    """Return the docstring of a function with this code; None if it has none."""
     has_one = sys.version_info < (3, 14) or code.co_flags & _HAS_DOCSTRING
     first = code.co_consts[0] if has_one and code.co_consts else None
     return first if isinstance(first, str) else None
@@ -161,7 +161,7 @@ def import_jitkit(request: dict[str, Any]) -> None:
 
 
 def function_code(module: CodeType, target: Target, path: str, line: int) -> CodeType | None:
-    """Return the code of a function from its module's code: of this name, at this line of this file."""
+    """Return the code of a function from its module's code: of this name, at this line of this file; None if there is none."""
     return next(
         (c for c in _codes(module) if (c.co_qualname, c.co_filename, c.co_firstlineno) == (target.name, path, line)),
         None,

@@ -67,7 +67,7 @@ def remembered(
 def remembering(
     folder: pathlib.Path, translate: Callable[[str], bytes], compiler: Callable[[], list[str]], flags: Sequence[str]
 ) -> Callable[[str], bytes]:
-    """Wrap the ladder's `translate`, which compiles C to a library, in a cache on disk."""
+    """Return the ladder's `translate`, which compiles C to a library, with a cache on disk."""
 
     def find_or_translate(text: str) -> bytes:
         command = [*compiler(), *flags]

@@ -88,7 +88,9 @@ def sentence_of(error: Exception, splice: ModuleType, own: Any) -> str:
 
 
 def _run(source: str | bytes, path: str) -> int:
-    """Run a program as `python FILE` does: as `__main__`, and with a traceback that begins in it."""
+    """Run a program as `python FILE` does, as `__main__` and with a traceback that begins in it, and return its exit status. SystemExit is
+    raised.
+    """
     program = sys.modules["__main__"] = ModuleType("__main__")
     program.__file__ = path
     try:

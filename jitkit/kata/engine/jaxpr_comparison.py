@@ -70,13 +70,15 @@ class _Program:
         return self.numbers.setdefault(key, len(self.numbers))
 
     def number_of(self, atom: Plain) -> int:
-        """Return a number that says how an operand or an output is computed: equal numbers mean equal computations."""
+        """Return a number that says how an operand or an output is computed: equal numbers mean equal computations.
+        A variable that nothing binds has -1.
+        """
         if "literal" in atom:
             return self.intern(("literal", _literal(atom["literal"]), atom["type"]))
         return self.number_of_var.get(atom["var"], -1)
 
     def maker(self, atom: Plain) -> Plain | None:
-        """Return the equation that made an operand."""
+        """Return the equation that made an operand; None if none did."""
         return self.maker_of_var.get(atom.get("var", -1))
 
     def params_key(self, eqn: Plain) -> Any:
@@ -109,7 +111,7 @@ class _Comparison:
 
     def first_difference(self) -> JaxprDifference | None:
         """Return the first difference: in the inputs, then in what the outputs are computed from, then in equations that no
-        output needs.
+        output needs. None if there is none.
         """
         if self.expected.key == self.actual.key:
             return None
@@ -197,7 +199,7 @@ class _Comparison:
         return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
 
     def in_param(self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain) -> JaxprDifference | None:
-        """Return a difference in a parameter; for an inner jaxpr, the difference inside of it."""
+        """Return a difference in a parameter; for an inner jaxpr, the difference inside of it. None if they are equal."""
         if self.expected.param_key(one) == self.actual.param_key(other):
             return None
         for inner, other_inner in zip(_jaxprs(one), _jaxprs(other), strict=False):
@@ -260,7 +262,7 @@ class _Comparison:
         return f"in {_outputs(program.jaxpr, self.names[side])}"
 
     def kind(self, side: int, atom: Plain) -> str:
-        """Describe an atom in words."""
+        """Return in words where an atom comes from: a literal, an equation, an input or a constant."""
         program = (self.expected, self.actual)[side]
         maker = program.maker(atom)
         if "literal" in atom:
@@ -333,7 +335,7 @@ def _param(value: Any, names: dict[int, str]) -> str:
 
 
 def short_type(type: str) -> str:
-    """Write a type as jaxprs do: `f32[3]` for `float32[3]`, and `~f32[]` for a weak one, which has a star in plain
+    """Return a type as jaxprs write it: `f32[3]` for `float32[3]`, and `~f32[]` for a weak one, which has a star in plain
     data.
     """
     name, bracket, shape = type.partition("[")
@@ -365,7 +367,7 @@ def _count(n: int, noun: str) -> str:
 
 
 def _weakness(one: Plain, other: Plain) -> str:
-    """Return a remark for types that differ in nothing but weakness."""
+    """Return a remark for two types that differ in nothing but weakness, else ""."""
     if one["type"].replace("*", "") != other["type"].replace("*", ""):
         return ""
     return " (`~` marks a weak type: one that came from a Python number and gives way in promotion)"

@@ -52,7 +52,7 @@ class Experiment(NamedTuple):
     right: int  # which option it is, from 1
 
     def verdict_on(self, guess: str) -> str:
-        """Say whether a guess was right, and what the right answer is."""
+        """Return a sentence that says whether a guess was right, and what the right answer is."""
         right = self.options[self.right - 1]
         return f"You said: {guess}. {'That is right.' if guess == right else f'It is not so, but: {right}.'}"
 
@@ -136,7 +136,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
 
 def read_lab(folder: pathlib.Path) -> Lab:
-    """Return the lab in a folder."""
+    """Return the lab in a folder. Raise ManifestError if there is a fault in its `lab.toml`."""
     file = folder / "lab.toml"
     with TomlTable.of_file(file) as table:
         lab = Lab(

@@ -89,8 +89,8 @@ def _values_of(owner: type) -> dict[str, tuple[str, str]]:
 
 
 def _assigned(statement: ast.AST, types: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the attributes of `self` that a statement assigns, with their types: a parameter's annotation, if it
-    assigns one.
+    """Yield the attributes of `self` that a statement assigns, with their types: the statement's annotation, or that of
+    the parameter that it assigns, else "".
     """
     if isinstance(statement, ast.AnnAssign):
         pairs: list[tuple[ast.expr, str]] = [(statement.target, ast.unparse(statement.annotation))]
@@ -105,7 +105,7 @@ def _assigned(statement: ast.AST, types: dict[str, str]) -> Iterator[tuple[str, 
 
 
 def _comment(lines: list[str], statement: ast.AST) -> str:
-    """Return the comment beside a statement, or the comment lines before it."""
+    """Return the comment beside a statement, or the comment lines before it; "" if there is neither."""
     place = getattr(statement, "lineno", 1) - 1
     before = itertools.takewhile(lambda line: line.startswith("# "), (line.strip() for line in reversed(lines[:place])))
     return lines[place].partition("  # ")[2] or " ".join(line[2:] for line in reversed(list(before)))

@@ -67,7 +67,7 @@ def edit(exercise: str, misconception: str, hint: str, old: str, new: str, *, ta
 def mutant(
     exercise: str, misconception: str, hint: str, *, target: str = ""
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function a mutant. It may have any name; it takes the parameters of the reference."""
+    """Return a decorator that makes a function a mutant. It may have any name; it takes the parameters of the reference."""
     line = _caller_line()
 
     def collect(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,8 +80,8 @@ def mutant(
 
 
 def also_right(exercise: str, how: str, *, target: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a function a right answer to an exercise. It may have any name; it takes the parameters of the reference, and
-    its body imports what the exercise's file does not.
+    """Return a decorator that makes a function a right answer to an exercise. It may have any name; it takes the parameters of
+    the reference, and its body imports what the exercise's file does not.
 
     Functions for several targets of an exercise with one `how` are one answer.
     """

@@ -239,7 +239,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _what(value: Any) -> str:
-    """Describe a value in short: `An int: 64`."""
+    """Return a value in a few words, "An `int`: `64`."; "" if there is nothing to say."""
     if _is_type_expression(value):
         return f"The type `{re.sub(r'([a-z_]+[.])+(?=[A-Z])', '', str(value))}`."
     if callable(value):
@@ -253,7 +253,7 @@ def _what(value: Any) -> str:
 
 
 def _comment_on(module: str, name: str) -> str:
-    """Return the comment beside an assignment, or the one before it."""
+    """Return the comment beside an assignment, or the first sentence of the comment before it; "" if there is neither."""
     lines = pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8").splitlines()
     place = next((i for i, line in enumerate(lines) if re.match(rf"{re.escape(name)}\b.*=", line)), None)
     if place is None:
@@ -314,7 +314,9 @@ def _at(target: Target) -> Any:
 
 
 def parts_of_class(value: Any) -> list[Part]:
-    """Return a part for each member of a class of jitkit, also for inherited ones: the methods that have a docstring, and the values."""
+    """Return a part for each member of a class of jitkit, also for inherited ones: the methods that have a docstring, and the values; []
+    for anything but a class.
+    """
     return [_part_of_member(value, each) for each in members_of(value)] if inspect.isclass(value) else []
 
 

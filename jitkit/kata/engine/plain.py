@@ -156,7 +156,7 @@ class _JaxprWriter:
         self.numbers: dict[int, int] = {}
 
     def write(self, jaxpr: Any) -> Plain:
-        """Write inputs, constants with their values, equations, outputs."""
+        """Return inputs, constants with their values, equations and outputs."""
         inputs = [self.binder(var) for var in jaxpr.invars]
         constants = [self.binder(var) for var in jaxpr.constvars]
         equations = [self.equation(eqn) for eqn in jaxpr.eqns]
@@ -251,7 +251,7 @@ def said(error: BaseException) -> str:
 
 
 def _type(aval: Any) -> str:
-    """Write a type, `float32[3]`, with a star if it is weak. It does not use the aval's own printer, which may be the
+    """Return a type as text, `float32[3]`, with a star if it is weak. It does not use the aval's own printer, which may be the
     learner's.
     """
     dtype = getattr(aval.dtype, "name", str(aval.dtype))

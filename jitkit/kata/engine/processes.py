@@ -109,7 +109,7 @@ class Process:
         return stacks.innermost(self.stacks, folder)
 
     def kill(self) -> None:
-        """End it, with everything it started."""
+        """End it, with everything it started (on Windows it alone)."""
         with contextlib.suppress(OSError):
             if os.name == "posix":
                 if self.pid is not None:
@@ -143,7 +143,7 @@ class Spare:
         self.machine = machine
 
     def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None, count: int = 1) -> None:
-        """Start processes to be taken later. Until then they prepare for `request`."""
+        """Start processes until `count` of them wait to be taken. With a `request`, they prepare for it."""
         waiting = self.waiting[uses_xla]
         while len(waiting) < count:
             process = Process(uses_xla, self.machine if uses_xla else "")

@@ -37,14 +37,14 @@ _seconds: list[float] = []  # after this many seconds of processor time, no new 
 
 
 def grade(count: int = GRADED) -> None:
-    """Run as many programs in this process as grading does: `count` for each check, and in proportion more or fewer for
-    a check with its own `graded`.
+    """From now on, run as many programs in this process as grading does: `count` for each check, and in proportion more or
+    fewer for a check with its own `graded`.
     """
     _graded.append(count)
 
 
 def hurry(seconds: float) -> None:
-    """Run as many programs of each check in this process as fit into these seconds of processor time, and at least two."""
+    """From now on, run as many programs of each check in this process as fit into these seconds of processor time, but two or more."""
     _seconds.append(seconds)
 
 

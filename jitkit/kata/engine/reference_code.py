@@ -59,7 +59,7 @@ class ReferenceCode(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a module of jitkit, whose loader runs the code that is here."""
+        """Return the spec of a module of jitkit, whose loader runs the code that is here; None for any other module."""
         if fullname not in self.specs:
             return None
         origin, is_package = self.specs[fullname]

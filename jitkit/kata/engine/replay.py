@@ -141,7 +141,7 @@ _short = _Short()
 
 
 def _array_text(array: Any, weak: bool) -> str:
-    """Write an array in one line, with its ends: `float32[16] [0.52, -1.3, ..., nan, nan]`."""
+    """Return an array in one line, with its ends: `float32[16] [0.52, -1.3, ..., nan, nan]`."""
     numbers = np.array2string(array, threshold=6, edgeitems=2, precision=4, separator=", ")
     shape = ",".join(map(str, array.shape))
     return f"{array.dtype.name}{'*' if weak else ''}[{shape}] {' '.join(numbers.split())}"

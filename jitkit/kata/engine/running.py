@@ -72,7 +72,7 @@ class Outcome(NamedTuple):
 
     check: str
     value: Plain | None
-    trouble: str = ""  # a Status, or nothing
+    trouble: str = ""  # a Status, or ""
     sentence: str = ""
     line: tuple[str, int] | None = None
     output: str = ""

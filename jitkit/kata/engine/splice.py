@@ -105,7 +105,7 @@ def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Seque
 
 
 def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], others: set[str]) -> Any:
-    """Return a helper in which names mean the same as in the learner's file."""
+    """Return a helper in which names mean the same as in the learner's file. Raise SpliceError if an import of theirs cannot be put in."""
     if isinstance(node, Function):
         return with_own_names(node, file, known)
     if not others & names_used(node):
@@ -261,7 +261,9 @@ class SplicingFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of a changed module, with a loader that splices."""
+        """Return the spec of a changed module, with a loader that splices; None for any other. Raise SpliceError if there is no such
+        module.
+        """
         if fullname not in self.submission.modules:
             return None
         found = importlib.machinery.PathFinder.find_spec(fullname, path, target)
@@ -283,7 +285,7 @@ class _SplicingLoader(importlib.machinery.SourceFileLoader):
         self.known = known
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the module in memory; the reference's bytecode on disk does not change."""
+        """Return the code of the module, compiled in memory; the reference's bytecode on disk does not change."""
         known = self.known.get(self.submission.key(fullname))
         if known is not None:
             return known

@@ -236,7 +236,7 @@ def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
 
 
 def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
-    """Leave out statements that change nothing: they repeat an earlier one, and what they read and bind is the same."""
+    """Return the statements without those that change nothing: they repeat an earlier one, and what they read and bind is the same."""
     kept: list[ast.stmt] = []
     latest: dict[str, int] = {}  # a name -> which of `kept` bound it
     known: dict[str, dict[str, int | None]] = {}  # text of a statement -> what it read and bound

@@ -301,7 +301,7 @@ class _Climb(_Session):
 
 
 def _run_on_machine(text: str, arguments: Any) -> Any:
-    """Run a program with the ladder's `xla`, in a process that cannot import jitkit."""
+    """Return what a program computes with the ladder's `xla`, in a process that cannot import jitkit."""
     xla = importlib.import_module("xla")
     numpy = importlib.import_module("numpy")
     return [numpy.array(x) for x in xla.compile(text)([xla.put(x) for x in arguments])]
@@ -313,7 +313,7 @@ def _run_stablehlo(text: str, arguments: Any) -> Any:
 
 
 def _is_asked() -> bool:
-    """Whether a request has come. On Windows this is not known, since it cannot look into pipes."""
+    """Whether a request has come. Always False on Windows, which cannot look into pipes."""
     return sys.platform != "win32" and bool(select.select([sys.stdin], [], [], 0)[0])
 
 

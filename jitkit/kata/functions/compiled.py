@@ -66,7 +66,7 @@ def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome
 
 
 def signature(traced: Traced) -> str:
-    """Write a signature: `layer(x: float32[8], b: float32[])`."""
+    """Return the signature of a traced function: `layer(x: float32[8], b: float32[])`."""
     avals = traced.jaxpr.in_avals
     names = traced.jaxpr.debug_info.safe_arg_names(len(avals))
     arguments = ", ".join(f"{n}: {a.str_short()}" for n, a in zip(names, avals, strict=True))

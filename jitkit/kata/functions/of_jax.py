@@ -31,7 +31,9 @@ def names_of_jax(function: Callable[..., Any]) -> list[str]:
 
 
 def imports_to_change(file: str) -> list[str]:
-    """Return, for each line of a file that imports JAX, what to write instead: `line 1: import jitkit as jax`."""
+    """Return, for each line of a file that imports JAX, what to write instead: `line 1: import jitkit as jax`; [] if it
+    cannot be read.
+    """
     try:
         tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -56,7 +58,7 @@ def imports_jax(file: Path) -> bool:
 
 
 def sentence(function: Callable[..., Any], file: str) -> str:
-    """Say that a function, found in `file`, is JAX's, and what to change: there, or where the function was written."""
+    """Return a sentence that says that a function, found in `file`, is JAX's, and what to change: there, or where it was written."""
     name = getattr(function, "__name__", "it")
     names = names_of_jax(function)
     calls = f"calls JAX ({', '.join(names)})" if names and not made_by_jax(function) else "is a function of JAX's"

@@ -65,7 +65,7 @@ def run_script(script: str, of_jax: bool) -> Run:
 
 
 def report_end(run: Run) -> None:
-    """Say which error a script ended with, if any."""
+    """Print which error a script ended with, if any."""
     if run.error is not None:
         print(f"jitkit: {run.script} ended with {type(run.error).__name__}: {run.error}", file=sys.stderr)
 

@@ -43,13 +43,13 @@ class Abilities(NamedTuple):
 
     @property
     def calls(self) -> list[float]:
-        """The time of every call of one jitted function."""
+        """The time of every call of one jitted function; [] if it was not measured."""
         return list(self.mine["every call"]) if self.mine is not None else []
 
     @property
     def race(self) -> dict[str, dict[str, float]]:
         """The results of the race of rung 23 (`jitkit.bench.from_scratch.race`) by program; empty if the package has no compiler
-        of its own.
+        of its own, or was not measured.
         """
         return dict(self.mine.get("race", {})) if self.mine is not None else {}
 
@@ -157,7 +157,7 @@ def tutorials() -> Rung:
 
 
 def drawn(seconds: Sequence[float], steps: str) -> str:
-    """Draw each call as a character, by the power of ten of its time: a microsecond or less is the lowest."""
+    """Return a character for each call, by the power of ten of its time: a microsecond or less is the lowest."""
     powers = [round(math.log10(max(t, 1e-6) * 1e6)) for t in seconds]
     return "".join([steps[min(power, len(steps) - 1)] for power in powers])
 
@@ -173,7 +173,7 @@ def _times(arguments: list[str]) -> dict[str, Any] | None:
 
 
 def code_lines(source: str) -> int:
-    """Count the lines of code: without comments, docstrings and blank lines. 0 if it is not Python."""
+    """Return the number of lines of code: without comments, docstrings and blank lines. 0 if it is not Python."""
     try:
         tree = ast.parse(source)
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
@@ -196,7 +196,7 @@ _DARK = (
 
 
 def calls_chart(found: Abilities, top: int) -> list[str]:
-    """Draw the time of every call, on a scale of powers of ten from a microsecond; misses are red."""
+    """Return the SVG of every call's time, on a scale of powers of ten from a microsecond; misses are red."""
     bottom, step = top + _CHART, 480 / len(found.calls)
     texts = [
         f'<text x="16" y="{top + 4}">every call, with 8 numbers, with 9, with 8 again; red: more than a millisecond</text>'

@@ -201,7 +201,7 @@ class Place:
         return f"{self.relative(path)}:{line}"
 
     def backup(self, path: pathlib.Path) -> pathlib.Path:
-        """Copy a file beside others of its kind, and return the copy."""
+        """Copy a file to the folder of backups, and return the path of the copy."""
         target = self.kept / "backups" / f"{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}{path.suffix}"
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(path.read_bytes())

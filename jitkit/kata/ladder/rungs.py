@@ -139,7 +139,7 @@ def prefix(text: str, number: str) -> str:
 
 def below(rung: Rung) -> str:
     """Return the solution that a rung can be begun with: of all rungs below it, but for those that it does not need. The first
-    rung begins with nothing.
+    rung is begun with "".
     """
     text = solution_text()
     if not rung.is_behind:

@@ -51,18 +51,18 @@ class Writer:
         self.names: Iterator[str] = (letter + (str(n) if n else "") for n in itertools.count() for letter in _LETTERS)
 
     def line(self, text: str) -> None:
-        """Write a line, indented as deeply as we are."""
+        """Write a line, indented like the body that is being written."""
         self.lines.append(self.margin + text)
 
     def value(self, expression: str, shape: Sequence[int], dtype: str) -> Value:
-        """Return a line that gives a value a name; from now on it is in scope."""
+        """Write a line that gives an expression a name. Return this value, which is in scope from now on."""
         made = Value(next(self.names), tuple(shape), dtype)
         self.line(f"{made.name} = {expression}")
         self.scope.append(made)
         return made
 
     def pick(self, suits: Callable[[Value], bool] = lambda value: True) -> Value | None:
-        """Return a value in scope that suits; the latest ones come first. Return None if no value suits."""
+        """Return a value in scope that suits; the latest one is the plainest choice. Return None if no value suits."""
         found = [value for value in reversed(self.scope) if suits(value)]
         return self.choices.of(found) if found else None
 
@@ -88,7 +88,7 @@ class Writer:
             self.step()
 
     def of_type(self, shape: tuple[int, ...], dtype: str) -> str:
-        """Return an expression of this type: a value in scope, or one made of another."""
+        """Return an expression of this type: a value in scope, one made of another, or ones."""
         same = [value for value in reversed(self.scope) if value.shape == shape and value.dtype == dtype]
         if same:
             return self.choices.of(same).name

@@ -136,7 +136,7 @@ class _Program:
 
 
 def np_size(shape: tuple[int, ...]) -> int:
-    """Return the number of elements."""
+    """Return the number of elements of a shape."""
     size = 1
     for n in shape:
         size *= n

@@ -7,6 +7,6 @@ from collections.abc import Mapping
 
 
 def defined(definitions: Mapping[str, str], text: str) -> str:
-    """Put the needed definitions in front of a program: those that define a name which occurs in it."""
+    """Return a program below the definitions that it needs: those that define a name which occurs in it."""
     words = set(re.findall(r"\w+", text))
     return "\n".join([*(lines for names, lines in definitions.items() if not words.isdisjoint(names.split())), text])

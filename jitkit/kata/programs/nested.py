@@ -32,7 +32,7 @@ def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
 
 
 def _some(writer: Writer, most: int) -> list[Value]:
-    """Choose values for operands, or for the parts of a carry: at least one, possibly the same one twice; none if no value in scope
+    """Return values for operands, or for the parts of a carry: at least one, possibly the same one twice; [] if no value in scope
     is small.
     """
     small = [value for value in reversed(writer.scope) if _is_small(value)]

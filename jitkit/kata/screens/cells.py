@@ -143,7 +143,7 @@ class Hint:
 
 
 def _html_of_ansi(text: str) -> str:
-    """Convert text with escape sequences for colours to HTML."""
+    """Return text with escape sequences for colours as HTML."""
 
     def span(match: re.Match[str]) -> str:
         styles = ";".join(_STYLE_OF_CODE.get(code, "") for code in match[1].split(";"))

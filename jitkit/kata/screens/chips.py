@@ -54,7 +54,7 @@ def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
 
 
 def amount(value: float, unit: str) -> str:
-    """Write a number with three digits and a prefix: `33.6 M`, `1.31 MB`."""
+    """Return a number with three digits and a prefix: `33.6 M`, `1.31 MB`."""
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:
             scaled = value / scale
@@ -63,7 +63,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def lines_of(kernel: Kernel) -> str:
-    """Write `line 12`, or `lines 12, 14`, with the file if there are several: `layer.py 12, 14; util.py 3`."""
+    """Return `line 12`, or `lines 12, 14`, with the file if there are several: `layer.py 12, 14; util.py 3`."""
     by_file: dict[str, list[str]] = {}
     for line in kernel.lines:
         by_file.setdefault(line.file, []).append(str(line.number))

@@ -103,7 +103,7 @@ def show_report(screen: Screen, report: Report, places: Desk) -> None:
 
 
 def whose(report: Report) -> str:
-    """Say which exercises ran with the learner's functions: `yours: 02.1 02.2; reference: the rest`."""
+    """Return in words which exercises ran with the learner's functions: `yours: 02.1 02.2; reference: the rest`."""
     parts = [f"yours: {' '.join(report.yours) or 'none'}"]
     if report.suspects:
         parts.append(f"reference in place of your {' '.join(report.suspects)}, with which others fail")
@@ -176,7 +176,7 @@ def _more(count: int) -> str:
 
 
 def _pieces(line: str, room: int) -> list[str]:
-    """Cut a line into pieces that fit, at spaces if possible. Escape characters become `?`."""
+    """Return a line, cut into pieces that fit, at spaces if possible. Escape characters become `?`."""
     line = line.replace("\x1b", "?")
     return textwrap.wrap(
         line, room, subsequent_indent="  ", break_on_hyphens=False, drop_whitespace=False, replace_whitespace=False
@@ -223,7 +223,7 @@ def show_program(
     result: CheckResult,
     title: str = "the program of the check, where `jk` is jitkit with your functions in it:",
 ) -> None:
-    """Show the program of a check: how their functions were called, and what became the result."""
+    """Show the program of a check: how it calls the learner's functions, and what becomes its result."""
     try:
         lines = textwrap.dedent(inspect.getsource(result.check.program)).splitlines()
     except OSError:

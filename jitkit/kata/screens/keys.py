@@ -39,7 +39,7 @@ def _windows_key() -> str:
 
 @contextlib.contextmanager
 def _single_keys(stream: TextIO, changes: Changes | None) -> Iterator[Callable[[], str]]:
-    """Let a POSIX terminal hand over each key while the block runs."""
+    """Within the block, let a POSIX terminal hand over each key; yield a function that returns the next one."""
     try:
         termios: Any = importlib.import_module("termios")
         tty: Any = importlib.import_module("tty")

@@ -146,7 +146,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         raise NotImplementedError
 
     def do_GET(self) -> None:
-        """Answer a request."""
+        """Answer a request with a page; with 404 if there is none, or if another host was asked for."""
         where = urllib.parse.urlsplit(self.path)
         host = (self.headers.get("Host") or "").rpartition(":")[0] or self.headers.get("Host")
         found = self.text_of(where.path, where.query) if host in _OWN else None

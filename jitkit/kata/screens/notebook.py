@@ -76,7 +76,7 @@ class Notebook:
         return f'hint("{id}")'
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
-        """Return nothing: a notebook has the program on its page, and its cells have the functions."""
+        """Return "": a notebook has the program on its page, and its cells have the functions."""
         return ""
 
     def place(self, path: str, line: int) -> str:
@@ -225,8 +225,8 @@ def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSo
 
 
 def experiment(number: str, guess: int | None = None, quick: bool = False) -> Plot | Question:
-    """Run the lab's experiment with its functions that passed in this notebook. `guess` is the number of the option
-    that you expect; without it, the question is shown. Raise LookupError if the lab has no experiment.
+    """Return the plot of the lab's experiment, run with its functions that passed in this notebook. `guess` is the number of
+    the option that you expect; without it, return the question. Raise LookupError if the lab has no experiment.
     """
     frame = inspect.currentframe()
     notebook = _notebook(frame.f_back.f_globals if frame is not None and frame.f_back is not None else {})
@@ -289,7 +289,7 @@ def _note_raised(result: Any) -> None:
 
 
 def _reached(text: str, line: int) -> str:
-    """Return a cell's statements before the one at a line."""
+    """Return the text of a cell before the statement at a line; all of it if there is none."""
     first = next((s.lineno for s in ast.parse(text).body if (s.end_lineno or s.lineno) >= line), None)
     return text if first is None else "".join(text.splitlines(keepends=True)[: first - 1])
 

@@ -129,7 +129,7 @@ class SaveToVerdict(Benchmark):
         }
 
     def summary(self, results: Sequence[Felt]) -> list[str]:
-        """Say how many rows are as fast as promised."""
+        """Return a sentence: how many rows are as fast as promised."""
         good = sum(result.worst <= result.limit for result in results)
         return [f"{good} of {len(results)} rows are as fast as promised."]
 

@@ -31,7 +31,7 @@ class Times(NamedTuple):
 
 
 def measure(x: Any, x_numpy: np.ndarray[Any, Any]) -> Times:
-    """Measure in turns, with a wait for each call."""
+    """Return the times of SELU by numpy, op by op and jitted, measured in turns, with a wait for each call."""
     jitkit.clear_caches()
     jitted = jitkit.jit(selu)
     with stage_log.listen() as events:

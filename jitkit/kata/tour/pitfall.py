@@ -40,7 +40,7 @@ _LOOPS = (
 
 
 def measure() -> list[Loop]:
-    """Run each loop once, from empty caches, and count what it did."""
+    """Run each loop once, from empty caches, and return what it did."""
     loops = []
     start_value = jnp.asarray(np.int32(0)).block_until_ready()
     for name, code, run in _LOOPS:
@@ -96,7 +96,9 @@ def _seconds(loop: Loop) -> float:
 
 
 def _grouped(reasons: list[list[str]]) -> list[tuple[str, list[str]]]:
-    """Return the reason of the first miss, and the reason of the last one, which stands for all misses after the first."""
+    """Return the turn and the reason of the first miss, and those of the last one, which stands for all misses after the first; [] if
+    there was no miss.
+    """
     if len(reasons) < 2:
         return [("turn 1", reasons[0])] if reasons else []
     return [("turn 1", reasons[0]), (f"turns 2 to {len(reasons)}, the last", reasons[-1])]

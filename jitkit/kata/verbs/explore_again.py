@@ -109,7 +109,7 @@ class _Watch:
             self.changes.wait()
 
     def start(self, live: Live) -> None:
-        """Begin once more; the result of the one that still runs does not matter any more."""
+        """Start a new run; end the one that still runs, whose result does not matter any more."""
         if self.running is not None:
             self.process.end()
             concurrent.futures.wait([self.running])
@@ -191,7 +191,7 @@ class _Process:
 
 
 def changed_figures(before: dict[str, int], now: dict[str, int]) -> str:
-    """Write the figures that changed, `cpu kernels: 5 -> 3`; all figures, if there were none before."""
+    """Return in words the figures that changed, `cpu kernels: 5 -> 3`; all figures, if there were none before."""
     if not before:
         return ", ".join(f"{name}: {number:,}" for name, number in now.items())
     others = [f"{name}: {before[name]:,} -> {now[name]:,}" for name in now if before.get(name, now[name]) != now[name]]

@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_next_hint(screen: Screen, judge: Judge, lab: Lab, exercise: Exercise, wanted: int | None = None) -> None:
-    """Show one step more than last time; after the last step, show the one on their own bug again, as it is now.
+    """Show one step more than last time; after the last step, show the one on the learner's own bug again, as it is now.
     `wanted` is a step to read again, counted from 1.
     """
     workspace = judge.workspace

@@ -30,7 +30,7 @@ _OTHER_NUMBERS = (
 
 
 def here() -> Place:
-    """Return the folder of the ladder that we are in."""
+    """Return the folder of the ladder that we are in. Raise Problem if we are in none."""
     found = Place.find()
     if found is None:
         raise Problem("this folder has no ladder in it. Make one that has with `jitkit start --from-scratch my-jax`.")
@@ -161,7 +161,7 @@ def watch(arguments: argparse.Namespace) -> int:
 
 
 def _folders(place: Place) -> set[pathlib.Path]:
-    """Return the folders of the package's files; none while it cannot be read."""
+    """Return the folders of the package's files; set() while it cannot be read."""
     try:
         return {place.package.folder, *(file.parent for file in place.package.files)}
     except (Problem, OSError):

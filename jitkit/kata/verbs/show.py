@@ -164,7 +164,7 @@ def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give
 
 def show_programs(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise, kind: str) -> None:
     """Show the jaxprs, or the StableHLO, that the checks of an exercise return: the reference's, and the learner's if
-    it differs. Raise WrongUsage if there are none.
+    it differs. Raise Problem if the checks cannot run, WrongUsage if they return none.
     """
     with screen.progress("running the checks"):
         report = Judge(workspace).check(lab, exercise)

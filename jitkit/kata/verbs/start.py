@@ -94,7 +94,7 @@ def _quoted(path: pathlib.Path) -> str:
 
 
 def update(workspace: Workspace) -> Iterator[Change]:
-    """Write what is missing, renew what the learner has not changed, append stubs of exercises that are new."""
+    """Write what is missing, renew what the learner has not changed, append stubs of exercises that are new; yield each change."""
     with workspace.state.edit() as state:
         ignore = workspace.kept / ".gitignore"
         if not ignore.exists():

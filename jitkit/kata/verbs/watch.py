@@ -290,7 +290,9 @@ def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> lis
 
 
 def _written(look: Look, exercise: Exercise) -> str:
-    """Return a text that changes with an exercise's functions: their fingerprint, or the text of the stubs."""
+    """Return a text that changes with an exercise's functions: their fingerprint, or the text of the stubs; "" if the
+    file cannot be read.
+    """
     source = look.source(exercise)
     return _written_in(source, exercise) if isinstance(source, LearnerSource) else ""
 

@@ -81,7 +81,7 @@ def _left_out(workspace: Workspace, look: Look) -> Iterator[str]:
 
 
 def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: LearnerFile) -> str:
-    """Say why functions of an exercise are not in place, though at least one was written; "" if they are, or none was."""
+    """Return why functions of an exercise are not in place, though at least one was written; "" if they are, or none was."""
     standing = look.standing(exercise)
     if standing == Status.FAIL:
         return f"does not pass: jitkit check {exercise.id}"

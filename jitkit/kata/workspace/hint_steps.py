@@ -78,7 +78,7 @@ def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
 
 
 def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
-    """Return a mutant that behaves as the learner's function, and whether that is certain.
+    """Return a mutant that behaves as the learner's function (None if none does), and whether that is certain.
 
     It is certain if all results are equal, or if the first failing check has the same wrong result; then the learner's
     function may have another bug besides. Else a mutant counts that ends alike in each check. Unless all results are

@@ -73,7 +73,7 @@ class Judge:
         self.spare = spare
 
     def check(self, lab: Lab, exercise: Exercise, stop: Stop | None = None) -> Report:
-        """Check an exercise as it is written now. Raises Stopped if `stop` is set meanwhile."""
+        """Check an exercise as it is written now, and return the report. Raises Stopped if `stop` is set meanwhile."""
         look = self.workspace.look()
         source = look.source(exercise) or self.workspace.source(lab)
         if isinstance(source, Verdict):
@@ -139,8 +139,8 @@ class Judge:
     def find_blame(
         self, report: Report, alone: Verdict, others: Sequence[Binding], assess: Callable[[Sequence[Binding]], Verdict]
     ) -> Report:
-        """After a failure, find out whether the exercise passes with the reference in place of the learner's other exercises. If it
-        does, one of these is to blame, and the verdict without that one counts.
+        """Return the report after a failure. If the exercise passes alone, with the reference in place of the learner's other exercises,
+        one or more of these are to blame: they are named in `blame`, and the verdict alone counts.
         """
         if alone.status != Status.PASS:
             return report

@@ -161,7 +161,7 @@ class Look(NamedTuple):
         return self.sources.get(exercise.lab)
 
     def fingerprint(self, exercise: Exercise) -> str:
-        """Hash the functions of an exercise and what they use; "" while there is only a stub."""
+        """Return a hash of the functions of an exercise and what they use; "" while there is only a stub."""
         source = self.source(exercise)
         return fingerprint(source, exercise) if isinstance(source, LearnerSource) else ""
 
@@ -180,7 +180,7 @@ class Look(NamedTuple):
         return Status.STALE if known.passed or known.failed else Status.NEW
 
     def suspicion(self, exercise: Exercise) -> str:
-        """Say why the reference stands in for an exercise that passed: another one failed with it. "" if nothing is
+        """Return why the reference stands in for an exercise that passed: another one failed with it. "" if nothing is
         known against it, or anything that ran then has changed.
         """
         known = self.state.exercises.get(exercise.id, Progress())
@@ -227,8 +227,8 @@ def labs_or_problem() -> tuple[Lab, ...]:
 
 @functools.lru_cache(maxsize=1024)
 def fingerprint(source: LearnerSource, exercise: Exercise) -> str:
-    """Hash the functions of an exercise, and the helpers and imports that they use, as Python sees them: comments and
-    empty lines do not count. "" if a function is a stub, is missing, or is not Python.
+    """Return a hash of the functions of an exercise, and of the helpers and imports that they use, as Python sees them: comments
+    and empty lines do not count. "" if a function is a stub, is missing, or is not Python.
     """
     try:
         file = parsed(source)
