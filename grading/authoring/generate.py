@@ -211,7 +211,7 @@ def _indent(line: str) -> int:
 
 
 def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[str]:
-    """Wrap sentences to this width, and keep together what stands between backquotes."""
+    """Return sentences wrapped to this width; what stands between backquotes stays together."""
     text = _CODE.sub(lambda m: m[0].replace(" ", "\0"), " ".join(line.strip() for line in item))
     first, rest = " " * indent, " " * hanging
     lines = textwrap.wrap(
@@ -256,7 +256,7 @@ def _comment(text: str, first: str = "# ", rest: str = "# ") -> list[str]:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Join the parts of a module with the usual empty lines."""
+    """Return the parts of a module, joined with the usual empty lines."""
     head, code = parts[:3], parts[3:]
     text = "\n\n".join(part for part in head if part)
     return text + "\n\n\n" + "\n\n\n".join(code).replace("-\n\n\nclass", "-\n\nclass") + "\n"

@@ -153,7 +153,7 @@ class _Trial:
             self.expected = json.loads(file.read_text(encoding="utf-8"))
 
     def write_expected(self, file: pathlib.Path) -> int:
-        """Write what the reference computes. Runs in a child process."""
+        """Write what the reference computes, and return 0. Runs in a child process."""
         file.write_text(json.dumps([self.value(check) for check in self.checks]), encoding="utf-8")
         return 0
 

@@ -200,7 +200,7 @@ def _quoted(text: str) -> str:
 
 
 def hidden_source(lab: Lab, exercise: Exercise) -> str:
-    """Return the file of hidden checks, without those of other exercises."""
+    """Return the file of hidden checks, without those of other exercises; "" if there is no such file."""
     path = hidden_checks(lab)
     if not path.is_file():
         return ""

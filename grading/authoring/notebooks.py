@@ -45,7 +45,9 @@ class Text(NamedTuple):
 
     @classmethod
     def of(cls, lab: Lab, readme: str = "") -> Text:
-        """Cut a README at its headings of the second level. `readme` replaces the file's text."""
+        """Return the sections of a README, cut at its headings of the second level. `readme` replaces the file's text; title and summary do
+        if there is no file.
+        """
         path = lab.folder / "README.md"
         if not readme:
             readme = (

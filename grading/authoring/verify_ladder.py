@@ -53,7 +53,7 @@ def hidden_programs() -> tuple[tuple[str, str], ...]:
 
 
 def shortages(rung: Rung) -> list[Finding]:
-    """Report too few programs or wrong versions, and labels without a partner."""
+    """Return a finding for too few programs or wrong versions, and for each label without a partner."""
     checks, wrong = Climber(hidden=hidden_programs()).checks([rung]), wrong_versions(rung)
     programs = [check for check in checks if not check.hidden]
     found = []

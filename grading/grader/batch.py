@@ -46,7 +46,7 @@ def run(
     show: Callable[[int, int, float], None] = lambda done, count, seconds: None,
     again: bool = False,
 ) -> Tally:
-    """Grade all of them, except those that the store already has; write rows as they come.
+    """Grade all of them, except those that the store already has; write rows as they come, and return the counts.
 
     Args:
       again: these submissions were graded before; they are graded again from the same place.
@@ -136,7 +136,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Write a duration: `3 min 20 s`."""
+    """Return a duration: `3 min 20 s`."""
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 

@@ -99,7 +99,7 @@ def stem(name: str) -> str:
 
 
 def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> Files:
-    """Return the files that may contain answers, and the files that are passed over.
+    """Return the files that may contain answers, and the files that are passed over. Raise Invalid for a submission that is not read.
 
     Args:
       zone: the time zone of archives that do not name one.

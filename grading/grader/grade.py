@@ -115,8 +115,8 @@ class Grader(Trials):
         return self.known[exercise.id]
 
     def _compute(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
-        """Run the reference. Expected values come from an import without holes; a control run checks that holes, and executables that
-        are used again, give the same values.
+        """Run the reference, and return the result of `expected`. Its values come from an import without holes; a control run checks that
+        holes, and executables that are used again, give the same values.
         """
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):

@@ -70,7 +70,7 @@ def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
 
 
 def _in_short(record: Record) -> str:
-    """Describe a record in a line: its points, and the remarks about them."""
+    """Return a record in a line: its points, and the remarks about them."""
     points = "no score yet" if record.points is None else f"{record.points:g} of {record.max:g}"
     said = [points, record.late, record.by_hand, record.grade.sentence if not record.grade.checks else ""]
     return ", ".join(text for text in said if text)

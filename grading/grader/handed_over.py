@@ -212,7 +212,7 @@ def _submitters(path: pathlib.Path, zone: datetime.tzinfo) -> dict[str, _Submiss
 
 
 def _scalar(text: str) -> str:
-    """Return a one-line scalar of YAML."""
+    """Return the text that a one-line scalar of YAML stands for; "" for null."""
     text = text.strip()
     if text.startswith('"'):
         try:
@@ -226,7 +226,7 @@ def _scalar(text: str) -> str:
 
 
 def _time(text: str, zone: datetime.tzinfo) -> float | None:
-    """Return a time in Gradescope's form, `2026-10-01 12:34:56.789000000 Z`, in seconds since 1970."""
+    """Return a time in Gradescope's form, `2026-10-01 12:34:56.789000000 Z`, in seconds since 1970; None for another form."""
     found = re.fullmatch(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?\s*(Z|[+-]\d\d:?\d\d)?", text)
     if found is None:
         return None

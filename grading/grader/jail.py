@@ -367,7 +367,7 @@ class Zygote:
         return float(told["processor"]), float(told["waited"])
 
     def stop(self, pid: int) -> float:
-        """End a worker with all that it started; return the seconds of a processor that they used."""
+        """End a worker with all that it started; return the seconds of a processor that they used; 0 if the zygote is gone."""
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "stop", "pid": pid}).encode())
         answer = self.line()

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 
 def cents(points: float) -> int:
-    """Convert points to whole cents; half a cent counts as one."""
+    """Return points as whole cents; half a cent counts as one."""
     return math.floor(100 * points + 0.5)
 
 

@@ -251,7 +251,7 @@ def _of_student(
 
 
 def _due(table: TomlTable, zone: datetime.tzinfo) -> datetime.datetime | None:
-    """Return the date of a table, in the course's time zone unless it names one."""
+    """Return the date of a table, in the course's time zone unless it names one; None if the table has none."""
     time = table.get("due", datetime.datetime, None)
     return time.replace(tzinfo=zone) if time is not None and time.tzinfo is None else time
 

@@ -183,7 +183,7 @@ class Person(NamedTuple):
 
 
 def item(status: ItemStatus, sentence: str = "") -> Item:
-    """Return an item with nothing in it."""
+    """Return an item with this status and sentence, and nothing else in it."""
     return {
         "status": status, "sentence": sentence, "line": None, "flags": [], "files": [], "path": "", "modules": "", "patch": "",
         "package": "", "digest": "", "code": "", "keeps": True, "grams": [],
@@ -191,7 +191,7 @@ def item(status: ItemStatus, sentence: str = "") -> Item:
 
 
 def reading(status: GradeStatus, sentence: str = "", digest: str = "", handed_in: float = 0.0) -> Reading:
-    """Return a reading with nothing in it."""
+    """Return a reading without exercises, labs and flags."""
     return {
         "status": status, "sentence": sentence, "digest": digest, "handed_in": handed_in, "flags": [], "exercises": {}, "labs": {},
         "passed": [],

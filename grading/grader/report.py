@@ -175,14 +175,14 @@ def _time(seconds: float, zone: datetime.tzinfo) -> str:
 
 
 def _span(seconds: float) -> str:
-    """Write `2 days 1 hour`: whole days and hours; below an hour, minutes."""
+    """Return `2 days 1 hour`: whole days and hours; below an hour, minutes."""
     hours, rest = divmod(int(seconds), 3600)
     parts = [(hours // 24, "day"), (hours % 24, "hour"), (0 if hours else -(-rest // 60), "minute")]
     return " ".join(f"{n} {name}{'s' * (n > 1)}" for n, name in parts if n)
 
 
 def _when(student: str, lab: str, records: Sequence[Record], standing: Standing, handins: Sequence[HandIn]) -> str:
-    """Say when a lab was handed in and due, which attempt it was, and how many points remain after lateness."""
+    """Return when a lab was handed in and due, which attempt it was, and how many points remain after lateness; "" if no time is known."""
     zone = standing.policy.timezone
     own = [h for h in handins if h.lab == lab]
     due = standing.policy.due(student, lab)
@@ -235,7 +235,7 @@ def _told(check: dict[str, Any], everything: bool) -> str:
 
 
 def _next_step(records: Sequence[Record], view: View) -> str:
-    """Say what a student may do next: the first exercise that does not pass."""
+    """Return what a student may do next, about the first exercise that does not pass; "" if all do."""
     for r in records:
         g = r.grade
         failed = sum(c["status"] != PASS for c in g.checks)
@@ -360,7 +360,7 @@ def _groups(records: Iterable[Record], reasons: Any) -> list[Group]:
 
 
 def _bins(parts: Sequence[float]) -> list[dict[str, Any]]:
-    """Count the students in each tenth of the points."""
+    """Return the number of students in each tenth of the points, with the width of its bar; [] without students."""
     if not parts:
         return []
     count = collections.Counter(max(0, min(9, int(10 * part))) for part in parts)

@@ -164,7 +164,7 @@ class CheckFile(NamedTuple):
         return [c for c in self.checks if c.exercise == exercise]
 
     def version(self, check: Check) -> str:
-        """Hash what a check does: its program with everything that it uses, and its tolerance."""
+        """Return a hash of what a check does: its program with everything that it uses, and its tolerance."""
         tree = reduced(self.source, check.name.removeprefix(self.prefix), strip=False)
         text = f"{ast.dump(tree)} {check.name} {check.tolerance} {check.hidden}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]

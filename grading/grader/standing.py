@@ -164,7 +164,7 @@ class Standing(NamedTuple):
         return found
 
     def by_student(self) -> dict[str, list[Record]]:
-        """Group the records by student."""
+        """Return the records by student."""
         found: dict[str, list[Record]] = {}
         for record in self.records:
             found.setdefault(record.grade.student, []).append(record)

@@ -218,7 +218,7 @@ class Store:
         return [Person._make(row) for row in self._rows("people", Person._fields)]
 
     def _rows(self, table: str, columns: Sequence[str]) -> list[Any]:
-        """Return the rows of a table, which a store of an older grader may not have."""
+        """Return the rows of a table; [] if it is missing, as it may be in a store of an older grader."""
         if not self._row("SELECT 1 FROM sqlite_master WHERE name = ?", table):
             return []
         return self.database.execute(f"SELECT {', '.join(columns)} FROM {table} ORDER BY id").fetchall()

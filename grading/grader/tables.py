@@ -30,7 +30,7 @@ def cell(value: Any) -> str:
 
 
 def table(rows: Iterable[Sequence[Any]]) -> str:
-    """Write rows as CSV."""
+    """Return rows as CSV."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n").writerows([cell(x) for x in row] for row in rows)
     return stream.getvalue()

@@ -124,7 +124,7 @@ def unmount_disk() -> None:
 
 
 def drop_privileges(user: int) -> None:
-    """Become another user, without capabilities and without a way to new ones."""
+    """Become another user, unless it is negative, without capabilities and without a way to new ones."""
     libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.chdir("/tmp")
     if user >= 0:

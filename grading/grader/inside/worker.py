@@ -330,7 +330,7 @@ def _run_check(
 
 
 def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
-    """Run a student's StableHLO without any of the student's code: return its results, or XLA's error."""
+    """Run a student's StableHLO without any of the student's code: send its results, or XLA's error."""
     importlib.import_module("jitkit")
     plain = importlib.import_module("jitkit.kata.engine.plain")
     run = importlib.import_module("jitkit.kata.engine.run_stablehlo").run_stablehlo
@@ -343,7 +343,7 @@ def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
 
 
 def _told(error: BaseException, own: Sequence[str]) -> dict[str, Any]:
-    """Say why jitkit could not be imported, with the student's line."""
+    """Return why jitkit could not be imported, with the student's line."""
     frames = [[f.filename, f.lineno] for f in traceback.extract_tb(error.__traceback__)]
     line = next((frame for frame in reversed(frames) if frame[0] in own), None)
     return {"text": f"{type(error).__name__}: {error}"[:2000], "line": line}

@@ -30,8 +30,9 @@ from .worker import Modules, read, work
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until the socket is closed. The arguments are the socket's number, the user for workers (-1: ours), and modules to
-    import.
+    """Serve until the socket is closed, and return 0. The arguments are the socket's number; the user for workers (-1: ours); `jailed`, or
+    the folder of jitkit; the places to import from, as JSON; the file with jitkit's code; whether that is `imported` here; and
+    modules to import.
     """
     control = socket.socket(fileno=int(arguments[0]))
     user = int(arguments[1])
@@ -77,7 +78,7 @@ def _branch(control: socket.socket, holes: Holes) -> None:
 
 
 def _serve(control: socket.socket, base: Modules, holes: Holes, user: int, own: int, jailed: bool) -> int:
-    """Do what each request says, until the socket is closed."""
+    """Do what each request says, until the socket is closed; return 0."""
     while True:
         try:
             message, fds, _, _ = socket.recv_fds(control, 4096, 1)
