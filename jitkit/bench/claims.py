@@ -88,7 +88,7 @@ class Claim(NamedTuple):
 
     @property
     def factor(self) -> float | None:
-        """The published factor."""
+        """The published factor; None if there is none."""
         slow, fast = self.sides[0].published, self.sides[-1].published
         return slow / fast if slow is not None and fast is not None else None
 

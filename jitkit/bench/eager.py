@@ -231,7 +231,7 @@ class Eager(Benchmark):
         ]
 
     def footnotes(self) -> list[str]:
-        """Say why cells are empty."""
+        """Return why cells of numba's are empty."""
         if numba_programs.find_njit() is None:
             return [f"numba: {numba_programs.MISSING}."]
         without = ", ".join(program.name for program in PROGRAMS if program.compiled is None)

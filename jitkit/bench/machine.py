@@ -13,7 +13,7 @@ import jitkit
 
 
 def machine() -> dict[str, Any]:
-    """Describe this machine as plain data. `load` is None if the system does not tell."""
+    """Return this machine as plain data. `load` is None if the system does not tell."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

@@ -218,7 +218,7 @@ def compare(
     rounds: int = 51,
     **kwargs: Any,
 ) -> Comparison:
-    """Measure warm calls of several functions, called with the same arguments, in turns.
+    """Return the times of warm calls of several functions, called with the same arguments, in turns.
 
     Args:
       functions: by name, or in a list, to be named by their own names. They may be jitkit's, JAX's or numpy's.
@@ -238,8 +238,8 @@ def compare(
 
 
 def misses(program: Callable[..., Any] | Iterator[Any], inputs: Iterable[Any] = ()) -> Misses:
-    """Call a function with one input after the other, and say of each call how long it took, and why it missed the
-    cache, if it did.
+    """Call a function with one input after the other. Return how long each call took, and why it missed the cache, if it did. The
+    function's error is raised; a generator's ends the calls.
 
     Args:
       program: a function, or a generator that makes calls itself, and yields the result of each.

@@ -113,7 +113,7 @@ class Peers(Benchmark):
         ]
 
     def appendix(self, results: Sequence[Result]) -> Appendix | None:
-        """Return the programs that further libraries also ran, with all times."""
+        """Return the programs that further libraries also ran, with all times; None if they ran none."""
         compared = [result for result in results if result.others]
         if not compared:
             return None
@@ -137,7 +137,7 @@ class Peers(Benchmark):
         return Appendix(columns, lines, remark.strip())
 
     def _remark_on_numba(self, compared: Sequence[Result]) -> str:
-        """Say why a cell of numba's is empty."""
+        """Return why cells of numba's are empty; "" if none is."""
         if not any("numba" in result.others for result in compared):
             return f"numba: {MISSING}."
         without = [result.row.name for result in compared if "numba" not in result.others]

@@ -45,8 +45,8 @@ class Result(NamedTuple):
 
 
 def _in_turns(act: Callable[[Library], Callable[[], Any]], effort: Effort) -> Measured:
-    """Measure the processor time of the actions that `act` makes for each library, anew in each round. A first round
-    warms up.
+    """Return the processor time of the actions that `act` makes for each library, anew in each round, after a first round that does
+    not count.
     """
     seconds: Measured = {library.name: [] for library in LIBRARIES}
     start = time.monotonic()

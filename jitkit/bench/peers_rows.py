@@ -181,7 +181,7 @@ def _iterate(library: Library) -> Action:
 
 
 def _as_numpy(library: Library) -> Action:
-    """Read one array many times. (The first two reads take longer with jitkit: docs/benchmarks.md says how long.)"""
+    """Return an action that reads one array again. (The first two reads take longer with jitkit: docs/benchmarks.md says how long.)"""
     return functools.partial(np.asarray, library.array(_SMALL))
 
 
@@ -226,7 +226,9 @@ def _run_loop(library: Library) -> Action:
 def _others(
     name: str, program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
 ) -> Callable[[], Mapping[str, Action]]:
-    """Return the program in numpy, or in Python, and numba's version of `compiled`, if it is installed."""
+    """Return a function that makes the actions of other packages: the program by itself, in numpy or Python, under `name`; and numba's
+    version of `compiled`, if numba is installed.
+    """
 
     def make() -> Mapping[str, Action]:
         actions: dict[str, Action] = {name: functools.partial(program, *arguments)}

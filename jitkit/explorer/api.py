@@ -132,7 +132,7 @@ def exploration(
     keep: bool = True,
     answered: Callable[[str], object] = lambda target: None,
 ) -> Exploration:
-    """Make the page of a subject, compiled for these targets.
+    """Return the page of a subject, compiled for these targets.
 
     `keep=False` neither reads nor fills the folder of answers. `answered` is called with each target when its compiler has
     ended.

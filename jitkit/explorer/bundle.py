@@ -62,7 +62,7 @@ def as_json(model: dict[str, Any]) -> str:
 
 
 def script() -> str:
-    """Join the modules, in order, in one script."""
+    """Return one script of all modules: each stands below those that it imports."""
     done: list[str] = []
     texts: list[str] = []
 

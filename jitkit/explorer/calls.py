@@ -190,7 +190,7 @@ def _call(
 
 
 def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
-    """Return the lines of the jaxpr that a miss traced, or that it found in the cache of traces."""
+    """Return the lines of the jaxpr that a miss traced, or that it found in the cache of traces; None if it is not there."""
     for key, record in cache.records.items():
         if record.number == number and key in cache.traces:
             return str(cache.traces[key].jaxpr).splitlines()
@@ -245,7 +245,7 @@ def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, 
 
 def _spoken_of(call: Call, calls: list[Call], earlier: list[int]) -> int | None:
     """Return the latest earlier miss with the types that JAX says it has seen before: JAX names the types, and does not say
-    which call it means.
+    which call it means. None if there is none.
     """
     before = _BEFORE.findall("\n".join(call.miss.lines())) if call.miss else []
     for number in reversed(earlier if before else []):

@@ -42,7 +42,7 @@ def paths_in(name: str) -> list[list[int]]:
 
 
 def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
-    """Choose the equation of one path. When XLA inlines a call, it writes the name of the call before the names of the operations.
+    """Return the equation of one path. When XLA inlines a call, it writes the name of the call before the names of the operations.
     A library function is traced once, so its operations have the line of its first call.
     """
     for outer, inner in itertools.pairwise(marks):

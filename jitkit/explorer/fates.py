@@ -215,7 +215,7 @@ class _Fates:
         return None
 
     def _renamed(self, number: int) -> Key | None:
-        """Return the instruction that does an equation's work on its operands, under a neighbour's name."""
+        """Return the instruction that does an equation's work on its operands, under a neighbour's name; None if none does."""
         for opcode in self._wrote.get(number, set()) - ARRANGING - OPERANDS:
             for each in PRODUCTS.get(opcode, {opcode}):
                 for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]:
@@ -224,7 +224,7 @@ class _Fates:
         return None
 
     def _by_the_data(self, number: int) -> dict[str, Any] | None:
-        """Find the equation by its data: what reads its operand now, or does the same to its operands."""
+        """Return the fate of an equation by its data: what reads its operand now, or does the same to its operands; else None."""
         equation = self._equations[number]
         if number in self._is_in:
             at = self._is_in[number]

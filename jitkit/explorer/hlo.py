@@ -182,7 +182,7 @@ def shown(instruction: Instruction) -> str:
 
 
 def _split(attributes: str) -> list[str]:
-    """Split `, a=1, b={2, 3}` at the commas outside of braces and quotes."""
+    """Return the parts of `, a=1, b={2, 3}` between the commas outside of braces and quotes."""
     parts, depth, quoted, start = [], 0, False, 0
     previous = ""
     for i, character in enumerate(attributes):
@@ -207,7 +207,7 @@ def _role(instruction: Instruction, name: str) -> str:
 
 
 def _note(program: Program, costs: Costs, computation: str, instruction: Instruction) -> str:
-    """Return the note beside a fusion, a product or a loop."""
+    """Return the note beside a fusion, a product or a loop; "" beside anything else."""
     if instruction.opcode == "while":
         turns = trips(instruction)
         return "" if turns is None else f"runs {turns} times"

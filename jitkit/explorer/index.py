@@ -73,7 +73,7 @@ class Function(NamedTuple):
         return [(number, call) for number, call in enumerate(self.calls, 1) if call.error is not None]
 
     def seconds(self, *stages: str) -> float:
-        """Add up the time that its calls took in some stages."""
+        """Return the time that its calls took in some stages, added up."""
         return sum(took for call in self.calls for stage, took in call.stages if stage in stages)
 
 
@@ -233,7 +233,7 @@ def _misses(rows: Sequence[tuple[Function, str | None, str]]) -> str:
 
 
 def _failures(rows: Sequence[tuple[Function, str | None, str]]) -> str:
-    """Return the table of calls that ended with an error; nothing if there are none."""
+    """Return the table of calls that ended with an error; "" if there are none."""
     found = [
         (call, function.name, address, number) for function, address, _ in rows for number, call in function.failed
     ]

@@ -191,7 +191,7 @@ def _sentences(said: list[str], name: str) -> tuple[str, ...]:
 
 
 def _call_site() -> str:
-    """Return the innermost line that is neither JAX's nor this package's."""
+    """Return the innermost line that is neither JAX's nor this package's; "" if there is none."""
     frame: Any = sys._getframe(1)
     while frame is not None and real_jax.is_machinery(frame.f_code.co_filename):
         frame = frame.f_back

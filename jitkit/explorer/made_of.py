@@ -31,9 +31,9 @@ _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 def own_kernels(
     equations: Sequence[Equation], gone: Collection[int], links: Links, arranges: Callable[[int], bool]
 ) -> dict[Key, list[int]]:
-    """Return, for each custom call without a name, the equations that lie between its operands and its readers; nothing for a
-    call where a way to its readers begins at another value. A reader of the call that has no instruction of its own, and does
-    more than arrange elements, is a part of the call: nothing else computes it.
+    """Return, for each custom call without a name, the equations that lie between its operands and its readers. A call is left out if
+    there are none, or a way to its readers begins at another value. A reader of the call that has no instruction of its own, and
+    does more than arrange elements, is a part of the call: nothing else computes it.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -62,7 +62,7 @@ def _origins(at: Key, links: Links) -> set[int]:
 
 
 def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int]) -> set[int]:
-    """Return the equations that are gone on all ways from the inputs to the sinks; nothing if a way begins elsewhere."""
+    """Return the equations that are gone on all ways from the inputs to the sinks; set() if a way begins elsewhere."""
     found: set[int] = set()
     waiting = [origin for sink in sinks for origins in equations[sink].operands for origin in origins if origin in gone]
     while waiting:
@@ -229,7 +229,7 @@ def fills(
 
 
 def _constant(at: Key, links: Links) -> float | None:
-    """Return the number that a broadcast spreads, if it is written in the program."""
+    """Return the number that a broadcast spreads, if it is written in the program, else None."""
     *_, source = links.data.above(links.data.operands[at][0])
     if links.data.at[source].opcode != "constant":
         return None
@@ -282,7 +282,7 @@ def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
     """Find the `iota` that computes a constant equation, or its reader, when the program runs. Return whether it has the name of
-    the constant equation itself, and which instruction it is.
+    the constant equation itself, and which instruction it is: None if there is none.
     """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:

@@ -85,7 +85,7 @@ def model(
 
 
 def _call_of(calls: Mapping[str, Any], jaxpr: Sequence[str]) -> int | None:
-    """Return the number of the latest missed call with this jaxpr: the page shows its program."""
+    """Return the number of the latest missed call with this jaxpr, whose program the page shows; None if there is none."""
     misses = [each for each in calls["entries"] if not each["hit"] and each.get("jaxpr") is not None]
     alike = [each for each in misses if calls["jaxprs"][each["jaxpr"]] == list(jaxpr)]
     return alike[-1]["number"] if alike else None

@@ -45,7 +45,7 @@ class Difference(NamedTuple):
         jit options                other options of `jit`: recompiled, not retraced
         host                       moved between host and device memory: neither retraced nor recompiled
 
-    `sentence` says it in words; `advice` what to do about it, or nothing.
+    `sentence` says it in words; `advice` what to do about it, or is "".
     """
 
     kind: str
@@ -85,7 +85,7 @@ class Calls(NamedTuple):
         return found
 
     def counted(self, count: int) -> str:
-        """Write a number of values; "at least" when not all calls were looked at."""
+        """Return a number of values, with "at least" if not all calls were looked at."""
         return str(count) if self.are_all else f"at least {count}"
 
 
@@ -256,8 +256,8 @@ def _advice_on_shapes(change: Change, calls: Calls) -> str:
 
 
 def _advice_on_batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
-    """Return advice for a batch with fewer rows. Padding must not count in sums and means; only the program can mask
-    it.
+    """Return advice for a batch with fewer rows than the one before, else "". Padding must not count in sums and means; only the
+    program can mask it.
     """
     if len(before) != len(now) or before[1:] != now[1:] or before[0] < _BATCH or not 0 < now[0] < before[0]:
         return ""

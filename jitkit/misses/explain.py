@@ -65,7 +65,7 @@ class Miss(NamedTuple):
 
     @property
     def happened(self) -> str:
-        """Say what this miss took: tracing, compiling, both or neither."""
+        """What this miss took, in words: tracing, compiling, both or neither."""
         if self.traced:
             if self.inside and not self.compiled:
                 return f"traced under {self.inside}"
@@ -87,7 +87,7 @@ class Miss(NamedTuple):
 
 
 def _transformations() -> str:
-    """Return the transformations around the running function, from the inside out; usually none."""
+    """Return the transformations around the running function, from the inside out; usually ""."""
     trace = current_trace()
     if trace is None:
         return ""
@@ -181,7 +181,7 @@ class MissLog:
     def _story(
         self, fun: Callable[..., Any], record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
     ) -> _Story:
-        """Find the reason of a miss. `before` is the number of the miss that cached the same signature, if any."""
+        """Return the reason of a miss. `before` is the number of the miss that cached the same signature, if any."""
         origin = self._origin
         if record.number == 1 and self._times_made > 1:
             again = made_again(origin, self._times_made, self._made_in_loop)
@@ -250,7 +250,7 @@ def _log_text(miss: Miss) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """Write a time for reports."""
+    """Return a time for reports."""
     return f"{seconds * 1000:.1f} ms"
 
 

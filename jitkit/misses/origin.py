@@ -178,6 +178,6 @@ _MADE_AGAIN = {
 
 
 def _ordinal(n: int) -> str:
-    """Write `1st`, `2nd`, `3rd`, `4th`, `11th`."""
+    """Return `1st`, `2nd`, `3rd`, `4th`, `11th`."""
     suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
     return f"{n}{suffix}"

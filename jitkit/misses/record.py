@@ -143,8 +143,8 @@ def _sketch_of_argument(argument: Argument) -> int:
 
 @functools.lru_cache(maxsize=1 << 13)
 def _sketch_of_leaf(path: str, aval: Any) -> int:
-    """Set three bits for the path and one each for shape, dtype and weak type: an added leaf then counts as much as one
-    that changed in all three. Written without loops: a tree of new shapes has many new leaves.
+    """Return a sketch with three bits for the path and one each for shape, dtype and weak type: an added leaf then counts as
+    much as one that changed in all three. Written without loops: a tree of new shapes has many new leaves.
     """
     at = hash(path)
     shape, dtype, weak = hash((at, aval.shape)), hash((at, getattr(aval, "dtype", None))), at ^ is_weak(aval)
@@ -158,7 +158,7 @@ def _sketch_of_options(options: Options) -> int:
 
 
 def _bits(facts: Sequence[Any]) -> int:
-    """Set one hashed bit per fact; two facts that hash to the same bit cancel out."""
+    """Return an int with one hashed bit per fact; two facts that hash to the same bit cancel out."""
     return functools.reduce(operator.xor, (1 << (hash(fact) & _LAST_BIT) for fact in facts), 0)
 
 

@@ -17,12 +17,12 @@ _WIDE = 80  # a longer text of a value is shortened
 
 
 def static_text(value: Any) -> str:
-    """Describe a static value in a few words, without an address; a function by where it was defined."""
+    """Return a static value in a few words, without an address; a function by where it was defined."""
     return shortened(whole_text(value))
 
 
 def whole_text(value: Any) -> str:
-    """Describe a value in full: a function by where it was defined, anything else by its `repr` without an address."""
+    """Return a value as text, in full: a function by where it was defined, anything else by its `repr` without an address."""
     if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)) or hasattr(value, "_jitted"):
         return origin_of(value).describe()
     return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", safe_repr(value)).split())
@@ -34,7 +34,7 @@ def shortened(text: str) -> str:
 
 
 def shortened_pair(one: str, two: str) -> tuple[str, str]:
-    """Shorten both texts. If they begin alike, cut off the beginning too, so that the difference is shown."""
+    """Return both texts, shortened. If they begin alike, the beginning is cut off too, so that the difference is shown."""
     if one != two and one[: _WIDE - 3] == two[: _WIDE - 3]:
         alike = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
         start = alike - _WIDE // 4

@@ -19,8 +19,8 @@ _SHOWN = ("lambda", "lengths", "weak-types", "optional-key", "static-changes", "
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return `calls`, with the pitfalls of `_SHOWN` or those that were measured, and `pairs-1` and so on, with all slow
-    ones, in parts that can be read on a slide. A program that ends in an error, or is wrong, has no time to draw.
+    """Return `pitfalls-calls`, with the pitfalls of `_SHOWN`, or if none was measured, up to six others; and `pitfalls-pairs-1` and so on,
+    with all slow ones, in parts that can be read on a slide. A program that ends in an error, or is wrong, has no time to draw.
     """
     chosen = [result for result in results if result.pitfall.name in _SHOWN] or list(results)[:6]
     columns = min(len(chosen), 3)
