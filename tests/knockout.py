@@ -23,7 +23,7 @@ import jitkit.numpy as jnp
 from jitkit.compiler import compiler
 from jitkit.compiler.placement import default_placement
 from jitkit.explorer import equations as numbering
-from jitkit.explorer import fates, hlo, links, ours, stablehlo
+from jitkit.explorer import fates, flow, hlo, ours, stablehlo
 from jitkit.interpreters.mlir_main import lower_main
 from jitkit.jaxpr import Jaxpr, Literal, Var
 from jitkit.targets.hlo import Program, called
@@ -80,7 +80,7 @@ class Cones:
         self.known = {}
 
     def operands(self, at):
-        return [(at[0], each) for each in links.operands(self.at[at])]
+        return [(at[0], each) for each in flow.operands(self.at[at])]
 
     def of(self, at, element=None):
         key = at, element
@@ -127,10 +127,26 @@ class Cones:
         if opcode in RUNS:
             return self.of(self.operands(caller)[number], element)
         if opcode == "while":
-            return "carry", element, self.of(self.operands(caller)[0], element)
+            start = self.of(self.operands(caller)[0], element)
+            return start if self._stays(caller, element) else ("carry", element, start)
         if opcode == "conditional":
             return self.of(self.operands(caller)[1 + called(self.at[caller]).index(at[0])], element)
         return "applied to", number, element
+
+    def _stays(self, loop, element):
+        """Whether each turn of a loop hands an element of its carry on as it is: its place says nothing then."""
+        body = next(
+            name for name in called(self.at[loop]) if re.search(rf"body=%?{re.escape(name)}\b", self.at[loop].rest)
+        )
+        root = self.roots[body]
+        if element is None or self.at[root].opcode != "tuple":
+            return False
+        handed = self.at[self.operands(root)[element]]
+        return (
+            handed.opcode == "get-tuple-element"
+            and f"index={element}," in f"{handed.rest},"
+            and self.at[self.operands((body, handed.name))[0]].opcode == "parameter"
+        )
 
     @functools.cached_property
     def all(self):
@@ -601,7 +617,8 @@ class Trial:
             return self.same(second, lambda *_: self.equations[first].eqn.outvars) or self.are_one(first, second)
         if rule == "cancels":
             outer, inner = (number, like) if self.equations[number].unchanged else (like, number)
-            return self.same(outer, lambda *_: [self.equations[inner].eqn.invars[0]])
+            [source, *_] = [atom for atom in self.equations[inner].eqn.invars if not isinstance(atom, Literal)]
+            return self.same(outer, lambda *_: [source])
         if rule in ("changes nothing", "no operation"):
             return any(
                 self.same(number, lambda new, _, i=i: [new.invars[i]])

@@ -60,6 +60,32 @@ def test_two_kernels_are_not_one_for_the_reason_that_is_told_and_are_one_without
     assert pairs(without, *args) == []
 
 
+def returned_too(x):
+    t = jnp.tanh(x)
+    return t, jnp.flip(t, 0) + 1
+
+
+# other causes of the same rules, and words of their sentences
+MORE = {
+    "a result": ("several readers", "is a result, too", returned_too, lambda x: jnp.flip(jnp.tanh(x), 0) + 1, [X]),
+    "before a product": (
+        "product", "is a product, into which", lambda v, x: (v * 2) @ x, lambda v, x: (v * 2)[:, None] * x, [spec(1, 8), spec(8, 8)],
+    ),
+    "before a scatter": (
+        "whole", "is a scatter, into which",
+        lambda x, i: x.at[i * 2 + 1].add(jnp.sin(x[:4])), lambda x, i: x[i * 2 + 1] + jnp.sin(x[:4]),
+        [ROW, spec(4, dtype="int32")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cause", MORE)
+def test_other_causes_of_a_rule_are_told_and_without_them_there_is_one_kernel(cause):
+    rule, words, function, without, args = MORE[cause]
+    assert [why for _, _, told, why in pairs(function, *args) if told == rule and words in why]
+    assert not [why for _, _, told, why in pairs(without, *args) if told == rule and words in why]
+
+
 LIBRARY = """HloModule f
 
 %sums (p: f32[8,8]) -> f32[8] {

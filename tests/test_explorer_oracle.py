@@ -442,3 +442,96 @@ def test_a_product_of_several_is_of_those_that_read_through_what_is_gone_too():
     fates.fates(subject.equations, stablehlo.written(stablehlo.listing(subject.shown("cpu"))), left, {})
     assert sorted(left.links.exact["main.9", "dot.1"]) == [3, 5]
     assert left.flops[3] == left.flops[5] == 2 * 6 * 4 * 8
+
+
+def told(trial):
+    """What became of each equation, by its primitive and, if there are several, in the order of the program."""
+    found = collections.defaultdict(list)
+    for number, fate in trial.fates.items():
+        found[trial.equations[int(number)].primitive].append((fate["rule"], fate["sure"]))
+    return dict(found)
+
+
+def test_what_is_true_for_all_arguments_is_said_to_be_so_and_not_to_be_computed_once():
+    def f(x):
+        always = lax.switch(jnp.sum(x == x, dtype="int32"), [jnp.sin, jnp.cos], x.astype("float32"))
+        return always, (x & x) == x
+
+    trial = knockout.Trial(f, (ints(),))
+    first = next(n for n, each in enumerate(trial.equations) if each.primitive == "eq")
+    assert trial.fates[str(first)]["rule"] == "constant"
+    assert "x == x is True" in trial.fates[str(first)]["why"]
+    hold([trial], 1.0)
+
+
+def test_a_call_that_nothing_reads_says_nothing_of_what_its_function_does_in_another_call():
+    def f(x):
+        one = x == x
+        constant = one // one
+        x // constant  # its `where` is the same jaxpr, and nothing reads it
+        return constant * 2
+
+    trial = knockout.Trial(f, (ints(),))
+    [where] = [n for n, each in enumerate(trial.equations) if each.primitive == "select_n"]
+    assert "its condition is always False" in trial.fates[str(where)]["why"]
+    hold([trial], 1.0)
+
+
+def test_what_is_dead_inside_of_a_call_or_of_a_loop_is_told_as_dead():
+    two = jitkit.jit(lambda x: (jnp.sin(x), jnp.log(x)))
+
+    def f(x, unread):
+        wave, _ = two(x)
+        _, ys = lax.scan(lambda c, x: (c, (x + 1, c + unread)), jnp.float32(0), x)
+        return wave, ys[0]
+
+    trial = knockout.Trial(f, (spec(8), jnp.float32(2)))
+    assert told(trial)["log"] == [("dead", True)]
+    assert told(trial)["add"] == [("dead", True)]
+    hold([trial], 1.0)
+
+
+def test_two_factors_that_make_one_undo_each_other():
+    for f in (lambda x: jnp.sin(x * 2.0 / 2.0), lambda x: jnp.sin(2.0 * x * 0.5), lambda x: jnp.sin(x / 3.0 * 3.0)):
+        trial = knockout.Trial(f, (spec(8),))
+        assert [rules for rules in told(trial).values() if ("cancels", True) not in rules] == []
+        hold([trial], 1.0)
+    assert "cancels" not in str(told(knockout.Trial(lambda x: jnp.sin(x * 2.0 / 4.0), (spec(8),))))
+
+
+def test_what_only_arranges_the_operand_of_a_product_without_a_name_is_in_that_product():
+    trial = knockout.Trial(lambda h, u: jnp.tanh(h @ u[0]), (spec(16), spec(2, 16, 16)))
+    assert told(trial) == {"squeeze": [("merged", True)]}
+    hold([trial], 1.0)
+
+
+def test_a_row_that_a_scan_gives_to_each_turn_is_merged_into_the_operation_that_spreads_it():
+    def f(x, rows):
+        return lax.scan(lambda c, row: (jnp.tanh(c + row), None), x, rows)[0]
+
+    trial = knockout.Trial(f, (spec(4, 8), spec(3, 8)))
+    assert told(trial)["broadcast_in_dim"] == [("merged", True)]
+    hold([trial], 1.0)
+
+
+def test_an_operation_without_a_name_is_of_the_equation_whose_function_it_alone_applies():
+    def f(p, x):
+        return lax.cond(p, jnp.cumsum, lambda x: x * 2, x)
+
+    trial = knockout.Trial(f, (jitkit.ShapeDtypeStruct((), "bool"), spec(16)))
+    assert "cumsum" not in told(trial)
+    [window] = [at for at, each in trial.cones.at.items() if each.opcode == "reduce-window"]
+    assert [trial.equations[n].primitive for n in trial.read.links.exact[window]] == ["cumsum"]
+    hold([trial], 1.0)
+
+
+def test_a_square_that_a_third_power_has_computed_is_that_one_s():
+    trial = knockout.Trial(lambda x: (jnp.sin(x) ** 3, jnp.sin(x) ** 2), (spec(8),))
+    assert {each for each, sure in told(trial)["integer_pow"] if sure} == {"renamed"}
+    hold([trial], 1.0)
+
+
+def test_what_a_sum_of_negated_terms_reads_is_found_behind_the_negation_of_the_sum():
+    trial = knockout.Trial(lambda x, y: (-x).sum(1).reshape(8, 1) / y, (spec(8, 4), spec(8, 1)))
+    assert told(trial)["reshape"] != [("unknown", False)]
+    hold([trial], 1.0)

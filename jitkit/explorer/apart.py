@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 from ..targets.hlo import Instruction, called
 from . import by_line
 from .costs import elements_of
+from .flow import Key
 from .hlo import Fused
-from .links import Key
 
 _NOT_BY_ELEMENT = frozenset({
     "reduce", "reduce-window", "dot", "convolution", "sort", "scatter", "gather", "concatenate", "pad", "slice", "dynamic-slice",
@@ -49,11 +49,14 @@ _DEAR = frozenset({
     "cbrt", "erf", "logistic", "divide", "remainder", "reduce", "reduce-window", "dot", "convolution", "sort", "scatter",
     "map", "rng-bit-generator",
 })  # fmt: skip
+# into which XLA for CPUs puts no other operation
+_ALONE = {"scatter": "a scatter", "reduce-window": "an operation on windows", "select-and-scatter": "a scatter"}
 _LIBRARIES = {"__ynn_fusion": "YNNPACK", "__onednn_fusion": "oneDNN", "__cudnn$fusion": "cuDNN"}
 _LIBRARY = re.compile(r'"kind":"(__[\w$]+)"')
 _ROUTINE = re.compile(r'custom_call_target="([^"]*)"')
 _KIND = re.compile(r"\bkind=k(\w+)")
 _INDEX = re.compile(r"\bindex=(\d+)")
+_RANK_1 = re.compile(r"\w+\[\d*\]")
 
 
 class Reason(NamedTuple):
@@ -191,6 +194,9 @@ class _Neighbours:
                     )
                 if self._reads(second, each, first):
                     return Reason("whole", f"{at[1]} is a scatter, which changes the array of {first[1]} where it is")
+        alone = [_ALONE[each.opcode] for each in self._body(second) if each.opcode in _ALONE]
+        if alone and self._platform == "cpu":
+            return Reason("whole", f"{second[1]} is {alone[0]}, into which XLA for CPUs puts no other operation")
         return None
 
     def _is_result(self, at: Key, each: Instruction) -> bool:
@@ -225,8 +231,10 @@ class _Neighbours:
                 return Reason(
                     "product", f"{second[1]} is a product, which reads each element of {first[1]} {times} times"
                 )
-        if maker.opcode in _PRODUCTS and self._platform == "cpu":
-            return Reason("product", f"{first[1]} is a product, into which XLA for CPUs puts no other operation")
+        for at, each in ((first, maker), (second, reader)):
+            is_vector = at == second and _RANK_1.match(each.type)  # into a product that makes a vector it puts some
+            if each.opcode in _PRODUCTS and self._platform == "cpu" and not is_vector:
+                return Reason("product", f"{at[1]} is a product, into which XLA for CPUs puts no other operation")
         return None if self._platform == "cpu" else self._by_fused_products(first, second)
 
     def _by_fused_products(self, first: Key, second: Key) -> Reason | None:
@@ -302,7 +310,16 @@ class _Neighbours:
             return Reason(
                 "several readers", f"{readers} kernels read {first[1]}: its {dear} would be computed in each of them"
             )
+        if self._platform == "cpu" and self._is_returned(first):
+            words = f"{first[1]} is a result, too, and is written in any case"
+            return Reason("several readers", f"{words}: its {dear} would be computed once more")
         return None
+
+    def _is_returned(self, at: Key) -> bool:
+        """Whether the program, or a turn of a loop, returns what a kernel has written."""
+        root = self._roots[at[0]]
+        returned = self._data.operands[root] if self._data.at[root].opcode == "tuple" else [root]
+        return any(at in self._makers(each) for each in returned)
 
     def _times(self, first: Key, second: Key) -> int:
         """Return how often a kernel reads each element of another one if it spreads them; else 1."""

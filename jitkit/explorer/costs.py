@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterator
 
 from ..targets.hlo import Instruction, Program, called
-from .links import AS_WRITTEN, PLUMBING, operands
+from .flow import operands
+from .links import AS_WRITTEN, PLUMBING
 
 _NOT_COUNTED = PLUMBING | {
     "copy", "broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "iota", "gather", "convert",

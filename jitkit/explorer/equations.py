@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .equation import Dialect, Equation
-from .values import find_operands, find_same, jaxprs_of
+from .values import CALLS, find_operands, find_same, jaxprs_of
 
 _MARK = re.compile(r"eqn~(\d+)")
 _SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is in no scope of the user's
@@ -116,32 +116,50 @@ def _find_live(
         if not any(results) and not eqn.effects:
             continue
         equations[by_eqn[id(eqn)]].live = True
-        needed.update(map(id, eqn.invars))
 
         def inside(inner: Any, used: Sequence[bool] | None) -> list[bool]:
             return _find_live(inner, used, equations, by_eqn, dialect)
 
-        if eqn.effects or not _mark_loop(eqn, results, inside, dialect):
-            jaxprs = list(jaxprs_of(eqn, dialect))
-            if str(eqn.primitive.name) == "cond" and dialect.is_literal(eqn.invars[0]):  # one branch runs, always
-                jaxprs = [jaxprs[min(max(int(eqn.invars[0].val), 0), len(jaxprs) - 1)]]
-            for inner in jaxprs:
-                one_to_one = len(inner.outvars) == len(results) and not eqn.effects
-                inside(inner, results if one_to_one else None)
+        read = _mark_loop(eqn, results, inside, dialect) if not eqn.effects else None
+        read = read or _mark_inside(eqn, results, inside, dialect)
+        needed.update(id(atom) for atom, is_read in zip(eqn.invars, read, strict=True) if is_read)
     return [id(var) in needed for var in jaxpr.invars]
+
+
+def _mark_inside(
+    eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
+) -> list[bool]:
+    """Mark the live equations in an equation's jaxprs, and return which of its operands are read: of a call or a branch, only
+    those that the used results depend on.
+    """
+    jaxprs, operands = list(jaxprs_of(eqn, dialect)), eqn.invars
+    is_branch = str(eqn.primitive.name) == "cond"
+    if is_branch and dialect.is_literal(eqn.invars[0]):  # one branch runs, always
+        jaxprs = [jaxprs[min(max(int(eqn.invars[0].val), 0), len(jaxprs) - 1)]]
+    found: list[list[bool]] = []
+    for inner in jaxprs:
+        one_to_one = len(inner.outvars) == len(results) and not eqn.effects
+        found.append(inside(inner, results if one_to_one else None))
+    given = operands[1:] if is_branch else operands
+    is_known = is_branch or (len(jaxprs) == 1 and str(eqn.primitive.name) in CALLS)
+    if eqn.effects or not is_known or any(len(read) != len(given) for read in found):
+        return [True] * len(operands)
+    return [True] * is_branch + [any(reads) for reads in zip(*found, strict=True)]
 
 
 def _mark_loop(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
-) -> bool:
-    """Mark the live equations in a loop's body; return False if the equation is not a loop.
+) -> list[bool] | None:
+    """Mark the live equations in a loop's body, and return which of its operands are read; None if the equation is not a loop.
 
     The next turn reads a carry, and the condition of a `while` may read it, even if nobody reads the loop's result. So the
     set of live carries grows until it contains all carries that it depends on.
     """
     params = eqn.params
+    before: list[bool] = []  # which constants of the condition are read
     if "cond_jaxpr" in params:
-        tested = inside(dialect.inside(params["cond_jaxpr"]), None)[params["cond_nconsts"] :]
+        tested = inside(dialect.inside(params["cond_jaxpr"]), None)
+        before, tested = tested[: params["cond_nconsts"]], tested[params["cond_nconsts"] :]
         body, first, carries = dialect.inside(params["body_jaxpr"]), params["body_nconsts"], len(results)
     elif "num_carry" in params or "ft_in" in params:
         if "ft_in" in params:  # of JAX since 0.11: the trees of constants, carry and xs
@@ -150,13 +168,14 @@ def _mark_loop(
             first, carries = params["num_consts"], params["num_carry"]
         body, tested = dialect.inside(params["jaxpr"]), [False] * carries
     else:
-        return False
+        return None
     asked = [one or other for one, other in zip(results, tested + [False] * (len(results) - carries), strict=True)]
     while True:
-        read = inside(body, asked)[first : first + carries]
-        more = [one or other for one, other in zip(asked, read + [False] * (len(asked) - carries), strict=True)]
+        read = inside(body, asked)
+        again = read[first : first + carries]
+        more = [one or other for one, other in zip(asked, again + [False] * (len(asked) - carries), strict=True)]
         if more == asked:
-            return True
+            return [*before, *read[:first], *asked[:carries], *read[first + carries :]]
         asked = more
 
 

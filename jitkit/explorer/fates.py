@@ -14,19 +14,20 @@ JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import made_of
 from .costs import elements_of
 from .equation import Equation, all_behind, is_applied
+from .flow import Key
 from .hlo import Fused
-from .links import OPERANDS, Key
-from .opcodes import ARRANGING, COMMUTE, PRODUCTS
-from .values import only_reshapes
+from .links import OPERANDS
+from .opcodes import ARRANGING, PRODUCTS
+from .origins import Origins
 
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
-_MOST_CANDIDATES, _MOST_SOURCES = 64, 1000  # at most this many are looked at for one equation
+_MOST_CANDIDATES = 64  # at most this many are looked at for one equation
 
 
 def fates(
@@ -49,23 +50,15 @@ def fates(
     return found.found
 
 
-class _Fates:
+class _Fates(Origins):
     """Finds the fates; `found` collects them."""
 
     def __init__(
         self, equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
     ) -> None:
-        self._equations, self._wrote, self._inside = equations, wrote, inside
-        self._links, self._data, self._rows = left.links, left.links.data, left.rows
-        self._named: dict[int, list[Key]] = {}  # equation -> the instructions that have its number in their name
-        for at, numbers in self._links.own.items():
-            for number in numbers:
-                self._named.setdefault(number, []).append(at)
-        self._readers: dict[int, list[int]] = {}
+        super().__init__(equations, wrote, left, inside)
         self._undone_by: dict[int, int] = {}
         for number, equation in enumerate(equations):
-            for origin in frozenset().union(*equation.operands):
-                self._readers.setdefault(origin, []).append(number)
             if equation.unchanged and equation.unchanged.partner is not None:
                 self._undone_by[equation.unchanged.partner] = number
         self._alike: dict[tuple[str, int], list[Key]] = {}
@@ -78,7 +71,6 @@ class _Fates:
             for number in range(len(equations))
             if not any(there[each] for each in [number, *inside.get(number, ())])
         }
-        self._is_now: dict[int, Key] = {}  # equations whose work another instruction does
         for number in sorted(self.gone):
             if not self._arranges(number) and not equations[number].unchanged and not self._twins(number):
                 now = self._renamed(number)
@@ -111,31 +103,12 @@ class _Fates:
             return bool(opcodes)
         return bool(opcodes - (OPERANDS if wrote - ARRANGING - OPERANDS else {"constant"} - wrote))
 
-    def _arranges(self, number: int) -> bool:
-        """Whether an equation only says how elements are arranged."""
-        if self._wrote.get(number, set()) - {"constant"} <= ARRANGING:
-            return number not in self._inside
-        return only_reshapes(self._equations[number].primitive, self._equations[number].eqn)
-
-    def _is_product(self, number: int) -> bool:
-        return bool(self._wrote.get(number, set()) & PRODUCTS.keys())
-
     def _is_there_as(self, at: Key) -> bool:
         """Whether an instruction can be one of the equations whose name it has."""
         opcode = self._data.at[at].opcode
         return any(
             opcode in PRODUCTS.get(each, {each}) for n in self._links.own.get(at, ()) for each in self._wrote.get(n, ())
         )
-
-    def _twins(self, number: int) -> list[int]:
-        """Return the equations that compute the same and are still there."""
-        return [each for each in self._equations[number].same_as if each not in self.gone or each in self._is_now]
-
-    def _is_transparent(self, number: int) -> bool:
-        """Whether nothing is left of an equation: its readers now read its operands."""
-        if number not in self.gone or number in self._is_now or self._twins(number):
-            return False
-        return self._arranges(number) or self._equations[number].unchanged is not None
 
     def _can_be(self, number: int) -> set[str]:
         """Return the instructions that can arrange elements as an equation does."""
@@ -172,12 +145,8 @@ class _Fates:
         if not was_lowered:
             if equation.parent is None or equation.unchanged or equation.primitive == "stop_gradient":
                 return self._told("dropped", "no operation", "it writes no operation: its result is its operand")
-            return self._told(
-                "dropped",
-                "no operation",
-                "it writes no operation: dead in there, or its result is its operand",
-                sure=False,
-            )
+            words = "it writes no operation: dead in there, or its result is its operand"
+            return self._told("dropped", "no operation?", words, sure=False)
         return self._value_is_there(number) or self._by_the_data(number) or self._guess(number)
 
     def _value_is_there(self, number: int) -> dict[str, Any] | None:
@@ -193,7 +162,7 @@ class _Fates:
                 f"it and the {other.primitive} of {self._line(partner)} undo each other",
                 like=partner,
             )
-        for twin in equation.same_as:
+        for twin in () if equation.why_constant else equation.same_as:
             if self._equations[twin].live and (twin not in self.gone or twin < number):
                 words = f"the same as the {equation.primitive} of {self._line(twin)}, computed once"
                 return self._told("removed", "duplicate", f"{words} (common subexpression)", like=twin)
@@ -245,6 +214,9 @@ class _Fates:
         if not self._arranges(number):
             return None
         sources = self._sources(number)
+        for at in made_of.given_by_a_loop(number, self._equations, readers, self._named, self._links):
+            words = f"merged into {at[1]}{self._lines_of(at)}, which reads its operand directly"
+            return self._told("removed", "merged", words, row=at)
         for at in self._that_read(number, sources):
             for operand in self._data.operands[at]:
                 passed = self._reaches(operand, sources)
@@ -260,16 +232,6 @@ class _Fates:
                 words = f"merged into {into}{at[1]}{self._lines_of(at)}, which reads its operand directly"
                 return self._told("removed", "merged", words, row=at)
         return None
-
-    def _consumers(self, number: int) -> set[int]:
-        """Return the equations that read a result, directly or through equations that left nothing."""
-        found: set[int] = set()
-        waiting = [number]
-        while waiting:
-            more = {*self._readers.get(waiting.pop(), ())} - found
-            found |= more
-            waiting += [each for each in more if self._is_transparent(each) or self._equations[each].constant]
-        return found
 
     def _guess(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]
@@ -305,76 +267,6 @@ class _Fates:
             return number not in equation.operands[equation.unchanged.kept]
         return rule in ("duplicate", "constant", "dead")
 
-    # --- where values come from ---
-
-    def _sources(self, number: int) -> set[int]:
-        """Return the equations that make an equation's operands, and what `_through` adds to them."""
-        return self._through([origin for origins in self._equations[number].operands for origin in origins])
-
-    def _through(self, origins: Iterable[int]) -> set[int]:
-        """Return these equations; for each that left nothing, also those that it reads; and all that compute the same as one."""
-        found: set[int] = set()
-        waiting = [*origins]
-        while waiting and len(found) < _MOST_SOURCES:
-            origin = waiting.pop()
-            if origin in found:
-                continue
-            found.add(origin)
-            if origin >= 0:
-                waiting += self._equations[origin].same_as
-                if self._is_transparent(origin):
-                    waiting += [each for origins in self._equations[origin].operands for each in origins]
-        return found
-
-    def _that_read(self, number: int, sources: set[int]) -> Iterable[Key]:
-        """Yield the instructions that read an equation's result, seen through those that are gone, and read its sources in no other way."""
-        seen = {number}
-        waiting = [(number, each) for each in self._readers.get(number, ())]
-        while waiting:
-            read, reader = waiting.pop()
-            equation = self._equations[reader]
-            beside = [origins for origins in equation.operands if read not in origins]
-            if reader in seen or any(origins & sources for origins in beside):
-                continue
-            seen.add(reader)
-            for each in (reader, *equation.same_as):
-                yield from self._named.get(each, ())
-                if each in self._is_now:
-                    yield self._is_now[each]
-            if reader in self.gone and self._is_transparent(reader):
-                waiting += [(reader, further) for further in self._readers.get(reader, ())]
-
-    def _reaches(self, at: Key, sources: set[int]) -> list[Key] | None:
-        """Return the unnamed instructions that move a value of these sources to here; None if the value has other sources."""
-        passed: list[Key] = []
-        now = {self._is_now[each] for each in sources if each in self._is_now}
-        for each in self._data.above(at):
-            argument = self._data.argument(each)
-            rule = self._links.rules.get(each, "")
-            its = self._links.own.get(each) or (self._links.exact.get(each, []) if rule.startswith("its value") else [])
-            is_moved = self._data.at[each].opcode in ARRANGING and not any(self._arranges(number) for number in its)
-            if is_moved and sources.intersection(its):  # a move with the name of what it moves
-                passed.append(each)
-            if sources.intersection(its) or (argument is not None and ~argument in sources) or each in now:
-                return passed
-            if not self._links.own.get(each):
-                passed.append(each)
-        return None
-
-    def _reads_the_same(self, at: Key, number: int) -> bool:
-        """Whether an instruction has an equation's operands: in its order, unless the order does not matter to the operation."""
-        asked, reads = self._equations[number].operands, self._data.operands[at]
-        if len(asked) == len(reads) and self._data.at[at].opcode not in COMMUTE:
-            pairs = zip(asked, reads, strict=True)
-            return any(asked) and all(self._has([operand], origins) for origins, operand in pairs if origins)
-        is_reduced = "reduce" in self._data.at[at].opcode  # its start value is an operand, too
-        return any(asked) and (len(asked) == len(reads) or is_reduced) and all(self._has(reads, o) for o in asked if o)
-
-    def _has(self, operands: Iterable[Key], origins: frozenset[int]) -> bool:
-        """Whether one of these operands is a value of these origins."""
-        sources = self._through(origins)
-        return any(self._reaches(operand, sources) is not None for operand in operands)
-
     # --- in words ---
 
     def _told(
@@ -396,5 +288,5 @@ class _Fates:
         return f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
 
     def _lines_of(self, at: Key) -> str:
-        numbers = self._links.own.get(at, [])
+        numbers = self._links.own.get(at) or self._links.exact.get(at, [])
         return f" ({self._line(numbers[0])})" if numbers else ""

@@ -21,7 +21,8 @@ from . import by_line
 from .costs import Costs, amount, bytes_of, trips
 from .equation import Equation
 from .equations import without_marks
-from .links import PLUMBING, Key, Links, end_of_operands
+from .flow import Key, end_of_operands
+from .links import PLUMBING, Links
 from .listing import Listing
 
 _METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')

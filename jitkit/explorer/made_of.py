@@ -22,7 +22,8 @@ from typing import Any
 
 from .costs import bytes_of, elements_of
 from .equation import Equation, all_behind
-from .links import Key, Links
+from .flow import Key
+from .links import Links
 
 _PRODUCTS = frozenset({"dot", "convolution", "custom-call"})
 _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
@@ -256,6 +257,28 @@ def clamps(
         for at in named.get(reader, ()) if equations[reader].primitive == other else ():
             if links.data.at[at].opcode == "clamp" and all(has(links.data.operands[at], o) for o in asked):
                 yield reader, at
+
+
+def given_by_a_loop(
+    number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
+) -> Iterator[Key]:
+    """Yield the instructions that read, directly, what a loop gives to an equation that is gone and only arranged it: an instruction of
+    its reader reads a value of the loop of as many elements, and of its other operands none can be that one.
+    """
+    this, data = equations[number], links.data
+    if this.parent is None or equations[this.parent].primitive not in ("scan", "while") or any(this.operands):
+        return
+    size = _size(this.eqn.invars[0])
+    for reader in readers:
+        atoms = zip(equations[reader].eqn.invars, equations[reader].operands, strict=True)
+        can_be = [made for atom, made in atoms if not (made or hasattr(atom, "val")) and _size(atom) == size]
+        unknown = [*can_be, *(made for made in equations[reader].operands if number in made)]
+        for at in named.get(reader, ()) if len(unknown) == 1 else ():
+            for operand in data.operands[at]:
+                *_, source = data.above(operand)
+                is_given = set(links.own.get(source, ())) <= {this.parent} and data.at[source].opcode != "constant"
+                if is_given and elements_of(data.at[operand].type) == size:
+                    yield at
 
 
 def spread_behind(

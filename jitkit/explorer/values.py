@@ -38,9 +38,10 @@ _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
 # primitives that change nothing with some parameters
 _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}
 _REDUCES = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor"})
+_SCALES = frozenset({"mul", "div"})  # by a number, as the second operand
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
 # equations that run one jaxpr: their operands are its inputs, and its outputs are their results
-_CALLS = frozenset(
+CALLS = frozenset(
     {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
 )
 
@@ -85,12 +86,15 @@ class _Same:
         return self.dialect.is_literal(atom) or id(atom) in self.constant
 
     def count(self, jaxpr: Any) -> None:
-        """Count how often each jaxpr is called."""
-        for eqn in jaxpr.eqns:
+        """Count how often each jaxpr is called by an equation that a result depends on."""
+        for eqn in filter(self._is_live, jaxpr.eqns):
             for inner in jaxprs_of(eqn, self.dialect):
                 self.calls[id(inner)] += 1
                 if self.calls[id(inner)] == 1:
                     self.count(inner)
+
+    def _is_live(self, eqn: Any) -> bool:
+        return self.equations[self.by_eqn[id(eqn)]].live
 
     def find(self, jaxpr: Any) -> None:
         self.seen.add(id(jaxpr))
@@ -146,7 +150,8 @@ class _Same:
     def _is_one_call(self, eqn: Any, inner: list[Any]) -> bool:
         """Whether an equation is the only one that runs its jaxpr, so that what is known here holds inside, too."""
         return (
-            str(eqn.primitive.name) in _CALLS
+            str(eqn.primitive.name) in CALLS
+            and self._is_live(eqn)
             and len(inner) == 1
             and self.calls[id(inner[0])] == 1
             and len(inner[0].invars) == len(eqn.invars)
@@ -227,6 +232,8 @@ def _unchanged(
         moved = primitive == "transpose" and list(eqn.params["permutation"]) != list(range(len(result.shape)))
         if not moved:
             return first, "it changes neither shape nor type", None
+    if primitive in _SCALES:
+        return _scaled_back(eqn, maker, number_in)
     before = maker(id(first))
     if before is None or not before.invars:
         return None
@@ -241,6 +248,34 @@ def _unchanged(
     else:
         undone = only_reshapes(primitive, eqn) and only_reshapes(its, before)
     return (source, "", before) if undone else None
+
+
+def _scaled_back(eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any]) -> tuple[Any, str, Any] | None:
+    """Return the value that `x * c` or `x / c` makes out of `y * d` or `y / d`, if it is y, and the equation that is undone."""
+    scaled = _scaled(eqn, number_in)
+    before = maker(id(scaled[0])) if scaled else None
+    its = _scaled(before, number_in) if before is not None and str(before.primitive.name) in _SCALES else None
+    if not scaled or not its or not _alike(its[0].aval, eqn.outvars[0].aval):
+        return None
+    return (its[0], "", before) if _is_one(scaled[1], its[1], its[0].aval.dtype) else None
+
+
+def _scaled(eqn: Any, number_in: Callable[[Any], Any]) -> tuple[Any, Any] | None:
+    """Return x, and the number by which `x * c`, `c * x` or `x / c` multiplies it; None if no operand is a number."""
+    x, number = eqn.invars[0], number_in(eqn.invars[1])
+    if str(eqn.primitive.name) == "div":
+        return (x, 1 / number) if number and not isinstance(number, complex) else None
+    if number is None:
+        x, number = eqn.invars[1], number_in(x)
+    return None if number is None or isinstance(number, complex) else (x, number)
+
+
+def _is_one(first: Any, second: Any, dtype: Any) -> bool:
+    """Whether two factors of floats, each in their type, make 1: XLA multiplies them first."""
+    if getattr(dtype, "kind", "") not in "fV":
+        return False
+    with np.errstate(all="ignore"):
+        return bool(dtype.type(first) * dtype.type(second) == 1)
 
 
 def _converted(number: Any, dtype: Any) -> Any:
@@ -332,8 +367,11 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
             equation.operands = tuple(one | other for one, other in zip(known, reads, strict=True))
             inner = list(jaxprs_of(eqn, dialect))
             made = [frozenset({number})] * len(eqn.outvars)
-            is_call = equation.primitive in _CALLS and len(inner) == 1 and len(inner[0].invars) == len(reads)
-            if is_call:
+            is_call = equation.primitive in CALLS and len(inner) == 1 and len(inner[0].invars) == len(reads)
+            is_elsewhere = not equation.live and any(equations[by_eqn[id(e)]].live for each in inner for e in each.eqns)
+            if is_elsewhere:  # another call runs it, on other values
+                inner = []
+            if is_call and inner:
                 for var, own in zip(inner[0].invars, reads, strict=True):
                     origins[id(var)] = origins.get(id(var), frozenset()) | own
             for each in inner:
@@ -343,7 +381,7 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
                     fill(each)
                 if not is_call:
                     mark_results(each)
-            if is_call and len(inner[0].outvars) == len(made):
+            if is_call and inner and len(inner[0].outvars) == len(made):
                 made = [made[0] if dialect.is_literal(v) else origins.get(id(v)) or made[0] for v in inner[0].outvars]
             for var, own in zip(eqn.outvars, made, strict=True):
                 origins[id(var)] = origins.get(id(var), frozenset()) | own

@@ -63,7 +63,7 @@ function dearestSaid(to, link) {
     const isKnown = all.run_bytes !== null && all.run_flops !== null; // how many turns each loop takes
     const [size, work] = isKnown ? [(line) => line.run_bytes, (line) => line.run_flops] : [moved, (line) => line.flops];
     const [bytes, flops] = [most(size), most(work)];
-    const turns = !all.in_loop ? "" : isKnown ? " (all turns of loops)" : " (each loop counted for one turn: how many it takes is not known)";
+    const turns = !all.in_loop ? "" : isKnown ? " (all turns of loops)" : " (one turn of each loop: of some loops the number of turns is not known)";
     const computed = work(flops) ? `, line ${model.python.numbers[flops.row]} computes ${amount(work(flops))}flop of ${amount(work(all))}flop` : "";
     const back = all.backward ? `; ${all.backward} of ${count(all.kernels, "kernel")} are of the gradient's way back` : "";
     return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(size(bytes))}B of ${amount(size(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${turns}${back}`];
