@@ -9,14 +9,12 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     listing        lines of a text, each with its equations
     source         equations -> the Python that they were written in
     stablehlo      StableHLO with locations -> Listing
-    flow           optimised HLO -> where values come from and where they go
-    links          optimised HLO -> by instruction: the equations that it came from, and how that is known
+    flow, links    optimised HLO -> where values go; by instruction: the equations that it came from, and how that is known
     hlo, costs, opcodes, again   optimised HLO -> Listing: a tree of fusions and loops, with costs; what several kernels compute
     by_line        kernels + their links -> what each line of Python became
     machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing
     values         which equations compute a value that is there already
-    origins        which instructions make what an equation reads, and read what it makes
-    fates          why nothing is left of an equation, and how that is known
+    origins, fates   which instructions make what an equation reads; why nothing is left of it, and how that is known
     made_of        instruction that XLA has merged, or recognised as a whole -> the equations in it
     apart          kernels that read one another -> why they are not one
     rounding       which results have a smaller type than was written
