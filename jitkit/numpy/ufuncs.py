@@ -37,7 +37,7 @@ def refuse_ufunc_options(name: str, out: Any, where: Any) -> None:
 
 
 class _Methods(late_rooms.Slots):
-    """What `ufunc_objects` fills."""
+    """Slot for the function that returns the `ufunc` of a function here. `ufunc_objects` fills it."""
 
     ufunc_of: Callable[[Any], Any]
 
@@ -68,7 +68,7 @@ def _ufunc_of_one(name: str, operation: Operation, promotion: Operation, doc: st
 
 
 def _ufunc(name: str, operation: Operation, promotion: Operation, doc: str) -> Any:
-    """Make a function that is a `ufunc` in JAX: it takes NumPy's options by name, and refuses them."""
+    """Return a function of two operands that is a `ufunc` in JAX: it takes NumPy's `out` and `where` by name, and refuses them."""
 
     def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
         refuse_ufunc_options(name, out, where)
@@ -92,7 +92,7 @@ def _binary(name: str, operation: Operation, promotion: Operation, doc: str) -> 
 
 
 def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: str) -> Any:
-    """Make addition or multiplication: for two bools they are `or` and `and`."""
+    """Return addition or multiplication; of two bools it is `of_bools`."""
 
     def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
         refuse_ufunc_options(name, out, where)
@@ -103,7 +103,7 @@ def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: s
 
 
 def _comparison(name: str, operation: Operation, doc: str) -> Any:
-    """Make a comparison. Complex numbers are ordered by their real, then by their imaginary parts."""
+    """Return a comparison. Complex numbers are ordered by their real, then by their imaginary parts."""
 
     def function(x: Any, y: Any, /) -> Any:
         dtype, (x, y) = promote(name, x, y)
@@ -117,7 +117,7 @@ def _comparison(name: str, operation: Operation, doc: str) -> Any:
 
 
 def _logical(name: str, operation: Operation, doc: str) -> Any:
-    """Make an operation on truth values: anything but zero is true."""
+    """Return an operation on truth values: anything but zero is true."""
 
     def function(*args: Any) -> Any:
         return operation(*[_to_bool(x) for x in promote(name, *args)[1]])
@@ -241,14 +241,14 @@ def positive(x: Any, /) -> Any:
 
 @inlined
 def absolute(x: Any, /) -> Any:
-    """|x|: real and of the parts' dtype for complex x."""
+    """Return |x|, which for complex x is real and of the parts' dtype."""
     x = ensure_arraylike("absolute", x)
     return x if x.dtype == np.bool_ or dtypes.issubdtype(x.dtype, np.unsignedinteger) else lax.abs(x)
 
 
 @inlined
 def abs(x: Any, /) -> Any:  # numpy's name
-    """|x|: real and of the parts' dtype for complex x."""
+    """Return |x|, which for complex x is real and of the parts' dtype."""
     return absolute(x)
 
 
@@ -335,7 +335,7 @@ def conj(x: Any, /) -> Any:
 
 @inlined
 def right_shift(x1: Any, x2: Any, /) -> Any:
-    """x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
+    """Return x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
     dtype, operands = promote_numeric("right_shift", x1, x2)
     unsigned = dtypes.issubdtype(dtype, np.unsignedinteger)
     return lax.shift_right_logical(*operands) if unsigned else lax.shift_right_arithmetic(*operands)
@@ -343,7 +343,7 @@ def right_shift(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def bitwise_right_shift(x1: Any, x2: Any, /) -> Any:
-    """x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
+    """Return x1 // 2 ** x2, by moving bits; the sign of signed integers stays."""
     return right_shift(x1, x2)
 
 

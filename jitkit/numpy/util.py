@@ -24,7 +24,9 @@ from ..runtime.array import Array, wrap
 
 
 def concrete_index(x: Any, context: str) -> int:
-    """Return an int that must be known while tracing. ConcretizationTypeError with `context` for a traced value."""
+    """Return x, an integer that must be known while tracing, as an int. Raise ConcretizationTypeError with `context` for a
+    traced value, TypeError for anything but an integer.
+    """
     if isinstance(x, core.Tracer):
         raise errors.ConcretizationTypeError(x, context)
     return operator.index(x)
@@ -74,7 +76,7 @@ def check_arraylike_or_none(name: str, *args: Any) -> None:
 
 
 def as_array(x: Any) -> Any:
-    """Convert an array or scalar to an array: an array is returned as it is. Python scalars become weakly typed."""
+    """Return an array or scalar as an Array. An Array or tracer is returned as it is; Python scalars become weakly typed."""
     if isinstance(x, Operators):
         return x
     if isinstance(x, Array):  # wrap a jax.Array to have our operators
@@ -94,7 +96,7 @@ def given_array(x: Any) -> Any:
 
 
 def ensure_arraylike(name: str, x: Any) -> Any:
-    """Return `x` as an array. TypeError, naming the user's function `name`, unless it is an array or a scalar."""
+    """Return `x` as an array. Raise TypeError, which names the user's function `name`, unless it is an array or a scalar."""
     if isinstance(x, Operators):
         return x
     check_arraylike(name, x)
@@ -130,7 +132,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """Return the number of elements, in all or along `axis`."""
+    """Return the number of elements, in all or along `axis`, which may be several axes."""
     _warn_unless_arraylike("size", a)
     sizes = shape(a)
     if axis is None:
@@ -159,7 +161,9 @@ def isscalar(element: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex; for a value that is not an array, the dtype that numpy would choose."""
+    """Whether the dtype is complex; for a value that is not an array, the dtype that numpy would choose. False for None and
+    strings.
+    """
     if x is None or isinstance(x, str):
         return False
     return dtypes.issubdtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype, np.complexfloating)

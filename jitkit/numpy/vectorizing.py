@@ -146,7 +146,7 @@ def _note_sizes(sizes: dict[str, int], axes: CoreAxes, shape: tuple[int, ...], c
 def _checking_results(
     function: Callable[..., Any], sizes: dict[str, int], result_axes: Sequence[CoreAxes], context: str
 ) -> Callable[..., Any]:
-    """Wrap the function to compare its results with the signature."""
+    """Return the function, which then raises TypeError or ValueError if its results do not fit the signature."""
 
     def checked(*operands: Any) -> Any:
         out = function(*operands)
@@ -186,8 +186,8 @@ def _check_ranks(operands: Sequence[Any], shapes: Sequence[Sequence[int]], signa
 
 
 def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Map the function over the axes in front of its own. An axis along which no operand is a batch is inserted at the
-    end.
+    """Return the results of the function, mapped over the axes in front of its own. An axis along which no operand is a batch
+    is inserted at the end.
     """
     rank = len(lax.broadcast_shapes(*shapes))
     squeezed = []
@@ -245,7 +245,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @functools.partial(jit, static_argnames=("funcs",))
 def _piecewise(x: Any, condlist: Any, consts: dict[int, Any], funcs: Any, *args: Any, **kw: Any) -> Any:
-    """Find the first true condition as the first maximum of running sums; its index is the function's number."""
+    """Return what `piecewise` returns. The first true condition is the first maximum of running sums of all conditions, whose index is
+    the function's number.
+    """
     sums = cumsum(lax.concatenate([zeros_like(condlist[:1]), condlist], 0), 0)
     functions = dict(funcs)
 

@@ -47,7 +47,7 @@ class EigResult(NamedTuple):
 
 
 def adjoint(x: Any) -> Any:
-    """Transpose and conjugate matrices."""
+    """Return the conjugate transposes of matrices."""
     return conj(lax.transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)))
 
 
@@ -66,11 +66,11 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
 
 @jit(static_argnames=("mode",))
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Factor `a` into Q, with orthonormal columns, and an upper triangle R.
+    """Return Q and R, whose product is `a`: Q has orthonormal columns, R is an upper triangle.
 
     Args:
-      mode: "reduced": Q has no more columns than `a` has rows or columns; "complete": it is square; "r": R alone; "raw": LAPACK's
-        reflections, transposed, in place of both.
+      mode: "reduced": Q has as many columns as `a` has rows or columns, whichever are fewer; "complete": Q is square; "r": R
+        alone; "raw": LAPACK's reflections, transposed, and their factors. Raise ValueError for another mode.
     """
     a = ensure_arraylike("jnp.linalg.qr", a)
     (a,) = promote_dtypes_inexact(a)
@@ -106,7 +106,7 @@ def svd(
 
 
 def _svd_of_hermitian(a: Any, compute_uv: bool, subset_by_index: tuple[int, int] | None) -> Any:
-    """Compute the SVD from the eigenvalues: their absolute values are the singular values; the signs go into Vh."""
+    """Return the SVD from the eigenvalues: their absolute values are the singular values; the signs go into Vh."""
     vectors, values = lax.linalg.eigh(a, subset_by_index=subset_by_index)
     sizes = lax.abs(values)
     last = sizes.ndim - 1
@@ -159,7 +159,7 @@ def eig(a: Any) -> EigResult:
 
 @jit
 def eigvals(a: Any) -> Any:
-    """Return the eigenvalues of square matrices, unordered."""
+    """Return the eigenvalues of square matrices, unordered, as complex numbers."""
     a = ensure_arraylike("jnp.linalg.eigvals", a)
     (a,) = promote_dtypes_inexact(a)
     return lax.linalg.eig(a, compute_left_eigenvectors=False, compute_right_eigenvectors=False)[0]

@@ -36,7 +36,7 @@ class SlogdetResult(NamedTuple):
 @jit(static_argnames=("method",))
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """Return the signs of determinants (for complex ones, points on the unit circle), and the logarithms of their
-    absolute values.
+    absolute values; for a determinant of 0, 0 and minus infinity.
 
     `method` is "lu", the default, or "qr".
     """
@@ -66,7 +66,7 @@ def _det_2x2_of_parts(a: Any) -> Any:
 
 @custom_jvp
 def _slogdet_lu(a: Any) -> tuple[Any, Any]:
-    """Multiply U's diagonal; each swapped row changes the sign."""
+    """Return sign and logarithm from the product of U's diagonal; each swapped row changes the sign."""
     dtype = a.dtype
     factors, pivots, _ = lax.linalg.lu(a)
     diagonal = diagonals.diagonal(factors, axis1=-2, axis2=-1)
@@ -86,7 +86,7 @@ def _slogdet_lu(a: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _slogdet_qr(a: Any) -> tuple[Any, Any]:
-    """Multiply R's diagonal; each reflection changes the sign."""
+    """Return sign and logarithm from the product of R's diagonal; each reflection changes the sign."""
     if iscomplexobj(a):
         raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
     reflections, taus = lax.linalg.geqrf(a)
@@ -120,7 +120,7 @@ def _slogdet_small_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, 
 
 
 def _tangents_of_slogdet(found: tuple[Any, Any], change: Any) -> tuple[Any, Any]:
-    """Return how sign and logarithm change; `change` is that of the determinant, divided by it."""
+    """Return the tangents of sign and logarithm; `change` is the determinant's tangent, divided by the determinant."""
     if not iscomplexobj(change):
         return zeros_like(found[0]), change
     return (change - real(change).astype(change.dtype)) * found[0], real(change)
@@ -135,7 +135,7 @@ for _function in (_slogdet_lu, _slogdet_qr):
 
 @jit
 def det(a: Any) -> Any:
-    """Return the determinants of square matrices."""
+    """Return the determinants of square matrices. Raise ValueError for other shapes."""
     a = ensure_arraylike("jnp.linalg.det", a)
     (a,) = promote_dtypes_inexact(a)
     if a.shape[-2:] == (2, 2):
@@ -148,7 +148,7 @@ def det(a: Any) -> Any:
 
 
 def _det_3x3(a: Any) -> Any:
-    """Use Sarrus' rule: the products along three diagonals, minus those along the three others."""
+    """Return the determinant by Sarrus' rule: the products along three diagonals, minus those along the three others."""
     total = None
     for step, columns in ((1, (0, 1, 2)), (-1, (2, 0, 1))):
         for start in columns:

@@ -37,7 +37,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         largest and the smallest singular value, and their sum.
 
     Raises:
-      ValueError: for another `ord`.
+      ValueError: for another `ord`, and for more than two axes.
     """
     x = ensure_arraylike("jnp.linalg.norm", x)
     (x,) = promote_dtypes_inexact(x)
@@ -109,8 +109,8 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @jit(static_argnames=("hermitian",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:  # numpy's names
-    """Count the singular values greater than `rtol` (or `tol`): by default the largest one, times the greater size and eps. Return 1 for
-    a vector that is not zero, else 0.
+    """Return the number of singular values greater than `rtol` (or `tol`), which is by default the largest one times the
+    greater size times eps. For a vector, return 1 if it is not zero, else 0.
     """
     M = ensure_arraylike("jnp.linalg.matrix_rank", M)
     if tol is not None and rtol is not None:
@@ -127,8 +127,8 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
 
 @jit(static_argnames=("p",))
 def cond(x: Any, p: Any = None) -> Any:
-    """Return how much a matrix magnifies relative errors: its norm times that of its inverse; `p` is the `ord` of
-    `norm`, 2 if None.
+    """Return how much a matrix magnifies relative errors: its norm times the norm of its inverse; `p` is the `ord` of `norm`,
+    2 if None. Raise ValueError for an empty matrix, and unless p is 2 or -2 for one that is not square.
     """
     x = ensure_arraylike("cond", x)
     if x.ndim < 2:

@@ -22,8 +22,8 @@ from .systems import inv
 
 @jit(static_argnames=("n",))
 def matrix_power(a: Any, n: int) -> Any:
-    """Return `a @ a @ ...`, n times; of the inverse for a negative n. Raise TypeError unless the matrices are square
-    and n is an integer.
+    """Return the product of n times `a`: for n = 0 the identity, for a negative n the product of -n times the inverse. Raise
+    TypeError unless the matrices are square and n is an integer.
     """
     a = ensure_arraylike("jnp.linalg.matrix_power", a)
     if a.ndim < 2:
@@ -113,7 +113,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2, precision: Any = None, pref
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """Transpose matrices. Raise ValueError for fewer than two axes."""
+    """Return the transposes of matrices. Raise ValueError for fewer than two axes."""
     x = ensure_arraylike("jnp.linalg.matrix_transpose", x)
     ndim = x.ndim
     if ndim < 2:

@@ -54,7 +54,9 @@ def inv(a: Any) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """Return the inverse of an array as a matrix whose rows are its first `ind` axes."""
+    """Return the inverse of an array, taken as a matrix whose rows are its first `ind` axes. Raise ValueError unless that
+    matrix is square and `ind` positive.
+    """
     a = ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
     if ind <= 0:
@@ -69,7 +71,9 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
-    """Return the x for which tensordot(a, x, x.ndim) = b. The `axes` of a are moved to its end before."""
+    """Return the x for which tensordot(a, x, x.ndim) = b, after moving the `axes` of a to its end. Raise ValueError for shapes
+    that do not fit.
+    """
     a, b = ensure_arraylikes("tensorsolve", a, b)
     if axes is not None:
         a = moveaxis(a, axes, len(axes) * (a.ndim - 1,))
