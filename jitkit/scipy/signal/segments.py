@@ -209,7 +209,7 @@ def spectra_of_segments(
 
 
 def _operands(x: Any, y: Any, axis: int, mode: str) -> tuple[Any, Any, tuple[int, ...]]:
-    """Return both signals with one inexact dtype, and the shape of the axes beside theirs."""
+    """Return both signals with one inexact dtype, and the shape to which their other axes broadcast; without y, None and ()."""
     if y is None:
         check_arraylike("spectral_helper", x)
         (x,) = promote_dtypes_inexact(x)
@@ -275,8 +275,8 @@ def _transformed(
 
 
 def overlap_and_add(x: Any, step: int) -> Any:
-    """Add overlapping segments up to a signal. The last two axes of `x` are the segments and their samples; each
-    segment begins `step` samples after the one before.
+    """Return the signal that is the sum of overlapping segments. The last two axes of `x` are the segments and their samples;
+    each segment begins `step` samples after the one before.
     """
     *batch, count, size = x.shape
     x = x.reshape((math.prod(batch), count, size))

@@ -35,11 +35,12 @@ def stft(
 
     Args:
       x: signals along `axis`, with `fs` samples in a unit of time.
-      window: by which segments are multiplied: a name ("hann" needs no scipy), or an array.
-      nperseg, noverlap, nfft: the sizes of segments, of what they share with the next (half), and of transforms.
+      window: what segments are multiplied by: a name ("hann" needs no scipy), or an array.
+      nperseg, noverlap, nfft: the sizes of segments, of what they share with the next (by default half), and of transforms.
       detrend: what is subtracted from each segment: "constant", "linear", a function, or False for nothing.
-      return_onesided: leave out negative frequencies of a real signal.
-      boundary, padded: what is added at both ends ("zeros", "even", "odd", "constant", None); fill up with zeros.
+      return_onesided: whether to leave out the negative frequencies of a real signal.
+      boundary: what is added at both ends: "zeros", "even", "odd", "constant", or None.
+      padded: whether zeros are added at the end, so that segments fill the signal.
 
     Raises:
       ValueError: an unknown word, or sizes that do not fit each other.
@@ -124,7 +125,8 @@ def istft(
 ) -> tuple[Any, Any]:
     """Return times and the signal whose `stft` is given, with the same window and sizes.
 
-    `input_onesided` and `boundary` say what `stft` was told. Raise ValueError for sizes or axes that do not fit.
+    `input_onesided` and `boundary` are what `return_onesided` and `boundary` were for `stft`. As in JAX, there are as many
+    times as the first axis of the result is long. Raise ValueError for sizes or axes that do not fit.
     """
     Zxx = ensure_arraylike("istft", Zxx)
     if Zxx.ndim < 2:

@@ -105,7 +105,9 @@ def _bicgstab_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: 
 
 
 def _as_function(f: Any) -> Callable[[Any], Any]:
-    """Return multiplication with a matrix as a function."""
+    """Return multiplication with a matrix as a function; a function is returned as it is. Raise TypeError for others, ValueError for
+    a matrix that is not square.
+    """
     if callable(f):
         function: Callable[[Any], Any] = f
         return function
@@ -139,13 +141,13 @@ def _solve(
 def cg(
     A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
-    """Return `(x, None)` with A x = b, by conjugate gradients: A is Hermitian and positive.
+    """Return `(x, None)`, where x nearly solves A x = b, by conjugate gradients: A is Hermitian and positive.
 
     Args:
       A: a matrix, or a function that multiplies with it.
       b: the right side: an array, or a tree of arrays.
       x0: where to start; zeros by default.
-      tol, atol: stop when the residual's norm is at most tol times that of b, or atol.
+      tol, atol: stop when the residual's norm is at most tol times the norm of b, or at most atol.
       maxiter: the maximum number of steps; by default ten times the number of unknowns.
       M: multiplies with an approximate inverse of A (a preconditioner).
 
@@ -159,7 +161,7 @@ def cg(
 def bicgstab(
     A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
-    """Solve like `cg`, by the method BiCGSTAB, for any A."""
+    """Return `(x, None)`, where x nearly solves A x = b, by the method BiCGSTAB, for any A. Arguments as for `cg`."""
     return _solve(_bicgstab_solve, A, b, x0, tol, atol, maxiter, M, False)
 
 
@@ -175,7 +177,8 @@ def gmres(
     M: Any = None,
     solve_method: str = "batched",
 ) -> tuple[Any, Any]:
-    """Solve like `cg`, by the method GMRES, for any A; return `(x, info)`, where info is -1 if x is nan, and otherwise 0.
+    """Return `(x, info)`, where x nearly solves A x = b, by the method GMRES, for any A. `info` is -1 if x is nan, else 0.
+    Other arguments as for `cg`.
 
     Args:
       restart: how many vectors to make before starting again with the x that they give; `maxiter` counts those starts.

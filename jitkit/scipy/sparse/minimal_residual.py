@@ -76,8 +76,8 @@ def _orthogonalized(V: Any, x: Any, norm: Any) -> tuple[Any, Any]:
 
 
 def _extend_basis(k: Any, A: Any, M: Any, V: Any, H: Any) -> tuple[Any, Any, Any]:
-    """Make the k-th vector's image one more vector of V, and its coefficients row k of H (Arnoldi); return whether nothing was
-    left of it, too.
+    """Return V with the image of its k-th vector, made orthogonal, as one more vector; H with the coefficients of the image in
+    row k (Arnoldi); and whether nothing was left of the image.
     """
     dtype, _ = dtypes.lattice_result_type(*tree_leaves(V))
     eps = dtypes.finfo(dtype).eps
@@ -91,7 +91,7 @@ def _extend_basis(k: Any, A: Any, M: Any, V: Any, H: Any) -> tuple[Any, Any, Any
 
 
 def _rotated(x: Any, i: Any, cs: Any, sn: Any) -> Any:
-    """Rotate the elements i and i + 1."""
+    """Return x with its elements i and i + 1 rotated."""
     a, b = x[i], x[i + 1]
     first = cs.conj() * a - sn.conj() * b
     second = sn * a + cs * b
@@ -99,7 +99,7 @@ def _rotated(x: Any, i: Any, cs: Any, sn: Any) -> Any:
 
 
 def _rotation_to_zero(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the rotation (Givens's) that makes b zero."""
+    """Return the rotation (Givens's) that makes b zero, by its cosine and its sine."""
     is_zero = abs(b) == 0
     is_less = abs(a) < abs(b)
     t = -where(is_less, a, b) / where(is_less, b, a)
@@ -120,7 +120,9 @@ def _improved(A: Any, M: Any, b: Any, x: Any, V: Any, y: Any) -> tuple[Any, Any,
 
 
 def _gmres_incremental(A: Any, b: Any, x0: Any, unit: Any, norm: Any, enough: Any, restart: int, M: Any) -> Any:
-    """Rotate each row of H into a triangle at once, which tells the residual's norm, so that the loop may end early."""
+    """Return a better x, its residual with norm 1, and the residual's norm. Each row of H is rotated into a triangle at once,
+    which tells the residual's norm, so that the loop may end early.
+    """
     V = _basis(unit, restart)
     dtype = dtypes.result_type(*tree_leaves(b))
     R = eye(restart, restart + 1, dtype=dtype)  # not zeros, which would be singular after an early end
@@ -147,7 +149,9 @@ def _gmres_incremental(A: Any, b: Any, x0: Any, unit: Any, norm: Any, enough: An
 
 
 def _gmres_batched(A: Any, b: Any, x0: Any, unit: Any, norm: Any, enough: Any, restart: int, M: Any) -> Any:
-    """Make all of the basis, and solve for the coefficients afterwards."""
+    """Return a better x, its residual with norm 1, and the residual's norm. All of the basis is made first, then the
+    coefficients are solved for.
+    """
     V = _basis(unit, restart)
     dtype, weak = dtypes.lattice_result_type(*tree_leaves(b))
     H = lax._convert_element_type(eye(restart, restart + 1, dtype=dtype), weak_type=weak)

@@ -35,7 +35,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:  # scipy's names
 
 @custom_jvp
 def poch(z: Any, m: Any) -> Any:
-    """Return gamma(z + m) / gamma(z), which is z (z + 1) ... (z + m - 1) for a whole m. ValueError for complex numbers."""
+    """Return gamma(z + m) / gamma(z), or z (z + 1) ... (z + m - 1) for a whole m. Raise ValueError for complex numbers."""
     z, m = promoted("poch", z, m)
     refuse_complex("jnp.poch", z)
     return where(m == 0.0, array(1, dtype=z.dtype), gamma(z + m) / gamma(z))

@@ -41,7 +41,7 @@ def _of_positive(x: Any) -> Any:
 
 
 def spence(x: Any) -> Any:
-    """Return the integral of log(t) / (1 - t) from 1 to x; nan for negative x. TypeError unless x has float32 or float64."""
+    """Return the integral of log(t) / (1 - t) from 1 to x; nan for negative x. Raise TypeError unless x is in float32 or float64."""
     x = jnp.asarray(x)
     dtype = dtypes.dtype(x)
     if dtype not in (np.float32, np.float64):

@@ -25,12 +25,12 @@ def erf(x: Any) -> Any:
 
 
 def erfc(x: Any) -> Any:
-    """Return 1 - erf(x), exact where that is small."""
+    """Return 1 - erf(x), accurate where that is small."""
     return lax.erfc(*promoted("erfc", x))
 
 
 def erfinv(x: Any) -> Any:
-    """Return the inverse of erf."""
+    """Return the inverse of erf; nan outside of [-1, 1]."""
     return lax.erf_inv(*promoted("erfinv", x))
 
 
@@ -50,7 +50,7 @@ logit.defjvps(lambda g, ans, x: lax.div(g, lax.mul(x, lax.sub(constant(x, 1), x)
 
 
 def i0e(x: Any) -> Any:
-    """Return exp(-|x|) I0(x), of Bessel's modified I0."""
+    """Return exp(-|x|) I0(x), where I0 is Bessel's modified function of the first kind, of order 0."""
     return lax.bessel_i0e(*promoted("i0e", x))
 
 
@@ -61,7 +61,7 @@ def i0(x: Any) -> Any:
 
 
 def i1e(x: Any) -> Any:
-    """Return exp(-|x|) I1(x), of Bessel's modified I1."""
+    """Return exp(-|x|) I1(x), where I1 is Bessel's modified function of the first kind, of order 1."""
     return lax.bessel_i1e(*promoted("i1e", x))
 
 
@@ -75,8 +75,8 @@ def i1(x: Any) -> Any:
 def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     """Return Bessel's functions of the first kind, of the orders 0 to v: an array (v + 1, *z.shape).
 
-    The recurrence for the orders runs downwards, from `n_iter` on: Zhang and Jin, "Computation of special functions" (1996). TypeError
-    for an order that is not an int; ValueError for complex numbers.
+    The recurrence for the orders runs downwards, from `n_iter` on: Zhang and Jin, "Computation of special functions" (1996). Raise
+    TypeError for an order that is not an int, ValueError for complex numbers.
     """
     (z,) = promoted("bessel_jn", asarray(z))
     if dtypes.issubdtype(z.dtype, complex):

@@ -244,7 +244,7 @@ def expi_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _power_series(x: Any, n: Any) -> Any:
-    """Sum (-x)**k / (k! (n - 1 - k)) for x up to 1, with a logarithm in place of the term k = n - 1."""
+    """Return E_n(x) for x up to 1, by the sum of (-x)**k / (k! (n - 1 - k)), with a logarithm in place of the term k = n - 1."""
     eps = dtypes.finfo(x.dtype).eps
     zero, one = constant(x, 0.0), constant(x, 1.0)
     psi = -_EULER - jnp.log(x)
@@ -267,7 +267,7 @@ def _power_series(x: Any, n: Any) -> Any:
 
 
 def _continued_fraction(x: Any, n: Any) -> Any:
-    """Evaluate the continued fraction, for x above 1."""
+    """Return E_n(x) for x above 1, by a continued fraction."""
     eps = dtypes.finfo(x.dtype).eps
     big, zero, one = constant(x, _BIG), constant(x, 0.0), constant(x, 1.0)
     state = {

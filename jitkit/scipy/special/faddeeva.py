@@ -26,7 +26,7 @@ _TWO_OVER_ROOT_PI = 2.0 / np.sqrt(np.pi)
 # --- Faddeeva's function -----------------------------------------------------------------------------------------------
 
 _SCALE = 4.7568284600108841
-# of 2 p(Z) / (L - iz)^2 + 1 / (sqrt(pi) (L - iz)), where Z = (L + iz) / (L - iz): from the highest power on
+# The polynomial p of 2 p(Z) / (L - iz)^2 + 1 / (sqrt(pi) (L - iz)), where Z = (L + iz) / (L - iz), from the highest power on.
 _WEIDEMAN = (
     -1.3034426067909105e-12, 3.741183837373847e-12, 8.030427700497756e-12, -2.154359355749088e-11,
     -5.544244996323793e-11, 1.165824698850374e-10, 4.1537441121999766e-10, -5.231020211492061e-10,
@@ -86,7 +86,7 @@ def _far_out(x: Any, n_terms: int) -> Any:
 
 
 def _erfcx_of(x: Any, n_terms: int) -> Any:
-    """Return the product where exp(x**2) is in range, and else the series."""
+    """Return exp(x**2) erfc(x): the product where exp(x**2) is in range, else the asymptotic series of `n_terms`."""
     is_far = x > constant(x, np.sqrt(np.log(dtypes.finfo(x.dtype).max)))
     near = lax.select(is_far, lax.full_like(x, 1.0), x)
     product = lax.exp(lax.square(near)) * lax.erfc(near)
@@ -173,7 +173,7 @@ _dawsn.defjvps(lambda g, ans, x: g * (constant(x, 1.0) - constant(x, 2.0) * x * 
 
 
 def dawsn(x: Any) -> Any:
-    """Return Dawson's integral: exp(-x**2) times the integral of exp(t**2) from 0 to x. ValueError for complex numbers."""
+    """Return Dawson's integral: exp(-x**2) times the integral of exp(t**2) from 0 to x. Raise ValueError for complex x."""
     (x,) = promoted("dawsn", x)
     refuse_complex("dawsn", x)
     return _dawsn(x)

@@ -28,7 +28,7 @@ def gammainc(a: Any, x: Any) -> Any:
 
 
 def gammaincc(a: Any, x: Any) -> Any:
-    """Return 1 - gammainc(a, x), exact where that is small."""
+    """Return 1 - gammainc(a, x), accurate where that is small."""
     return lax.igammac(*promoted("gammaincc", a, x))
 
 
@@ -46,7 +46,7 @@ def gammaln(x: Any) -> Any:
 
 
 def loggamma(x: Any) -> Any:
-    """Return log gamma(x); for a float, nan where gamma is negative; for a complex number, the branch that SciPy takes."""
+    """Return log gamma(x): for a float, nan unless x is positive; for a complex number, the branch that SciPy takes."""
     (x,) = promoted("loggamma", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return complex_gamma.loggamma(x)
@@ -87,7 +87,7 @@ def beta(a: Any, b: Any) -> Any:
 
 
 def multigammaln(a: Any, d: Any) -> Any:
-    """Return the logarithm of the gamma function of `d` dimensions."""
+    """Return the logarithm of the multivariate gamma function of `d` dimensions at a."""
     d = concrete_or_error(int, d, "d argument of multigammaln")
     a, dimensions = promoted("multigammaln", a, d)
     quarter = lax.mul(constant(a, 0.25), dimensions)
@@ -103,7 +103,7 @@ def digamma(x: Any) -> Any:
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """Derivative number n of digamma(x). Raise ValueError unless n is of an integer type."""
+    """Return the n-th derivative of digamma at x. Raise ValueError unless n is of an integer type, and for complex x."""
     if not dtypes.issubdtype(dtypes.dtype(n), np.integer):
         raise ValueError(f"Argument `n` to polygamma must be of integer type. Got dtype {dtypes.dtype(n)}.")
     n, x = promoted("polygamma", n, x)

@@ -122,7 +122,9 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _series_that_ends(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Return the sum where a or b is whole and not positive: the larger one of those that end it before c does."""
+    """Return the sum of the series that a or b ends, as it is whole and not positive: the larger one of the two, unless c would
+    divide by 0 before.
+    """
     nearly = dtypes.finfo(x.dtype).eps * _NEARLY
     whole = jnp.round(b)
     b_ends_it = (b < a) & ((jnp.abs(b - whole) < nearly) & ~((c % 1 == 0) & ((c <= 0) & (c > b))))
@@ -212,7 +214,7 @@ def _one_of_the_series(a: Any, b: Any, c: Any, x: Any) -> Any:
 @jit
 @jnp.vectorize
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Return Gauss's hypergeometric function 2F1(a, b; c; x) of real numbers; infinity beyond x = 1."""
+    """Return Gauss's hypergeometric function 2F1(a, b; c; x) of real numbers; as in JAX, mostly infinity beyond x = 1."""
     a, b, c, x = promoted("hyp2f1", a, b, c, x)
     nearly = dtypes.finfo(x.dtype).eps * _NEARLY
     d, s, ca, cb = c - a - b, 1 - x, c - a, c - b

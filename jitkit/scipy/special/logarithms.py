@@ -20,7 +20,7 @@ from ..arguments import promoted, refuse_complex
 # --- x log x, and entropies ---------------------------------------------------------------------------------------------------
 @custom_jvp
 def xlogy(x: Any, y: Any) -> Any:
-    """Return x log(y), and 0 where x is."""
+    """Return x log(y), and 0 where x is 0 and y is not nan."""
     x, y = promoted("xlogy", x, y)
     return where((x != 0.0) | isnan(y), lax.mul(x, lax.log(y)), zeros_like(x))
 
@@ -34,7 +34,7 @@ def _xlogy_jvp(primals: Any, tangents: Any) -> Any:
 
 @custom_jvp
 def xlog1py(x: Any, y: Any) -> Any:
-    """Return x log(1 + y), and 0 where x is."""
+    """Return x log(1 + y), and 0 where x is 0 and y is not nan."""
     x, y = promoted("xlog1py", x, y)
     return where((x != 0.0) | isnan(y), lax.mul(x, lax.log1p(y)), zeros_like(x))
 
@@ -58,7 +58,7 @@ def _xlogx_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def entr(x: Any) -> Any:
-    """Return -x log(x), and minus infinity where x < 0."""
+    """Return -x log(x), 0 where x is 0, and minus infinity where x < 0."""
     (x,) = promoted("entr", x)
     refuse_complex("entr", x)
     return lax.select(lax.lt(x, constant(x, 0)), lax.full_like(x, -np.inf), lax.neg(_xlogx(x)))

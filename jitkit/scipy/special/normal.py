@@ -33,7 +33,7 @@ def _check_float(dtype: Any) -> None:
 
 
 def _ndtr(x: Any) -> Any:
-    """Use erf in the middle, where it is exact, and erfc outside, where 1 - erf would not be."""
+    """Return ndtr(x), by erf in the middle, where that is accurate, and by erfc outside, where 1 - erf would not be."""
     scalar = x.dtype.type
     half_root = scalar(0.5) * np.sqrt(2.0, dtype=scalar)
     w = x * half_root

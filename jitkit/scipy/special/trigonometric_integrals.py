@@ -79,7 +79,7 @@ def _ci_near(x: Any) -> Any:
 
 
 def _between(x: Any) -> tuple[Any, Any]:
-    """Return Si and Ci of 4 to 1e9, by two functions without waves."""
+    """Return Si and Ci of 4 to 1e9, by two functions f and g, which do not oscillate."""
     sine, cosine = jnp.sin(x), jnp.cos(x)
     z = 1.0 / (x * x)
 
@@ -106,9 +106,8 @@ def _far(x: Any) -> tuple[Any, Any]:
 @custom_jvp
 @jit
 def sici(x: Any) -> tuple[Any, Any]:
-    """Return Si(x), the integral of sin(t) / t from 0 to x, and Ci(x) = gamma + log(x) + the integral of (cos(t) - 1) / t.
-
-    ValueError for complex numbers.
+    """Return Si(x), the integral of sin(t) / t from 0 to x; and Ci(|x|), which is Euler's gamma + log |x| + the integral of
+    (cos(t) - 1) / t from 0 to |x|, and nan at minus infinity. Raise ValueError for complex numbers.
     """
     (x,) = promoted("sici", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
@@ -186,7 +185,7 @@ def _waves(x: Any) -> tuple[Any, Any]:
 def fresnel(x: Any) -> tuple[Any, Any]:
     """Return S(x) and C(x), the integrals of sin(pi t**2 / 2) and cos(pi t**2 / 2) from 0 to x.
 
-    Floats of 16 bits are computed with 32. NotImplementedError for complex numbers and other floats.
+    Floats of 16 bits are computed with 32. Raise NotImplementedError for complex numbers and other floats.
     """
     (given,) = promoted("fresnel", x)
     if dtypes.issubdtype(given.dtype, np.complexfloating):

@@ -69,7 +69,7 @@ zeta.defjvp(functools.partial(jvp, _by_series))
 
 
 def bernoulli(n: int) -> Any:
-    """Return Bernoulli's numbers B_0, ..., B_n. Raise ValueError for a negative n.
+    """Return Bernoulli's numbers B_0, ..., B_n, where B_1 is -1/2. Raise ValueError for a negative n.
 
     From B_4 on they are computed from values of zeta: B_2k = (-1)^(k+1) 2 (2k)! zeta(2k) / (2 pi)^2k.
     """

@@ -35,7 +35,7 @@ class gaussian_kde:
     Args:
       dataset: n points as the columns of a d by n matrix, or a vector of n numbers.
       bw_method: "scott" (the default), "silverman", a number, or a function of the estimate that gives one.
-      weights: of the points; equal by default.
+      weights: the weights of the points, equal by default.
     """
 
     neff: Any
@@ -128,7 +128,7 @@ class gaussian_kde:
         return self._at(x, True)
 
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
-        """Return the integral of the density times that of a normal distribution.
+        """Return the integral of the density times the density of the normal distribution with this mean and covariance.
 
         Raises:
           ValueError: where mean or covariance have another dimension.
@@ -144,10 +144,10 @@ class gaussian_kde:
 
     @jit
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
-        """Return the probability between two numbers, where the points are numbers.
+        """Return the probability of the numbers between `low` and `high`.
 
         Raises:
-          ValueError: where they are not.
+          ValueError: if the points have more than one dimension, or the limits are not scalars.
         """
         if self.d != 1:
             raise ValueError("integrate_box_1d() only handles 1D pdfs")
@@ -159,7 +159,7 @@ class gaussian_kde:
         return jnp.sum(self.weights * (special.ndtr(high) - special.ndtr(low)))
 
     def integrate_kde(self, other: Any) -> Any:
-        """Return the integral of the product of two densities.
+        """Return the integral of the product of this density and another `gaussian_kde`'s.
 
         Raises:
           ValueError: where they have different dimensions.
@@ -173,7 +173,7 @@ class gaussian_kde:
 
     @jit(static_argnames=("shape",))
     def resample(self, key: Any, shape: Any = ()) -> Any:
-        """Draw points from the estimate, as an array of d by `shape`."""
+        """Return points drawn from the estimate, as an array of shape `(d, *shape)`."""
         ind_key, eps_key = random.split(key)
         chosen = random.choice(ind_key, self.n, shape=shape, p=self.weights)
         noise = random.multivariate_normal(
@@ -190,7 +190,7 @@ class gaussian_kde:
         raise NotImplementedError("dynamically changing the bandwidth method is not supported")
 
     def _of_sum(self, cov: Any) -> tuple[Any, Any]:
-        """Return the Cholesky factor of the sum of two covariances, and the height of the normal density that has it."""
+        """Return the Cholesky factor of the sum of this covariance and `cov`, and the height of the normal density with that sum."""
         chol = linalg.cho_factor(self.covariance + cov)
         return chol, 1.0 / (jnp.sqrt(2 * np.pi) ** self.d * jnp.prod(jnp.diag(chol[0])))
 
@@ -216,7 +216,7 @@ def _convolved(chol: Any, scale: Any, target: Any, weights: Any, mean: Any) -> A
 
 @jit(static_argnums=0)
 def _gaussian_kernel_eval(in_log: bool, points: Any, values: Any, xi: Any, precision: Any) -> Any:
-    """Sum, for each row of `xi`, `values` times normal densities around `points`, or return the logarithm of the sum."""
+    """Return, for each row of `xi`, the sum of `values` times normal densities around `points`; or the logarithm of the sum."""
     points, values, xi, precision = promote_dtypes_inexact(points, values, xi, precision)
     d = points.shape[1]
     if xi.shape[1] != d:

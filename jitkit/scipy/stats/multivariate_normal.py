@@ -19,12 +19,13 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
     """Return the logarithm of the probability density.
 
     Args:
-      x: vectors along the last axis, or numbers where `mean` is one.
+      x: vectors along the last axis; if `mean` is a number, numbers.
       mean: a vector, vectors, or a number.
       cov: n by n matrices in the last two axes; a number is the variance of each element.
 
     Raises:
       ValueError: the covariance is not n by n.
+      NotImplementedError: for `allow_singular`.
     """
     if allow_singular is not None:
         raise NotImplementedError("allow_singular argument of multivariate_normal.logpdf")

@@ -42,8 +42,8 @@ def _check_nan_policy(function: str, nan_policy: str) -> None:
 
 @jit(static_argnames=["axis", "nan_policy", "keepdims"])
 def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
-    """Return the most frequent value along `axis`, and how often it is there; the least of several. Of all elements
-    when it is None.
+    """Return the most frequent value along `axis` (the least, if there are several), and how often it occurs; of all elements
+    if `axis` is None; nan and 0 for no elements.
 
     Raises:
       NotImplementedError: for another `nan_policy` than "propagate".
@@ -72,13 +72,12 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
 
 @jit(static_argnames=["method", "axis", "nan_policy"])
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
-    """Return the ranks of the elements along `axis`, from 1; of all of them, in row-major order, when it is None. nan
-    where one is nan.
+    """Return the ranks of the elements along `axis`, from 1 on; of all of them, as a vector in row-major order, if it is None.
+    Where one element is nan, all ranks along the axis are.
 
     Args:
-      method: what equal elements get: the "average", "min" or "max" of their ranks; the number of different elements up
-        to them
-        ("dense"); or ranks in their original order ("ordinal").
+      method: what equal elements get: the "average", "min" or "max" of their ranks; the number of different elements up to
+        them ("dense"); or ranks in their original order ("ordinal").
 
     Raises:
       ValueError: for another method.
@@ -118,7 +117,7 @@ def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagat
 
     Args:
       ddof: subtracted from the number of elements by which the variance is divided.
-      nan_policy: "propagate", or "omit" for a standard error of what is not nan.
+      nan_policy: "propagate", or "omit" for the standard error of the elements that are not nan.
 
     Raises:
       ValueError: for another policy.

@@ -1,4 +1,4 @@
-"""The normal distribution without what lies outside of a and b, which count in scales from `loc`.
+"""The normal distribution, restricted to the interval from `loc + a * scale` to `loc + b * scale`.
 
 The probability of an interval is the difference of two tails: of those on the side where they are small, so that no digits
 are lost.
