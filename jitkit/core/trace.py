@@ -33,7 +33,7 @@ class Trace:
         self.alive = True
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Handle one application of a `Primitive`; operands may be tracers of this or an outer trace, or concrete
+        """Return what this trace makes of one application of a `Primitive`; operands may be tracers of this or an outer trace, or concrete
         values.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
@@ -62,7 +62,7 @@ class Trace:
         return ""
 
     def ancestors(self) -> Iterator[Trace]:
-        """List the outer traces, from the inside out."""
+        """Iterate over the outer traces, from the inside out."""
         trace = self.parent
         while trace is not None:
             yield trace
