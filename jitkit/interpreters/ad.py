@@ -107,7 +107,7 @@ class DualTrace(Trace):
     tracer: ClassVar[type[DualTracer]] = JVPTracer
 
     def pair(self, x: Any) -> tuple[Any, Any]:
-        """Split a value into its primal and its tangent, a Zero for a value that is not of this trace."""
+        """Return the primal and the tangent of a value, a Zero for a value that is not of this trace."""
         if isinstance(x, DualTracer) and x._trace is self:
             return x.primal, x.tangent
         if isinstance(x, Tracer):
@@ -115,7 +115,7 @@ class DualTrace(Trace):
         return x, zero_tangent(x)
 
     def pairs(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Split values into a list of their primals and one of their tangents."""
+        """Return a list of the primals of values, and one of their tangents."""
         pairs = [self.pair(x) for x in values]
         return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 
@@ -160,11 +160,11 @@ class DualTrace(Trace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Call a JVP rule on primals and tangents."""
+        """Return the results and their tangents, by a JVP rule."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Tell the outer trace about these arguments."""
+        """Tell the outer trace about the primals of these arguments, and return what its `note` returns."""
         if self.parent is not None:
             self.parent.note([self.strip(x) for x in args])
         return None

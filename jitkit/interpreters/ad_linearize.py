@@ -87,7 +87,7 @@ class LinearizeTrace(DualTrace):
     def differentiate(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[Any, Any]:
-        """Differentiate by the primitive's linearize rule, or else by its JVP rule."""
+        """Return results and tangents, by the primitive's linearize rule, or else by its JVP rule."""
         rule = linearize_rules.get(primitive)
         if rule is None:
             return super().differentiate(primitive, primals, tangents, params)
@@ -104,7 +104,9 @@ class LinearizeTrace(DualTrace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Run a JVP rule under a `PartialTrace`. A tangent of a result that depends on no operand's tangent becomes Zero."""
+        """Return results and tangents, by a JVP rule under a `PartialTrace`. A tangent of a result that depends on no
+        operand's tangent becomes Zero.
+        """
         trace = PartialTrace(self.parent, self.tangents)
         with core.set_current_trace(trace):
             out, tangent = rule(primals, tangents, **params)
@@ -269,7 +271,7 @@ def linearize_jaxpr(
     instantiate: tuple[bool, ...] | bool = False,
     forward: tuple[bool, ...] | bool = True,
 ) -> LinearizedJaxpr:
-    """Linearise a jaxpr into two jaxprs; the `nonzero` inputs have a tangent.
+    """Return a jaxpr, linearised into two jaxprs; the `nonzero` inputs have a tangent.
 
     `instantiate` says which outputs get a tangent even if it is Zero; `forward` which consts and inputs may be
     forwarded as residuals.
@@ -317,7 +319,7 @@ def _two_jaxprs(
 
 
 def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
-    """Reorder the jaxpr's constants as JAX does. JAX sorts topologically from the outputs: it takes an equation when all
+    """Return the jaxpr with its constants in JAX's order. JAX sorts topologically from the outputs: it takes an equation when all
     its readers are taken, and of several the one found last; the result is the reverse of this order.
     """
     made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
@@ -360,7 +362,7 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
 def split_jaxpr(
     jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: tuple[bool, ...] | bool = True
 ) -> LinearizedJaxpr:
-    """Split a jaxpr into two, where some inputs are `unknown`. The first goes from the known inputs to the known
+    """Return a jaxpr, split into two, where some inputs are `unknown`. The first goes from the known inputs to the known
     outputs and the residuals; the second from the residuals and the unknown inputs to the unknown outputs. `nonzero`
     of the result marks the unknown outputs.
 

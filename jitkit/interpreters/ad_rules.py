@@ -127,7 +127,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def add_tangents(x: Any, y: Any) -> Any:
-    """Add two tangents; a Zero adds no operation."""
+    """Return the sum of two tangents; a Zero adds no operation."""
     if type(x) is Zero:
         return y
     return x if type(y) is Zero else add_any_p.bind(x, y)

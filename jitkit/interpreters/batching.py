@@ -205,19 +205,19 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
-    """Repeat x along a new axis. (The other axes are given as numpy integers, as in JAX: printed jaxprs show it.)"""
+    """Return x, repeated along a new axis. (The other axes are given as numpy integers, as in JAX: printed jaxprs show it.)"""
     shape = list(np.shape(x))
     shape.insert(axis, size)
     return broadcasting.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """Move the batch axis of x from `dim` to `destination`. If x has none (`dim` is None), broadcast x along a new one of this size."""
+    """Return x with its batch axis moved from `dim` to `destination`; if `dim` is None, broadcast along a new axis of this size."""
     return broadcast(x, size, destination) if dim is None else moveaxis(x, dim, destination)
 
 
 def bdim_at_front(x: Any, dim: Dim, size: int) -> Any:
-    """Move the batch axis of x to the front; broadcast x if it has none."""
+    """Return x with its batch axis in front; x is broadcast if it has none."""
     return move_to(x, dim, 0, size)
 
 
@@ -289,7 +289,7 @@ def broadcast_batcher(
 
 
 def with_axes_behind(x: Any, rank: int) -> Any:
-    """Append axes of size 1 to x until it has this rank."""
+    """Return x with axes of size 1 at its end, so that it has this rank."""
     missing = rank - np.ndim(x)
     if not missing:
         return x

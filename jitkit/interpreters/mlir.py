@@ -195,7 +195,7 @@ class LoweringContext:
         return self._constants[key]
 
     def broadcast_in_dim(self, x: str, aval: Any, shape: Sequence[int], dims: Sequence[int]) -> str:
-        """Broadcast: axis i of x becomes axis `dims[i]` of the result; the other axes are new."""
+        """Write a broadcast; return its name. Axis i of x becomes axis `dims[i]` of the result; the other axes are new."""
         shape = tuple(shape)
         if aval.shape == shape:
             return x
@@ -207,7 +207,7 @@ class LoweringContext:
         )
 
     def convert(self, x: str, aval: Any, dtype: Any) -> str:
-        """Convert x to another dtype."""
+        """Write the conversion of x to another dtype, if it has not that dtype; return its name."""
         if aval.dtype == np.dtype(dtype):
             return x
         return self.emit_op(f"stablehlo.convert {x}", [aval], with_dtype(aval, dtype))

@@ -23,7 +23,7 @@ def lower_main(
     result_names: Sequence[str] | None = None,
     result_attributes: Sequence[str] | None = None,
 ) -> Module:
-    """Write a whole program: `jaxpr` as the public function `main`, and the functions that it calls.
+    """Return a module with a whole program: `jaxpr` as the public function `main`, and the functions that it calls.
 
     `argument_attributes` are MLIR attributes for each argument (donation, sharding), `result_attributes` for each result
     (sharding), and `result_names` the names of the results in the text. The first arguments of `main` are the large

@@ -42,7 +42,7 @@ def origin_text(origin: Origin) -> str:
 
 
 def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
-    """Join a name with the scopes of an equation and a name stack: `jit(f)/A/jvp(B)/sin`."""
+    """Return a name, joined with the scopes of an equation and a name stack: `jit(f)/A/jvp(B)/sin`."""
     scopes = scopes_of(eqn.source_info.name_stack) if eqn is not None else ()
     return "/".join(filter(None, (name_stack, *scopes, own)))
 

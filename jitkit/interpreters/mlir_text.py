@@ -45,12 +45,12 @@ def element_type(dtype: Any) -> str:
 
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> str:
-    """Write the type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
+    """Return the MLIR type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
     return f"tensor<{''.join(f'{n}x' for n in shape)}{element_type(dtype)}>"
 
 
 def type_of(aval: Any) -> str:
-    """Write the MLIR type of an aval; for an extended dtype, that of its storage."""
+    """Return the MLIR type of an aval; for an extended dtype, the type of its storage."""
     known = _type_of_aval.get(aval)
     if known is None:
         if aval is core.abstract_token:
@@ -66,7 +66,7 @@ def type_of(aval: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """Write the elements of an array as a `dense<...>` attribute. MLIR reads four forms of it; write the first one that
+    """Return the elements of an array as a `dense<...>` attribute. MLIR reads four forms of it; write the first one that
     fits:
 
         dense<>                     no elements
@@ -97,7 +97,7 @@ def all_same(value: np.ndarray[Any, Any]) -> bool:
 
 
 def nested_text(value: np.ndarray[Any, Any]) -> str:
-    """Write the elements in nested brackets, one pair for each axis: `[[1, 2], [3, 4]]`; a scalar has none."""
+    """Return the elements in nested brackets, one pair for each axis: `[[1, 2], [3, 4]]`; a scalar has none."""
     if value.ndim == 0:
         return scalar_text(value[()])
     return f"[{', '.join(nested_text(row) for row in value)}]"
@@ -107,7 +107,7 @@ DECIMAL = re.compile(r"-?\d\.\d+e[+-]\d\d")
 
 
 def scalar_text(x: Any) -> str:
-    """Write one number, a numpy scalar, such that MLIR reads exactly that number:
+    """Return the text of one number, a numpy scalar, such that MLIR reads exactly that number:
 
         true, false               a bool; false also for a float0, which is stored as one
         -12                       an integer
@@ -135,8 +135,8 @@ def scalar_text(x: Any) -> str:
 
 
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
-    """Convert a concrete value (Array, `jax.Array`, numpy, Python scalar) to a numpy array of its canonical dtype; one
-    of an extended dtype, or of float0, to its storage.
+    """Return a concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype; one
+    of an extended dtype, or of float0, as its storage.
     """
     dtype = core.get_aval(x).dtype
     if dtype == dtypes.float0:
@@ -148,7 +148,7 @@ def to_numpy(x: Any) -> np.ndarray[Any, Any]:
 
 
 def symbol_text(name: str) -> str:
-    """Write a name after `@`: in quotes when it is not an identifier."""
+    """Return a name after `@`: in quotes when it is not an identifier."""
     return name if _IDENTIFIER.fullmatch(name) else f'"{quoted(name)}"'
 
 
@@ -156,7 +156,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def quoted(text: str) -> str:
-    """Escape a text for MLIR's quotes: double each backslash; write a quote, and each byte that is not printable ASCII, in hex."""
+    """Return a text, escaped for MLIR's quotes: each backslash doubled; a quote, and each byte that is not printable ASCII, in hex."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     plain = frozenset(range(ord(" "), 127)) - {ord('"')}

@@ -286,7 +286,7 @@ class empty_name_stack:
 
 
 def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
-    """Replace values without data, such as a ShapeDtypeStruct, by stand-ins in the current trace."""
+    """Return values, with stand-ins in the current trace for those without data, such as a ShapeDtypeStruct."""
     trace = core.current_trace()
     if not isinstance(trace, DynamicJaxprTrace):
         return values
@@ -294,7 +294,7 @@ def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def with_stand_ins_in(tree: Any) -> Any:
-    """Replace the leaves of a tree that have no data by stand-ins in the current trace."""
+    """Return a tree, with stand-ins in the current trace for leaves without data."""
     if not isinstance(core.current_trace(), DynamicJaxprTrace):
         return tree
     leaves, treedef = tree_flatten(tree)

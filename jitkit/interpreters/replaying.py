@@ -97,7 +97,7 @@ class Replayed:
         self.rule = rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        """Call `rule(*args, **params)` under the current trace. The arguments are arrays, lists of them, and types in
+        """Return `rule(*args, **params)` under the current trace. The arguments are arrays, lists of them, and types in
         `static_marks`.
         """
         state = config.local.state
@@ -126,7 +126,7 @@ class Replayed:
 
 
 def replayed(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the rule of a primitive so that it is replayed where that is possible."""
+    """Return the rule of a primitive, replayed where that is possible."""
     return Replayed(rule) if primitive.pure_shape_rule else rule
 
 
@@ -137,7 +137,7 @@ class _Known:
         self.recordings: dict[Any, Any] = {}
 
     def note(self, key: Any, found: Any) -> Any:
-        """Remember a recording, None or `_ONCE` for a key."""
+        """Remember a recording, None or `_ONCE` for a key, and return it."""
         if len(self.recordings) >= _LIMIT:
             self.clear()
         self.recordings[key] = found
@@ -253,7 +253,7 @@ def _is_own(rule: Any) -> bool:
 def _recording(
     values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
 ) -> _Recording:
-    """Turn the equations of two traces into steps. Raise NotKeyed or KeyError for a value that is neither an argument nor
+    """Return the equations of two traces as steps. Raise NotKeyed or KeyError for a value that is neither an argument nor
     made from the arguments.
     """
     places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}

@@ -144,7 +144,7 @@ def call_on_batches(
 
 
 def _noting_keys_of_result(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a function to keep the key paths of its results: `not_the_same_for_all` names a leaf by them."""
+    """Return a function that keeps the key paths of its results: `not_the_same_for_all` names a leaf by them."""
 
     @wraps(fun)
     def noting(*args: Any, **kwargs: Any) -> Any:
@@ -169,7 +169,7 @@ def _is_none(x: Any) -> bool:
 
 
 def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
-    """Expand a tree of axes, which may end above the leaves of a tree, to one axis (or None) for each leaf. Raise
+    """Return a tree of axes, which may end above the leaves of a tree, as one axis (or None) for each leaf. Raise
     ValueError if it is not a prefix; `name` is for its message: `vmap in_axes` or `vmap out_axes`.
     """
     try:
@@ -256,7 +256,7 @@ def _inconsistent_sizes(
 
 
 def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any]) -> list[str]:
-    """Name each leaf of the arguments: `argument x['w'] of type float32[3]`."""
+    """Return a name for each leaf of the arguments: `argument x['w'] of type float32[3]`."""
     args, kwargs = tree_unflatten(tree, leaves)
     try:
         parameters = list(inspect.signature(fun).bind(*args, **kwargs).signature.parameters)
