@@ -201,7 +201,7 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
 
 
 def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Convert a host value to the dtype that the program takes: the executable itself does not check it."""
+    """Return a host value in the dtype that the program takes: the executable itself does not check it."""
     if type(x) is Token:
         return x.as_argument()
     if getattr(x, "dtype", None) == dtypes.float0:

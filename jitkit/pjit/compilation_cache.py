@@ -82,7 +82,7 @@ class Entry:
 
 
 def _without_views(run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-    """Wrap `run` for a program with donated arguments: first drop the numpy views that we keep of them, since XLA copies memory
+    """Return `run` for a program with donated arguments: it first drops the numpy views that we keep of them, since XLA copies memory
     that is in use instead of reusing it.
     """
 
@@ -105,7 +105,7 @@ def _refused(name: str) -> Callable[[Sequence[Any]], Any]:
 
 
 def _checked(run: Callable[[Sequence[Any]], Any], name: str, options: config.Options) -> Callable[[Sequence[Any]], Any]:
-    """Wrap `run` for `debug_nans` and `debug_infs`: raise FloatingPointError when a result holds a nan, or an infinity."""
+    """Return `run` for `debug_nans` and `debug_infs`: it raises FloatingPointError when a result holds a nan, or an infinity."""
     tests = [("nan", np.isnan)] * options.debug_nans + [("inf", np.isinf)] * options.debug_infs
 
     def run_and_check(leaves: Sequence[Any]) -> Any:
@@ -377,7 +377,7 @@ register_clearable(replaying.known)
 
 
 def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
-    """Run an entry on leaves of any kinds. If the run fails, the error names the arguments."""
+    """Return the result of an entry for leaves of any kinds. If the run fails, the error names the arguments."""
     try:
         result = entry.run(leaves)
     except (RuntimeError, ValueError) as error:

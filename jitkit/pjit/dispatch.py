@@ -91,7 +91,7 @@ def _key_of(x: Any) -> Any:
 
 
 def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]) -> Entry:
-    """Compile the program of one equation."""
+    """Return the entry of the program of one equation, compiled."""
     invars = [Var(key if isinstance(key, core.ShapedArray) else key.aval) for key in keys]
     out = primitive.abstract_eval(*[v.aval for v in invars], **params)
     outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]

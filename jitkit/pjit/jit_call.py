@@ -95,14 +95,14 @@ def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: In
 def _all_constrained(
     ctx: mlir.LoweringContext, names: Sequence[str], avals: Sequence[Any], shardings: Any
 ) -> list[str]:
-    """Constrain each value that has a sharding to it."""
+    """Write for each value that has a sharding that it has it; return the names of the values."""
     if not NestedCall.some_are_placed:
         return list(names)
     return [constrained(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
 
 
 def constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    """Write that a value has a sharding. Write nothing for None, or for one device without a mesh."""
+    """Write that a value has a sharding, and return its name. Write nothing for None, or for one device without a mesh."""
     if sharding is None or not runtime.is_over_mesh(sharding):
         return x
     ctx.module.mesh = runtime.mesh_text(sharding)
@@ -168,7 +168,7 @@ class _Unspecified:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Drop the dead code inside of a nested call, with the results that nobody reads."""
+    """DCE rule: drop the dead code inside of a nested call, with the results that nobody reads."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
@@ -185,7 +185,7 @@ dce_rules[jit_p] = _dce
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Print only the parameters that differ from their defaults."""
+    """Return an equation as printed, with only the parameters that differ from their defaults."""
     params = {
         k: v
         for k, v in eqn.params.items()

@@ -48,7 +48,7 @@ def _jvp(
 
 @remembered
 def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
-    """Linearize a library function's jaxpr once for all its calls, without source lines."""
+    """Return a library function's jaxpr, linearised without source lines, once for all its calls."""
     with source_info.nowhere():
         return linearize_jaxpr(jaxpr, nonzero)
 

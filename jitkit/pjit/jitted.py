@@ -152,7 +152,7 @@ class Jitted(Traceable):
         return cast(Wrapped, PjitFunction(dispatch) if self.staged else dispatch)
 
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
-        """Call an `inlined` function while another one is traced: its operations are recorded one by one."""
+        """Return the result of an `inlined` function while another one is traced: its operations are recorded one by one."""
         trace = _local.state.trace
         if trace is not None and trace.keeps_calls:
             return self.bind(args, kwargs)
@@ -167,7 +167,7 @@ class Jitted(Traceable):
         return out if finish is None else finish(out)
 
     def with_arguments(self, args: Sequence[Any], names: Sequence[str] = (), values: Sequence[Any] = ()) -> Any:
-        """Call the function with these arguments by position and by name."""
+        """Return the function's result for these arguments by position and by name."""
         return self.fun(*args, **dict(zip(names, values, strict=True)))
 
     # --- calls ----------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ class Jitted(Traceable):
         return (options, tree, api_util.static_key(arguments.statics), *keys)
 
     def call_under_trace(self, *args: Any, **kwargs: Any) -> Any:
-        """Call while a trace is active, or while `jit` is switched off."""
+        """Return the result of a call while a trace is active, or while `jit` is switched off."""
         if config.local.state.options.disable_jit or not self.staged:
             return self.fun(*args, **kwargs)
         return self.bind(args, kwargs)
@@ -260,7 +260,7 @@ class Jitted(Traceable):
     def first_call(
         self, key: tuple[Any, ...], arguments: Arguments, leaves: Sequence[Any], tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
-        """Let one thread make the entry for a new key, while others wait for it."""
+        """Return the entry for a new key. One thread makes it, while others wait for it."""
         runtime.default_device()  # opens the gate before the clock starts
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
@@ -346,8 +346,8 @@ class Jitted(Traceable):
         self.cache.clear([table for options, table in self.cache.tables.items() if options.sharing() == mine])
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Bind a call under a trace: record one equation that applies the traced function to the tracers that it closed over
-        and to the arguments.
+        """Return the result of a call under a trace: record one equation that applies the traced function to the tracers
+        that it closed over and to the arguments.
         """
         call, leaves = self.find_nested(args, kwargs)
         if call is None:
@@ -371,7 +371,7 @@ class Jitted(Traceable):
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Trace as `Traceable` does. The equations of an inlined function get no source line, since all its callers share
+        """Return the traced call, as `Traceable` does. The equations of an inlined function get no source line, since all its callers share
         them.
         """
         with contextlib.nullcontext() if self.staged else source_info.nowhere():

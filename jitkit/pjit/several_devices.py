@@ -37,7 +37,7 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """Map a function over an axis with one element. JAX runs each element on another device; jitkit has one device here.
+    """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; jitkit has one device here.
 
     Raises:
       NotImplementedError: at a call, if the axis has more than one element.

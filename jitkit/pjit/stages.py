@@ -113,7 +113,7 @@ def _info(aval: Any, **more: Any) -> Any:
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
-    """Write a tuple with at most `most` items, and how many more there are."""
+    """Return the text of a tuple with at most `most` items, and how many more there are."""
     more = [f"and {len(items) - most} more"] if len(items) > most else []
     return f"({', '.join([*items[:most], *more])})"
 
@@ -152,7 +152,7 @@ class Traced(_Stage):
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
-        """Write the program as StableHLO, for the default platform or the one given."""
+        """Return the program as StableHLO, for the default platform or the one given."""
         placement = self._placement
         if lowering_platforms and len(lowering_platforms) > 1:
             raise NotImplementedError(
@@ -214,7 +214,7 @@ class Lowered(_Stage):
         target: str | None = None,
         time_limit: float | None = None,
     ) -> Compiled | targets.TargetProgram:
-        """Compile for the device that the arguments were committed to, or the default one. `compiler_options`
+        """Return the program, compiled for the device that the arguments were committed to, or the default one. `compiler_options`
         are XLA's debug options by name.
 
         With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip,
@@ -233,7 +233,7 @@ class Lowered(_Stage):
     def _compile_for(
         self, target: targets.Target, compilers: targets.Compilers, options: CompilerOptions = ()
     ) -> targets.TargetProgram:
-        """Compile for a chip. Lowering rules depend on the platform, so lower again for another one."""
+        """Return the program, compiled for a chip. Lowering rules depend on the platform, so lower again for another one."""
         name, module = self._program.name, self._module
         if module.partitions > 1:
             raise NotImplementedError(
@@ -351,7 +351,7 @@ class Compiled(_Stage):
             raise
 
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Do the same as the generated `_look_up`, for trees that are too large to generate it."""
+        """Return the entry and the leaves of a call, as the generated `_look_up` does, for trees that are too large to generate it."""
         leaves, tree = tree_flatten((args, kwargs))
         return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 
@@ -375,13 +375,13 @@ class Wrapped(Protocol):
     """The function that `jit` returns; it can also be stopped after any stage."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; compile it first if there was no call with this signature yet."""
+        """Return the function's result; compile it first if there was no call with this signature yet."""
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
+        """Return the function, traced for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Trace and lower."""
+        """Return the function, traced and lowered for the signature of these arguments."""
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Return the shapes and dtypes of the result, without computing."""

@@ -69,7 +69,7 @@ class Traceable:
 
     @traceback_util.api_boundary
     def trace(self, *args: Any, **kwargs: Any) -> stages.Traced:
-        """Trace for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
+        """Return the function, traced for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
         arguments, tree, avals = self.signature(args, kwargs)
         donated = api_util.donated_leaves(self.options.spec, arguments)
         leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
@@ -83,7 +83,7 @@ class Traceable:
 
     @traceback_util.api_boundary
     def lower(self, *args: Any, **kwargs: Any) -> stages.Lowered:
-        """Trace and lower for the signature of these arguments."""
+        """Return the function, traced and lowered for the signature of these arguments."""
         return self.trace(*args, **kwargs).lower()
 
     @traceback_util.api_boundary
@@ -94,7 +94,7 @@ class Traceable:
     def placement(
         self, keys: Sequence[Any], arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str]
     ) -> Placement:
-        """Decide where a call on leaves with these keys runs: the keys say where the leaves are, and `jit` may have been given
+        """Return where a call on leaves with these keys runs: the keys say where the leaves are, and `jit` may have been given
         shardings.
         """
         asked, results = self.shardings(arguments, traced, avals, names)
@@ -115,7 +115,7 @@ class Traceable:
         return asked, jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
 
     def cache_size(self) -> int:
-        """Count the signatures with which the function was called, as JAX does: also signatures whose tracing failed, and
+        """Return the number of signatures with which the function was called, as JAX does: also signatures whose tracing failed, and
         signatures of every other `jit` of the function with the same donation and compiler options, even if other arguments
         are static there.
         """
@@ -180,7 +180,9 @@ class Traceable:
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Run the function on tracers of these types, and log how long it took. Raise RuntimeError with the option `no_tracing`."""
+        """Return the traced call: run the function on tracers of these types, and log how long it took. Raise RuntimeError
+        with the option `no_tracing`.
+        """
         if config.value("no_tracing"):
             raise RuntimeError(
                 f"re-tracing function {api_util.source_of(self.fun)} for `jit`, but 'no_tracing' is set\n"
@@ -231,7 +233,7 @@ class Traceable:
         was_traced: bool,
         was_compiled: bool,
     ) -> CallRecord:
-        """Record a call that missed the cache, and why. `start` is the time when it began."""
+        """Record a call that missed the cache, and why; return its record. `start` is the time when the call began."""
         seconds = time.perf_counter() - start
         record = record_call(self.fun, self.options, config.local.state.run_options, arguments, tree, keys, names)
         known = self.cache.known_records(self.table)
@@ -269,7 +271,7 @@ def avals_of(keys: Sequence[Any]) -> list[Any]:
 def trace_call(
     fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], debug_info: DebugInfo
 ) -> TracedCall:
-    """Trace `fun` for these arguments: their tree, the avals of the leaves, and the values of static
+    """Return `fun`, traced for these arguments: their tree, the avals of the leaves, and the values of static
     arguments.
     """
     out_trees: list[PyTreeDef] = []
@@ -299,6 +301,6 @@ def trace_call(
 
 
 def _in_32_bits(jaxpr: Jaxpr) -> tuple[Any, ...]:
-    """Convert constants to the types that the program has for them: without x64 mode, numpy arrays of 64 bits become 32 bits wide."""
+    """Return constants in the types that the program has for them: without x64 mode, numpy arrays of 64 bits become 32 bits wide."""
     pairs = zip(jaxpr.constvars, jaxpr.consts, strict=True)
     return tuple(x.astype(v.aval.dtype) if type(x) is np.ndarray else x for v, x in pairs)
