@@ -134,7 +134,7 @@ local = _Local()  # `config.local.state` is the calling thread's ThreadState
 
 
 def _canonical_name(name: str) -> str:
-    """Accept JAX's spelling (`jax_enable_x64`) as well as ours (`enable_x64`)."""
+    """Return our name of an option (`enable_x64`), given that or JAX's (`jax_enable_x64`)."""
     short = name.removeprefix("jax_").removeprefix("jitkit_")
     short = {"platform_name": "platforms"}.get(short, short)
     if short not in OPTIONS:

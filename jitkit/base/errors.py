@@ -39,7 +39,7 @@ class TracedValue(Protocol):
 
 
 def _table(why: str, *rows: tuple[str, str]) -> str:
-    """Write a paragraph, and below it two columns: the situation, and the edit."""
+    """Return a paragraph, and below it two columns: the situation, and the edit."""
     width = max(len(situation) for situation, _ in rows)
     return "\n".join((why, *(f"  {situation:{width}}  {edit}" for situation, edit in rows)))
 

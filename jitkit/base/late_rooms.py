@@ -72,7 +72,7 @@ def hand_on(module: str, **places: str) -> None:
 
 
 def import_room(name: str, package: str | None = None) -> Any:
-    """Import a module. Its own error passes; an AttributeError, which Python would take for a missing name, becomes an
+    """Import a module, and return it. Its own error passes; an AttributeError, which Python would take for a missing name, becomes an
     ImportError.
     """
     try:

@@ -54,7 +54,7 @@ def public_modules() -> dict[str, types.ModuleType]:
 def _look_up(
     inside: str, module: types.ModuleType, before: Callable[[str], Any] | None, sentences: Mapping[str, str], name: str
 ) -> Any:
-    """Make a module's attribute on first use, by the function `before`, if there is one.
+    """Return a module's attribute, made on first use by the function `before`, if there is one.
 
     Otherwise raise AttributeError; or ImportError with the same text where the user's line is `from module import
     name`. (Python would replace an AttributeError there by its own ImportError, without the text.)
@@ -97,7 +97,7 @@ _ONLY_JAX = "JAX has `{}`, and jitkit has not: docs/parity.md lists what is miss
 
 
 def sentence(name: str) -> str:
-    """Explain a name of JAX's that is not here: `jax.numpy.sin` with all its modules."""
+    """Return a sentence about a name of JAX's that is not here: `jax.numpy.sin` with all its modules."""
     return _ONLY_JAX.format(name)
 
 

@@ -120,7 +120,7 @@ def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]
 
 
 def _instead(name: str, value: Any) -> str | None:
-    """Say what to do about a name that refers to something of JAX's; None for others."""
+    """Return what to do about a name that refers to something of JAX's; None for others."""
     if isinstance(value, types.ModuleType):
         return _import_instead(name, value.__name__) if is_of_jax(value.__name__) else None
     if not callable(value) or isinstance(value, type):

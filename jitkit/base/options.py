@@ -26,7 +26,7 @@ class Option(NamedTuple):
 
 
 def boolean(value: Any) -> bool:
-    """Parse True or False: a bool, 0, 1, or text."""
+    """Return a bool, given as a bool, 0, 1, or text."""
     if isinstance(value, str):
         if value.lower() in ("1", "true", "on", "yes", "y", "t"):
             return True
@@ -44,7 +44,7 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _count(value: Any) -> int:
-    """Parse an integer from 1 on: an int, or text."""
+    """Return an integer from 1 on, given as an int or text."""
     try:
         number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
@@ -55,7 +55,7 @@ def _count(value: Any) -> int:
 
 
 def _devices(value: Any) -> int:
-    """Parse a number of devices, or -1 for as many as XLA makes by itself."""
+    """Return a number of devices, given as an int or text; -1 stands for as many as XLA makes by itself."""
     return -1 if str(value) == "-1" else _count(value)
 
 
@@ -63,7 +63,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
-    """Make the parser of an option that JAX has, and for which we allow one value."""
+    """Return the parser of an option that JAX has, and for which we allow one value."""
 
     def parse(value: Any) -> Any:
         if str(value).lower() != str(allowed).lower():
@@ -74,7 +74,7 @@ def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
 
 
 def _bytes(value: Any) -> int:
-    """Parse a number of bytes: an int, or text such as 1000000, 512M or "1 GiB"."""
+    """Return a number of bytes, given as an int, or as text such as 1000000, 512M or "1 GiB"."""
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
     if match is None:
         raise ValueError(f"expected a number of bytes such as 1000000, 512M or 1GiB, got {value!r}")
@@ -82,7 +82,7 @@ def _bytes(value: Any) -> int:
 
 
 def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
-    """Make the parser of an option with a few values; where None is one of them, an empty environment variable means
+    """Return the parser of an option with a few values; where None is one of them, an empty environment variable means
     None.
     """
     texts, or_none = [text for text in allowed if text is not None], "None or " if None in allowed else ""
@@ -111,7 +111,7 @@ def is_place(value: Any) -> bool:
 
 
 def _place(value: Any) -> Any:
-    """Parse a device; an empty environment variable means None."""
+    """Return a device, or the name of a platform; None for an empty environment variable. Raise ValueError for anything else."""
     if value != "" and not is_place(value):
         raise ValueError(f"expected a device, or the name of a platform such as 'cpu', got {value!r}")
     return None if value == "" else value

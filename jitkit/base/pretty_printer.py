@@ -148,7 +148,7 @@ class _Color(Doc):
         self.width = child.width
 
     def over(self, style: Style) -> Style:
-        """Combine the style inside with the outer one, `style`."""
+        """Return the combination of this style with `style`, the style around it."""
         return Style(
             self.foreground or style.foreground, self.background or style.background, self.intensity or style.intensity
         )
@@ -175,7 +175,7 @@ def text(text: str, annotation: str | None = None, about: object = None) -> Doc:
 
 
 def concat(children: Iterable[Doc]) -> Doc:
-    """Concatenate documents."""
+    """Return documents, concatenated."""
     return _Concat(tuple(children))
 
 
@@ -212,7 +212,7 @@ def type_annotation(doc: Doc) -> Doc:
 
 
 def join(sep: Doc, docs: Iterable[Doc]) -> Doc:
-    """Concatenate `docs`, with `sep` between each two."""
+    """Return `docs`, concatenated, with `sep` between each two."""
     parts: list[Doc] = []
     for doc in docs:
         parts.append(doc)

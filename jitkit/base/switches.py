@@ -110,7 +110,7 @@ def _in_scope(name: str) -> Iterator[None]:
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-    """Run `fun` in a `named_scope` of this name, or of its own."""
+    """Return `fun`, which runs in a `named_scope` of this name, by default its own."""
     scope = fun.__name__ if name is None else name
 
     @functools.wraps(fun)

@@ -85,7 +85,7 @@ def stacklevel() -> int:
 
 
 def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public function: exceptions leave it without jitkit's frames. Boundaries may be nested.
+    """Decorator of a public function: exceptions leave it without jitkit's frames. Boundaries may be nested.
 
     Where another Python call is too slow, write these three lines, from `except BaseException` on, in `fun`.
     """
@@ -131,7 +131,7 @@ def _amend_keyword(error: BaseException) -> None:
 
 
 def filter_text(text: str, entry: str) -> str:
-    """Remove jitkit's frames from tracebacks inside of an error's text, as XLA writes them for exceptions of a
+    """Return an error's text without jitkit's frames in tracebacks inside of it, as XLA writes them for exceptions of a
     callback.
 
     XLA's tracebacks begin where the program was called, which the error's own traceback shows, too: here, each begins
@@ -213,7 +213,7 @@ def _without_own_frames(traceback: types.TracebackType | None) -> types.Tracebac
 def _splice(
     traceback: types.TracebackType | None, tail: types.TracebackType | None, new_tail: types.TracebackType
 ) -> types.TracebackType:
-    """Replace the end of `traceback`, from the node `tail` on."""
+    """Return `traceback` with its end, from the node `tail` on, replaced."""
     front = []
     for node in _nodes(traceback):
         if node is tail:

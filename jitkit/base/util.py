@@ -70,7 +70,7 @@ def unzip2(pairs: Iterable[tuple[T1, T2]]) -> tuple[tuple[T1, ...], tuple[T2, ..
 
 
 def partition_list(mask: Sequence[bool], items: Sequence[T]) -> tuple[list[T], list[T]]:
-    """Split `items` into two lists: the items whose mask is False, and the items whose mask is True."""
+    """Return two lists: the items whose mask is False, and the items whose mask is True."""
     assert len(mask) == len(items), f"a mask of {len(mask)} for {len(items)} items"
     parts: tuple[list[T], list[T]] = ([], [])
     for chosen, item in zip(mask, items, strict=True):
@@ -79,7 +79,7 @@ def partition_list(mask: Sequence[bool], items: Sequence[T]) -> tuple[list[T], l
 
 
 def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T2]) -> list[T1 | T2]:
-    """Merge two lists, as the inverse of `partition_list`: take the next item of `chosen` where the mask is True, else the next
+    """Return two lists, merged as the inverse of `partition_list`: the next item of `chosen` where the mask is True, else the next
     of `unchosen`.
     """
     count = sum(mask)
@@ -91,7 +91,7 @@ def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T
 
 
 def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
-    """Split `items` into lists of the given sizes, and a list of the items that are left."""
+    """Return `items` as lists of the given sizes, and a list of the items that are left."""
     rest = list(items)
     parts = []
     for size in sizes:
@@ -148,7 +148,7 @@ class fewer_collections:
 
 
 def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
-    """Apply `functools.wraps` to a user's function; leave out a name that is not a string, as some libraries' objects
+    """Return the decorator `functools.wraps` of a user's function; it leaves out a name that is not a string, as some libraries' objects
     have.
     """
 
