@@ -59,7 +59,7 @@ def key_of_buffer(buffer: Buffer) -> Any:
 
 
 def _ask_about_type(t: type) -> Callable[[Any], Any] | None:
-    """Answer `core` about a type that it does not know: only a `jax.Array` is a buffer."""
+    """Return how `core` gets the aval of a type that it does not know, or None: only a `jax.Array` is a buffer."""
     if t.__name__ == "ArrayImpl" and t.__module__.startswith("jaxlib"):
         return aval_of_buffer
     return None
@@ -172,7 +172,7 @@ def address(buffer: Buffer) -> int:
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Allocate aligned memory for an array, which `put` turns into a buffer without a copy."""
+    """Return an array in new, aligned memory, which `put` turns into a buffer without a copy."""
     size = math.prod(shape) * dtype.itemsize
     raw = np.empty(size + _LINE, np.uint8)
     begin = -raw.ctypes.data % _LINE

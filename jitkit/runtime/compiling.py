@@ -24,7 +24,7 @@ from .jaxlib import gate
 
 
 def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Compile StableHLO text for these devices, and load it. XLA's error messages show our line of the text.
+    """Return the executable of StableHLO text for these devices, loaded. XLA's error messages show our line of the text.
 
     Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own
     debug options.
@@ -41,7 +41,7 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
 def compile_with_callbacks(
     text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...], callbacks: Sequence[Callable[..., Any]]
 ) -> Any:
-    """Compile a program that calls Python functions, which it knows by their index in `callbacks`.
+    """Return the executable of a program that calls Python functions, which it knows by their index in `callbacks`.
 
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
     """
@@ -59,7 +59,7 @@ def compile_with_callbacks(
 
 
 def _waited_for(compile_: Callable[[], Any]) -> Any:
-    """Run `compile_()` so that Ctrl-C can interrupt it, and Python still waits for its end at exit.
+    """Return `compile_()`, run so that Ctrl-C can interrupt it, and Python still waits for its end at exit.
 
     XLA compiles in its own threads. After Ctrl-C it would go on while Python destroys devices and compiler, and the
     process would die with a segmentation fault. So the main thread, which Ctrl-C interrupts, hands the call to another
@@ -180,13 +180,13 @@ def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], .
 
 
 def serialize(executable: Any) -> bytes:
-    """Serialise an executable for `deserialize`, in this or another process on the same kind of machine."""
+    """Return an executable as bytes for `deserialize`, in this or another process on the same kind of machine."""
     data: bytes = executable.serialize()
     return data
 
 
 def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Load an executable that was serialised. Raise an error for damaged data."""
+    """Return an executable that was serialised, loaded. Raise an error for damaged data."""
     prepare_lapack(data)
     return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
 
@@ -232,18 +232,18 @@ def _with_source_line(message: str, text: str) -> str:
 
 
 def hlo_of_text(text: str) -> str:
-    """Convert StableHLO text to HLO text, before optimisation."""
+    """Return StableHLO text as HLO text, before optimisation."""
     hlo: str = hlo_computation(text).as_hlo_text()
     return hlo
 
 
 def hlo_computation(text: str) -> Any:
-    """Convert StableHLO text to an `XlaComputation`, before optimisation."""
+    """Return StableHLO text as an `XlaComputation`, before optimisation."""
     return gate().ext.mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
 
 
 def mlir_module(text: str) -> Any:
-    """Parse StableHLO text to jaxlib's MLIR module."""
+    """Return StableHLO text as jaxlib's MLIR module."""
     return importlib.import_module("jaxlib.mlir.ir").Module.parse(text, mlir_context())
 
 

@@ -29,17 +29,17 @@ class JaxNode(RegisteredNode):
         self._leaf = trees.default_registry().flatten(0)[1]  # JAX's treedef of a leaf
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """Flatten the node as JAX does."""
+        """Return the node's children and metadata, by JAX."""
         children, data = self._trees.default_registry().flatten_one_level(node)
         return tuple(children), data
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """Flatten the node as JAX does, with its key entries converted to ours."""
+        """Return the node's children with their key entries, converted to ours, and its metadata, by JAX."""
         pairs, data = self._trees.default_registry().flatten_one_level_with_keys(node)
         return [(_own_key(key), child) for key, child in pairs], data
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Unflatten JAX's treedef `data` with these children."""
+        """Return JAX's treedef `data`, unflattened with these children."""
         make = self._trees.PyTreeDef.from_node_data_and_children
         node_data, leaves = (self.cls, data), [self._leaf] * len(children)
         return make(self._trees.default_registry(), node_data, leaves).unflatten(children)

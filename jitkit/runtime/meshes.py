@@ -80,7 +80,7 @@ def mesh_of_context() -> Any:
 
 
 def with_devices(sharding: Sharding) -> Sharding:
-    """Convert a sharding over a mesh without devices to one over the mesh that was set. Raise ValueError if none was set."""
+    """Return a sharding over a mesh without devices as one over the mesh that was set. Raise ValueError if none was set."""
     if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):
         return sharding
     if _mesh() is None:

@@ -80,12 +80,12 @@ def local_devices(
 
 
 def device_count(backend: str | None = None) -> int:
-    """Count the devices."""
+    """Return the number of devices of a platform, by default the default one."""
     return len(devices(backend))
 
 
 def local_device_count(backend: str | None = None) -> int:
-    """Count the devices of this process: all of them, since there is one process."""
+    """Return the number of devices of this process: all of them, since there is one process."""
     return device_count(backend)
 
 
@@ -96,7 +96,7 @@ def process_index(backend: str | None = None) -> int:
 
 
 def process_count(backend: str | None = None) -> int:
-    """Count the processes that compute together: 1."""
+    """Return the number of processes that compute together: 1."""
     return process_index(backend) + 1
 
 

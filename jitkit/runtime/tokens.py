@@ -70,7 +70,7 @@ def run(
     ordered: Sequence[Effect],
     place: Callable[[Any, Any], runtime.Buffer],
 ) -> list[runtime.Buffer]:
-    """Run an executable that takes a token for each ordered effect before `buffers`.
+    """Return the result buffers of an executable that takes a token for each ordered effect before `buffers`.
 
     `handlers` make buffers of its results, and `place(x, aval)` puts a token on the program's devices.
     """
