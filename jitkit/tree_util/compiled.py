@@ -119,7 +119,7 @@ class Source:
         return name
 
     def function(self, name: str, parameters: str) -> Any:
-        """Compile the current function."""
+        """Return the current function, compiled."""
         self.constants["Other"] = Other
         text = "".join([*self._texts, self._definition(name, parameters)])
         exec(compile(text, "<jitkit.tree_util.compiled>", "exec"), self.constants)

@@ -155,7 +155,7 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
-    """Do the same as `flatten_into`, but stop where `is_leaf(subtree)` is true: that subtree is a leaf.
+    """Return the structure, as `flatten_into` does, but stop where `is_leaf(subtree)` is true: that subtree is a leaf.
 
     Call `is_leaf` once for each subtree that is reached, the whole tree and leaves too, before anything below it;
     `is_stopped_by` converts its result to a bool.
@@ -170,7 +170,7 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_by(guesses: Guesses, tree: Any) -> tuple[list[Any], PyTreeDef]:
-    """Do `tree_flatten` for trees whose structures are often the same."""
+    """Return what `tree_flatten` returns, faster for trees whose structures are often the same."""
     found = guesses.flatten(tree)
     if found is not None:
         return found
@@ -279,7 +279,7 @@ _UNSPECIFIED = Unspecified()
 def tree_reduce(
     function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Fold the leaves with `functools.reduce`, from left to right; raise TypeError for no leaves and no initializer."""
+    """Return the leaves, folded with `functools.reduce` from left to right; raise TypeError for no leaves and no initializer."""
     leaves = tree_leaves(tree, is_leaf)
     if isinstance(initializer, Unspecified):
         return functools.reduce(function, leaves)
@@ -289,7 +289,7 @@ def tree_reduce(
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Reduce the leaves in halves: each takes part in about log2(number of leaves) operations.
+    """Return the leaves, reduced in halves: each takes part in about log2(number of leaves) operations.
 
     Raise TypeError for no leaves and no identity.
     """
@@ -324,7 +324,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 
 
 def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
-    """Turn an outer tree of inner trees inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`.
+    """Return an outer tree of inner trees, turned inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`.
 
     Raise TypeError when the leaves do not fit. Without an inner structure, that of the first subtree is taken.
     """
@@ -343,7 +343,9 @@ def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = No
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """Repeat each leaf of the prefix once per leaf of the full tree below it; raise ValueError if it is not a prefix."""
+    """Return a list with each leaf of the prefix, repeated once per leaf of the full tree below it; raise ValueError if it
+    is not a prefix.
+    """
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     subtrees = _flatten_up_to(treedef, prefix_tree, full_tree, "broadcast_prefix prefix_tree", is_leaf)
     return [leaf for leaf, subtree in zip(leaves, subtrees, strict=True) for _ in tree_leaves(subtree)]

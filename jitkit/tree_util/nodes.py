@@ -114,7 +114,7 @@ class SequenceNode(NodeType):
         return _indices(count)
 
     def format(self, data: Any, children: Sequence[str]) -> str:
-        """Write `[*, *]` or `(*, *)`."""
+        """Return the text of the node, `[*, *]` or `(*, *)`, from those of its children."""
         if self.cls is list:
             return f"[{', '.join(children)}]"
         return f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
@@ -145,7 +145,7 @@ class NamedTupleNode(NodeType):
         return list(node), None
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Call the class with the items."""
+        """Return an instance of the class with these items."""
         return self.cls(*children)
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
@@ -153,7 +153,7 @@ class NamedTupleNode(NodeType):
         return self.field_keys
 
     def format(self, data: Any, children: Sequence[str]) -> str:
-        """Write `CustomNode(namedtuple[Point], [*, *])`."""
+        """Return the text of the node, `CustomNode(namedtuple[Point], [*, *])`, from those of its children."""
         return f"CustomNode(namedtuple[{self.cls.__name__}], [{', '.join(children)}])"
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
@@ -267,7 +267,7 @@ class DictNode(NodeType):
         return entries
 
     def format(self, data: Any, children: Sequence[str]) -> str:
-        """Write `{'a': *, 'b': *}`."""
+        """Return the text of the node, `{'a': *, 'b': *}`, from those of its children."""
         items = (f"{key!r}: {child}" for key, child in zip(data.keys, children, strict=True))
         return f"{{{', '.join(items)}}}"
 

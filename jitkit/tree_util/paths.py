@@ -28,7 +28,7 @@ IsLeaf = Callable[[Any], bool]
 
 
 def keystr(keys: KeyPath, *, simple: bool = False, separator: str = "") -> str:
-    """Write a key path as text: `['a'][0].b`, or with `simple=True, separator="/"` as `a/0/b`."""
+    """Return a key path as text: `['a'][0].b`, or with `simple=True, separator="/"` as `a/0/b`."""
     return separator.join(_simple(key) if simple else str(key) for key in keys)
 
 
@@ -198,7 +198,7 @@ def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> It
 
 
 def equality_errors_pytreedef(tree1: PyTreeDef, tree2: PyTreeDef) -> Iterator[tuple[KeyPath, str, str, str]]:
-    """Do what `equality_errors` does, for two structures; a leaf appears as "pytree leaf"."""
+    """Iterate over the differences of two structures, as `equality_errors` does; a leaf appears as "pytree leaf"."""
     leaf = _LeafMeta("Leaf", (), {})()
     return equality_errors(*(skeleton(tree, itertools.repeat(leaf)) for tree in (tree1, tree2)))
 
@@ -325,7 +325,7 @@ def _is_position(key: KeyEntry) -> bool:
 
 
 def _descriptions(one: PyTreeDef, two: PyTreeDef) -> tuple[str, str]:
-    """Describe both in words, at more length if the short descriptions are the same."""
+    """Return a description of each of both, at more length if the short descriptions are the same."""
     first, second = _description(one), _description(two)
     if first == second:
         return _description(one, qualified=True), _description(two, qualified=True)

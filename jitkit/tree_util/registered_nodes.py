@@ -33,7 +33,7 @@ class RegisteredNode(NodeType):
     kind = "custom"
 
     def format(self, data: Any, children: Sequence[str]) -> str:
-        """Write `CustomNode(Name[metadata], [*, *])`."""
+        """Return the text of the node, `CustomNode(Name[metadata], [*, *])`, from those of its children."""
         return f"CustomNode({self.cls.__name__}[{data}], [{', '.join(children)}])"
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
@@ -101,7 +101,7 @@ class CustomNode(RegisteredNode):
         return [FlattenedIndexKey(i) for i in range(count)] if self.keys_are_fixed else super().keys(data, count)
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Call the user's function; the children are a tuple."""
+        """Return the node, by the user's function; the children are a tuple."""
         return self._unflatten(data, tuple(children))
 
 
@@ -123,7 +123,7 @@ class DataclassNode(RegisteredNode):
         return [getattr(node, name) for name in self.data_fields], data
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Call `cls` with all fields by their names: the inverse of `flatten`."""
+        """Return the node, by calling `cls` with all fields by their names: the inverse of `flatten`."""
         meta_fields = dict(zip(self.meta_fields, data, strict=True))
         return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
 

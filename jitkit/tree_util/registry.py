@@ -146,7 +146,7 @@ def register_pytree_node(
 
 
 def register_pytree_node_class(cls: Class) -> Class:
-    """Decorate a class: register it with its method `tree_flatten` and class method `tree_unflatten`."""
+    """Register a class with its method `tree_flatten` and class method `tree_unflatten`, and return it: a decorator."""
     register_pytree_node(cls, operator.methodcaller("tree_flatten"), cls.tree_unflatten)
     return cls
 
@@ -169,7 +169,7 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: Class) -> Class:
-    """Decorate a class: register it with its method `tree_flatten_with_keys` and class method `tree_unflatten`, and with its method
+    """Decorator: register a class with its method `tree_flatten_with_keys` and class method `tree_unflatten`, and with its method
     `tree_flatten` if it has one.
     """
     flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
@@ -178,7 +178,7 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
 
 
 def register_static(cls: Class) -> Class:
-    """Decorate a class: make its instances nodes without children, which are their own metadata.
+    """Decorator of a class: make its instances nodes without children, which are their own metadata.
 
     To `jit` they are static: it compiles for each of them, and tells them apart by hash and equality.
     """

@@ -100,7 +100,7 @@ class PyTreeDef:
     def walk(
         self, f_node: Callable[[tuple[Any, ...], Any], Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterable[Any]
     ) -> Any:
-        """Fold the tree with these leaves: `f_leaf(leaf)`, and `f_node(results of the children, metadata)`."""
+        """Return the tree with these leaves, folded: `f_leaf(leaf)`, and `f_node(results of the children, metadata)`."""
         values = list(leaves)
         if len(values) != self.num_leaves:
             raise ValueError(f"Too {'few' if len(values) < self.num_leaves else 'many'} leaves for PyTreeDef")
@@ -143,7 +143,7 @@ class PyTreeDef:
     # --- as an object ---
 
     def __hash__(self) -> int:
-        """Hash the types, the keys of dicts and the children. Other metadata may be equal with unequal hashes, or have
+        """Return a hash of the types, the keys of dicts and the children. Other metadata may be equal with unequal hashes, or have
         none.
         """
         if self._hash is None:
@@ -194,7 +194,7 @@ class PyTreeDef:
     def from_node_data_and_children(
         registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
-        """Do the inverse of `node_data()` and `children()`. There is one registry: the argument is not used."""
+        """Return the structure with this root and these children. There is one registry: the argument is not used."""
         if node_data is None:
             return LEAF
         cls, data = node_data
@@ -268,7 +268,7 @@ class _ComparedExactTreeDef(ExactTreeDef):
 
 
 def _types(data: Any) -> Any:
-    """Return the type of metadata, for the hash: for a tuple, those of its items."""
+    """Return the type of metadata, for the hash: for a tuple, `tuple` and the types of its items."""
     return (tuple, *map(_types, data)) if type(data) is tuple else type(data)
 
 
