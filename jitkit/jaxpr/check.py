@@ -255,7 +255,7 @@ def _names(jaxpr: Jaxpr) -> JaxprPpContext:
 
 
 def _report(rule: Rule, message: str, place: Place) -> str:
-    """Write the report: what is wrong, by which rule, and the place: the equation, the user's line, and the jaxpr around it."""
+    """Return the report: what is wrong, by which rule, and the place: the equation, the user's line, and the jaxpr around it."""
     context, settings = _names(place.jaxpr), JaxprPpSettings()
     parts = [message, f"rule {rule.number}: {rule.law}"]
     if place.eqn:
@@ -312,7 +312,7 @@ def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
 
 
 def _values_equal(x: Any, y: Any) -> bool:
-    """Compare parameters and constants where `==` does not suffice: jaxprs, arrays and nans, and tuples of them."""
+    """Whether two parameters or constants are equal, where `==` does not suffice: jaxprs, arrays and nans, and tuples of them."""
     if x is y:
         return True
     if isinstance(x, Jaxpr) or isinstance(y, Jaxpr):

@@ -95,8 +95,8 @@ class JaxprEqn:
         return JaxprEqn(**{name: getattr(self, name) for name in JaxprEqn.__slots__} | changes)
 
     def perform(self, rule: Callable[..., Any], *operands: Any) -> Any:
-        """Call `rule(*operands, **params)`, for example `primitive.bind`. The equations that it records get the source line of
-        this equation.
+        """Return `rule(*operands, **params)`; the rule is, for example, `primitive.bind`. The equations that it records get
+        the source line of this equation.
         """
         state, source = config.local.state, self.source_info
         if state.trace is None or source is UNKNOWN:

@@ -81,7 +81,7 @@ class JaxprPpContext:
 
 
 def _letters(n: int) -> str:
-    """Write 0, 1, 2, ... in base 26 with letters as digits: a ... z, ba, bb, ..."""
+    """Return a number in base 26 with letters as digits, from 0 on: a ... z, ba, bb, ..."""
     rest, digit = divmod(n, 26)
     return (_letters(rest) if rest else "") + chr(ord("a") + digit)
 
@@ -174,7 +174,7 @@ def pp_param(name: str, value: Any, context: JaxprPpContext, settings: JaxprPpSe
 
 
 def pp_block(opening: str, docs: Sequence[pp.Doc], closing: str) -> pp.Doc:
-    """Put documents in brackets: on one line, or each on its own."""
+    """Return documents in brackets: on one line, or each on its own."""
     inside = pp.concat([pp.text(opening), pp.brk(""), pp.join(pp.brk(), docs)])
     return pp.group(pp.concat([pp.nest(2, inside), pp.brk(""), pp.text(closing)]))
 
@@ -213,7 +213,7 @@ def _position(eqn: JaxprEqn) -> str:
 
 
 def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
-    """Make a printing rule that leaves out parameters: some always, others if they have their usual value."""
+    """Return a printing rule that leaves out parameters: some always, others if they have their usual value."""
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = {
@@ -227,7 +227,7 @@ def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
 
 
 def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
-    """Make a printing rule that adds parameters that JAX has since a release, each with one value here."""
+    """Return a printing rule that adds parameters that JAX has since a release, each with one value here."""
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = eqn.params | later if since(major, minor) else eqn.params
@@ -239,7 +239,7 @@ def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
 def pp_call(
     eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
 ) -> pp.Doc:
-    """Print a call of the jaxpr in parameter `jaxpr`, whose variables use the names of operands and results.
+    """Return a call, as printed, of the jaxpr in parameter `jaxpr`, whose variables use the names of operands and results.
 
     Parameter `name` comes first, then the others; or only those in `params`, when that is given.
     """
@@ -256,7 +256,7 @@ def pp_call(
 
 
 def pp_toplevel_jaxpr(jaxpr: Jaxpr, settings: JaxprPpSettings) -> pp.Doc:
-    """Print a jaxpr; above it, print the inner jaxprs that are used twice or are long."""
+    """Return a jaxpr, as printed, and above it the inner jaxprs that are used twice or are long."""
     context = JaxprPpContext(jaxpr, name_shared_jaxprs(jaxpr))
     parts: list[pp.Doc] = []
     for shared, name in context.shared_jaxprs.items():
@@ -265,7 +265,7 @@ def pp_toplevel_jaxpr(jaxpr: Jaxpr, settings: JaxprPpSettings) -> pp.Doc:
 
 
 def pp_jaxpr(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
-    """Print a jaxpr where it is used: only its name, if it is printed above."""
+    """Return a jaxpr, as printed where it is used: only its name, if it is printed above."""
     name = context.shared_jaxprs.get(jaxpr)
     return pp_lambda(jaxpr, context, settings) if name is None else pp.text(name)
 

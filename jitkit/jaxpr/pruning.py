@@ -44,7 +44,7 @@ def dce_jaxpr(
 
 
 def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Do the work of `dce_jaxpr`, without its cache."""
+    """Return what `dce_jaxpr` returns, without its cache."""
     outputs = [atom for atom in selected(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
     eqns, live = live_equations(jaxpr.eqns, outputs)
     used_inputs = [var in live or keep for var, keep in zip(jaxpr.invars, instantiate, strict=True)]

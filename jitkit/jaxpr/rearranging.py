@@ -156,7 +156,7 @@ def sort_consts(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
-    """Make the constvars the first inputs: the caller then passes their values. Cached."""
+    """Return the jaxpr with its constvars as its first inputs, whose values the caller then passes. Cached."""
     return _with_constvars_first(jaxpr) if jaxpr.constvars else jaxpr
 
 
