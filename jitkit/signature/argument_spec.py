@@ -47,7 +47,7 @@ def resolve_spec(
     donate_argnums: int | Sequence[int] | None,
     donate_argnames: str | Iterable[str] | None,
 ) -> ArgumentSpec:
-    """Infer names from positions and positions from names, and check both against the signature.
+    """Return an ArgumentSpec, with names inferred from positions and positions from names, both checked against the signature.
 
     Raise ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that is
     both static and donated; raise TypeError for values of a wrong type.
@@ -126,7 +126,7 @@ def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
 
 
 def counted_from_zero(positions: Sequence[int], count: int) -> tuple[int, ...]:
-    """Convert positions among `count` arguments; negative ones count from the end. Raise ValueError for one out of
+    """Return positions among `count` arguments, counted from 0; given negative ones count from the end. Raise ValueError for one out of
     range.
     """
     for i in positions:
