@@ -175,7 +175,7 @@ def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
 
 
 def _with_exact_residuals(jaxpr: Jaxpr, residuals: Sequence[Any]) -> Jaxpr:
-    """Round residuals that the jaxpr itself reads, too, to the precision of their types. Otherwise XLA might compute here with
+    """Return the jaxpr with residuals that it also reads itself rounded to their types. Otherwise XLA might compute here with
     more bits than it saves, and the recomputation, which begins with the saved values, would give other results.
     """
     read = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
@@ -196,7 +196,7 @@ def _rounding(rough: Var, exact: Var, made_by: JaxprEqn | None = None) -> JaxprE
 
 
 def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a checkpoint inside another one into two."""
+    """Return a checkpoint inside another one, split into two."""
     jaxpr = eqn.params["jaxpr"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]
@@ -243,7 +243,7 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
 
 @remembered
 def _transpose_anew(jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Like `transpose_jaxpr`, for a jaxpr with parts that are not linear: these are recomputed, and the linear part is transposed."""
+    """Return what `transpose_jaxpr` returns, for a jaxpr with parts that are not linear; these are recomputed."""
     count = len(linear) - sum(linear)
     of_known = [aval for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
     nonzero: list[bool] = []

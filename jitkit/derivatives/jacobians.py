@@ -95,7 +95,9 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """Like `jacfwd`, computed in reverse mode: best for few results and many arguments. `allow_int` is as for `grad`."""
+    """Return a function as `jacfwd` does, which computes in reverse mode: best for few results and many arguments.
+    `allow_int` is as for `grad`.
+    """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -139,7 +141,7 @@ def basis_of(tree: Any) -> Any:
 
 
 def _of_leaf(block: Any, leaf: Any) -> Any:
-    """Convert a part of the basis to the type of its leaf. JAX before 0.11 writes a conversion even if the part has that type."""
+    """Return a part of the basis in the type of its leaf. JAX before 0.11 writes a conversion even if the part has that type."""
     block = _of_type(block, leaf)
     trace, aval = core.current_trace(), core.get_aval(leaf)
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):

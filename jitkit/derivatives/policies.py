@@ -21,12 +21,12 @@ Policy = Callable[..., bool]
 
 
 def everything_saveable(*operation: Any, **params: Any) -> bool:
-    """Save every result, as without `checkpoint`."""
+    """Return True: save every result, as without `checkpoint`."""
     return True
 
 
 def nothing_saveable(*operation: Any, **params: Any) -> bool:
-    """Save only the arguments."""
+    """Return False: save only the arguments."""
     return False
 
 

@@ -61,7 +61,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 @traceback_util.api_boundary
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[core.ShapedArray, str]]:
-    """List what a gradient of `f(*args, **kwargs)` saves for the reverse pass: the type of each array, and where it
+    """Return a list of what a gradient of `f(*args, **kwargs)` saves for the reverse pass: the type of each array, and where it
     comes from.
     """
     leaves, tree = tree_flatten((args, kwargs))

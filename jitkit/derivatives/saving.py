@@ -150,8 +150,8 @@ def not_there(eqn: JaxprEqn, there: Sequence[bool]) -> list[Var]:
 
 
 def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split an equation with effects. A print happens in both programs, unless the policy saves it and an operand is not there in
-    the second. With an unknown operand, it happens in the second only.
+    """Return an equation with effects, split in two. A print happens in both programs, unless the policy saves it and an
+    operand is not there in the second. With an unknown operand, it happens in the second only.
     """
     if any(unknown):
         return Parts(None, eqn, [], [], not_there(eqn, there))
@@ -249,8 +249,8 @@ split_rules[lax.cond_p] = _of_cond
 
 
 def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a while loop: the first loop computes the known parts of the carry. The number of trips is not known, so nothing inside
-    can be saved: the second loop computes everything again.
+    """Return a while loop, split in two: the first loop computes the known parts of the carry. The number of trips is not
+    known, so nothing inside can be saved: the second loop computes everything again.
     """
     cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     of_cond, of_body, carry = split_list(unknown, [eqn.params["cond_nconsts"], eqn.params["body_nconsts"]])
@@ -277,7 +277,7 @@ def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a scan into two. The residuals of each step are stacked; a residual that is the same in each step is computed once,
+    """Return a scan, split in two. The residuals of each step are stacked; a residual that is the same in each step is computed once,
     before the first loop.
     """
     jaxpr, num_carry = eqn.params["jaxpr"], eqn.params["num_carry"]
