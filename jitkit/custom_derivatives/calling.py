@@ -60,7 +60,7 @@ class CustomCall(Primitive):
         return super().bind(*args, **params)
 
     def record(self, *args: Any, **params: Any) -> Any:
-        """Bind with a jaxpr that has just been traced."""
+        """Return the results of binding with a jaxpr that has just been traced."""
         return super().bind(*args, **params)
 
 
@@ -91,8 +91,8 @@ def call_with_rule(
     ways: Ways,
     traced_for: str,
 ) -> Any:
-    """Call `fun` or its rule. `make_rule` makes the rule from the leaves and the tree of the arguments that are not
-    `statics`.
+    """Return the result of `fun`, or of its rule where one is needed. `make_rule` makes the rule from the leaves and the tree
+    of the arguments that are not `statics`.
     """
     differentiated = tuple(x for i, x in enumerate(args) if i not in statics)
     leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(differentiated))
@@ -126,7 +126,7 @@ def _call_flat(call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any
 
 
 def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
-    """Turn a call on elements of batches into one call on the batches, in the outer trace."""
+    """Return the results of a call on elements of batches, by one call on the batches in the outer trace."""
     pairs = [trace.unwrap(x) for x in leaves]
     vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
     out_dims: list[Any] = []
@@ -147,7 +147,7 @@ def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, le
 
 
 def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
-    """Call the rule instead of the function, while a derivative is taken."""
+    """Return the results of the rule, which is called instead of the function while a derivative is taken."""
     primals, tangents = trace.pairs(leaves)
     known = 0 if trace.writer is None else len(trace.writer.consts)
     if all(type(t) is Zero for t in tangents):

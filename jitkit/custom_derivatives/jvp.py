@@ -84,7 +84,7 @@ primitive_transposes[custom_jvp_call_p] = _transpose
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Print the function's name first, and its rule by name only."""
+    """Return the equation, as printed with the function's name first, and its rule by name only."""
     params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "call_jaxpr": eqn.params["call_jaxpr"]}
     params["jvp"] = eqn.params["jvp_jaxpr_fun"]
     if eqn.params["num_consts"]:
@@ -160,7 +160,7 @@ class custom_jvp:
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; under a trace, record the call with the rule.
+        """Return the function's results; under a trace, record the call with the rule.
 
         Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
         """
@@ -201,7 +201,7 @@ _WAYS = Ways(_batched, lambda rule, primals, tangents: rule(primals, tangents), 
 
 
 def _undifferentiated(x: Any) -> Any:
-    """Mark a traced value as one that the rule does not differentiate."""
+    """Return a traced value, marked as one that the rule does not differentiate."""
     return stop_gradient(x) if isinstance(x, Tracer) else x
 
 

@@ -88,7 +88,7 @@ class JvpRule:
         return found[: len(zeros)], [next(made) if zero is None else zero for zero in zeros]
 
     def traced(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
-        """Trace the rule to a jaxpr, for arguments of these types. `moving` says for each argument whether it has a tangent."""
+        """Return the rule, traced to a jaxpr for arguments of these types. `moving` says for each argument whether it has a tangent."""
         if (avals, moving) not in self.memo:
             self.memo[avals, moving] = self._trace(avals, moving)
         return self.memo[avals, moving]

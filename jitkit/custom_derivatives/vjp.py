@@ -133,7 +133,7 @@ primitive_transposes[custom_lin_p] = _transpose
 
 
 def _pp_call(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Print the function's name first, and its rule by names only."""
+    """Return the equation, as printed with the function's name first, and its rule by names only."""
     rule: VjpRule = eqn.params["rule"]
     params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "bwd": api_util.name_of(rule.bwd)}
     params |= {"call_jaxpr": eqn.params["call_jaxpr"], "fwd": api_util.name_of(rule.fwd)}
@@ -219,7 +219,7 @@ class custom_vjp:
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; under a derivative, use its rule.
+        """Return the function's results; under a derivative, use its rule.
 
         Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit; raise
         UnexpectedTracerError for a tracer as an argument that is not differentiated.

@@ -109,13 +109,13 @@ class VjpRule:
     def forward_in_jaxpr(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Run `forward` for a call inside of a jaxpr: trace `fwd` once, and evaluate the traced jaxpr."""
+        """Return what `forward` returns, for a call inside of a jaxpr: trace `fwd` once, and evaluate the traced jaxpr."""
         jaxpr, out_tree, res_tree = self.traced(tuple(map(core.typeof, primals)), tuple(perturbed))
         found = eval_jaxpr(jaxpr, jaxpr.consts, *primals)
         return found[: out_tree.num_leaves], out_tree, found[out_tree.num_leaves :], res_tree
 
     def traced(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
-        """Trace `fwd` to a jaxpr, for arguments of these types."""
+        """Return `fwd`, traced to a jaxpr for arguments of these types, once."""
         if (avals, perturbed) not in self.memo:
             self.memo[avals, perturbed] = self._trace(avals, perturbed)
         return self.memo[avals, perturbed]
@@ -269,7 +269,9 @@ class PartOfVjpRule(VjpRule):
         return _TracedForward(left, tree_structure([0] * sum(self.used)), residuals)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """Call the whole rule on the cotangents of the results that are read, and zeros for the others."""
+        """Return the cotangents of the arguments: call the whole rule on the cotangents of the results that are read, and
+        zeros for the others.
+        """
         whole: _ResidualsOfWhole = residuals.func
         given, show = iter(cotangents), SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
         cts = [
