@@ -49,7 +49,7 @@ class LoopsExecutable(Executable):
         return text
 
     def costs(self) -> dict[str, float]:
-        """Count operations and bytes in the loops, and the loops."""
+        """Return the numbers of operations and bytes in the loops, and of the loops."""
         return {**self.loaded.costs, "loops": self.loaded.loops}
 
     def memory(self) -> Any:

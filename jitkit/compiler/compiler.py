@@ -29,7 +29,7 @@ CompilerOptions = tuple[tuple[str, Any], ...]
 
 
 def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()) -> Any:
-    """Compile a module for these devices: from the disk cache if it is there, by XLA otherwise.
+    """Return the executable of a module for these devices: from the disk cache if it is there, by XLA otherwise.
 
     XLA gets the text with source lines; the cache's key does not have them, so that moving a function does not
     recompile it.
@@ -155,7 +155,7 @@ class Executable:
         return self.wrap(self.run(buffers))
 
     def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
-        """Run on buffers that are in place: constants first, then the used arguments."""
+        """Return the result buffers for buffers that are in place: constants first, then the used arguments."""
         results: list[runtime.Buffer] = self.execute(buffers).consume_with_handlers(self.handlers)
         return results
 
@@ -189,7 +189,7 @@ class Executable:
         return runtime.memory_of_executable(self.loaded)
 
     def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:
-        """Wrap the results in Arrays."""
+        """Return the result buffers as Arrays."""
         return [Array(b, aval, key) for b, aval, key in zip(buffers, self.out_avals, self.out_keys, strict=True)]
 
 
@@ -205,7 +205,7 @@ class EffectfulExecutable(Executable):
         self.ordered = ordered
 
     def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
-        """Run on buffers that are in place, after earlier programs with the same ordered effects."""
+        """Return the result buffers for buffers that are in place; run after earlier programs with the same ordered effects."""
         return tokens.run(self.loaded, buffers, self.handlers, self.ordered, self.place)
 
 

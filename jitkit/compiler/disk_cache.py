@@ -103,7 +103,7 @@ def _store(path: str, data: Callable[[], bytes]) -> None:
 
 
 def _parts(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
-    """List everything that an XLA program depends on."""
+    """Return everything that an XLA program depends on, as texts."""
     return text, repr(options), ",".join(str(device.id) for device in owners), runtime.platform_fingerprint(owners[0])
 
 

@@ -47,7 +47,7 @@ def placement_of(
     results: Sequence[runtime.Sharding | None] = (),
     inside: Sequence[runtime.Sharding] = (),
 ) -> Placement:
-    """Decide where a call runs: where its committed arguments are, or where its results must be; else on the default
+    """Return where a call runs: where its committed arguments are, or where its results must be; else on the default
     device. Raise ValueError if these disagree.
 
     `keys` are the keys of the leaves, and `names` their names for the error; `results` has the sharding that is asked for

@@ -84,8 +84,10 @@ def _refuse_order(jaxpr: Jaxpr) -> None:
 
 
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
-    """Give each donated argument's memory to the first free result of the same shape and dtype. If there is none, XLA may use the
-    memory for a result of the same size.
+    """Return the attribute of each argument that donates its memory, "" for the others; None if nothing is donated.
+
+    The memory goes to the first free result of the same shape and dtype; if there is none, XLA may use it for a result of the
+    same size. Warn of an argument for which there is none, either.
     """
     if not any(donated):
         return None
@@ -133,7 +135,7 @@ def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str
 def build_executable(
     program: Program, module: Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
 ) -> Executable:
-    """Compile a lowered program for a placement."""
+    """Return the executable of a lowered program for a placement."""
     if program.backend is not None:
         return _by_loops(program, placement, options)
     loaded = compile_module(program.name, module, placement.devices, options)
@@ -155,8 +157,8 @@ def build_executable(
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:
-    """Lower a traced program (`lower_program`) for the platform of its placement, and compile it for the placement's
-    devices with the program's own options (`build_executable`).
+    """Return the executable of a traced program: lower it (`lower_program`) for the platform of its placement, and compile
+    it for the placement's devices with the program's own options (`build_executable`).
 
     If no argument is committed to a device, the text must not mention devices: lower without a placement.
     """
@@ -167,6 +169,6 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 
 
 def _by_loops(program: Program, placement: Placement, options: CompilerOptions) -> Executable:
-    """Compile with the room `loops`, which is imported only when needed."""
+    """Return the executable that the room `loops` makes, which is imported only when needed."""
     made: Executable = late_rooms.import_room("jitkit.compiler.by_loops").compile_by_loops(program, placement, options)
     return made
