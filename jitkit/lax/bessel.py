@@ -46,7 +46,7 @@ _BEYOND_8 = (
 
 
 def _chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
-    """Sum the series at x / 2 by Clenshaw's recurrence, from the highest term."""
+    """Return the sum of the series at x / 2, by Clenshaw's recurrence, from the highest term."""
     zero = full_like(x, 0)
     before, last, now = zero, zero, zero
     for c in coefficients:

@@ -136,7 +136,7 @@ def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[An
 
 
 def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call `function(*args)`. If it raises, log the error, too: it may not reach the user, or lose its traceback."""
+    """Return `function(*args)`. If it raises, log the error, too: it may not reach the user, or lose its traceback."""
     try:
         return function(*args)
     except BaseException as error:

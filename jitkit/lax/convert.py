@@ -128,7 +128,7 @@ def _known_scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
 
 
 def asarray(x: Any) -> Any:
-    """Convert a scalar or array to a jitkit array, with JAX's dtype for it; Python numbers become weakly typed.
+    """Return a scalar or array as a jitkit array, with JAX's dtype for it; Python numbers become weakly typed.
 
     Raises:
       TypeError: for anything else, such as a list.
@@ -244,7 +244,7 @@ def _(ctx: LoweringContext, x: str, *, exponent_bits: int, mantissa_bits: int) -
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Round floats to the values of a type with this number of exponent bits and of mantissa bits.
+    """Return floats, rounded to the values of a type with this number of exponent bits and of mantissa bits.
 
     Raises:
       TypeError: for dtypes other than floats.

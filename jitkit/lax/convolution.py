@@ -120,13 +120,13 @@ def _(ctx: LoweringContext, lhs: str, rhs: str, **params: Any) -> str:
 
 
 def _axis_names(spec: Sequence[int], special: str) -> str:
-    """Name each axis, spatial ones by number: `[b, 0, 1, f]`."""
+    """Return the names of the axes as text, spatial ones by number: `[b, 0, 1, f]`."""
     names = dict(zip(spec, [*special, *map(str, range(len(spec) - 2))], strict=True))
     return f"[{', '.join(names[axis] for axis in range(len(spec)))}]"
 
 
 def _complex_convolution(lhs: Any, rhs: Any, *, preferred_element_type: Any, **params: Any) -> list[Any]:
-    """Do three real convolutions instead of four, by Gauss's trick: for targets that convolve only real numbers."""
+    """Return a complex convolution, by three real ones instead of four (Gauss's trick), for targets that convolve only real numbers."""
     if preferred_element_type is not None:
         preferred_element_type = np.zeros((), preferred_element_type).real.dtype
 
@@ -148,9 +148,9 @@ def batch_convolution(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ConvDimensionNumbers, feature_group_count: int,
     batch_group_count: int, **params: Any,
 ) -> Any:  # fmt: skip
-    """Batch a convolution. It already has a batch axis and feature axes, so a batch of inputs is merged into the batch,
-    and a batch of kernels into the output's features. Batches of both become groups of features, or of the batch, one
-    for each element. Existing groups stay outermost.
+    """Batching rule of convolutions. A convolution already has a batch axis and feature axes, so a batch of inputs is
+    merged into the batch, and a batch of kernels into the output's features. Batches of both become groups of features, or
+    of the batch, one for each element. Existing groups stay outermost.
     """
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -192,8 +192,8 @@ def batch_convolution(
 
 
 def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
-    """Merge one axis of x into another one. In the merged axis, its elements vary more slowly than those of the other one, but faster
-    than the other one's `groups` outermost parts. `destination` is counted without `source`.
+    """Return x with one axis merged into another one. In the merged axis, its elements vary more slowly than those of the
+    other one, but faster than the other one's `groups` outermost parts. `destination` is counted without `source`.
     """
     if groups > 1:
         x = split_axis(x, destination + (source <= destination), groups)
@@ -207,7 +207,7 @@ def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
 
 
 def split_axis(x: Any, axis: int, outer: int) -> Any:
-    """Split an axis of x in two, the first of size `outer`."""
+    """Return x with an axis split in two, the first of size `outer`."""
     return reshape(x, (*x.shape[:axis], outer, x.shape[axis] // outer, *x.shape[axis + 1 :]))
 
 

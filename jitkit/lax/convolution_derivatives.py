@@ -33,7 +33,7 @@ def _dilated(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int])
 
 
 def _merge_axis(x: Any, source: int, target: int) -> Any:
-    """Merge the axis `source` into another one, which is `target` once the source is gone."""
+    """Return x with the axis `source` merged into another one, which is `target` once the source is gone."""
     order = [i for i in range(x.ndim) if i != source]
     shape = [x.shape[i] for i in order]
     shape[target] *= x.shape[source]

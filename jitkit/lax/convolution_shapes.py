@@ -179,7 +179,7 @@ def dilate(size: int, dilation: int) -> int:
 
 
 def dilate_shape(shape: Sequence[int], dilation: Sequence[int]) -> Shape:
-    """Dilate a shape's last axes. Raise TypeError for a dilation that is not positive."""
+    """Return a shape with its last axes dilated. Raise TypeError for a dilation that is not positive."""
     if not np.all(np.greater(dilation, 0)):
         raise TypeError(f"All dilations must be positive, got {dilation}.")
     factors = (1,) * (len(shape) - len(dilation)) + tuple(dilation)

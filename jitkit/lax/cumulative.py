@@ -31,7 +31,7 @@ from .utils import scalar_of_type
 
 
 def logaddexp(x1: Any, x2: Any) -> Any:
-    """Compute log(exp(x1) + exp(x2)), elementwise on floats or complex numbers of one dtype, without overflow.
+    """Return log(exp(x1) + exp(x2)), elementwise on floats or complex numbers of one dtype, without overflow.
 
     Raise ValueError for other dtypes. The imaginary part of complex results is in [-pi, pi).
     """

@@ -147,7 +147,7 @@ def _bits(dtype: Any) -> int:
 
 
 def _pp_dot_general(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> Doc:
-    """Print as JAX does: only what is set, and lists of axes."""
+    """Return the equation as JAX prints it: only parameters that are set, and lists of axes."""
     params = {name: value for name, value in sorted(eqn.params.items()) if value is not None}
     contract, batch = eqn.params["dimension_numbers"]
     params["dimension_numbers"] = tuple(map(list, contract)), tuple(map(list, batch))
@@ -255,8 +255,8 @@ def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
 def batch_dot_general(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: Any
 ) -> Any:
-    """Batch a product. If both operands are batches, the axis becomes the first batch axis of the product. If one is, the axis is kept,
-    and is in the product among the axes of this operand.
+    """Batching rule of products. If both operands are batches, the axis becomes the first batch axis of the product. If one
+    is, the axis is kept, and is in the product among the axes of this operand.
     """
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     numbers, dim = batched_dimension_numbers(np.ndim(lhs), np.ndim(rhs), lhs_dim, rhs_dim, dimension_numbers)

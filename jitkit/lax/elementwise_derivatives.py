@@ -272,7 +272,7 @@ def unbroadcast(aval: Any, ct: Any) -> Any:
 
 
 def broadcast_tangent(shape: Shape, x: Any) -> Any:
-    """Broadcast an operand's tangent to the shape of the result."""
+    """Return an operand's tangent, broadcast to the shape of the result."""
     old = np.shape(x)
     if old == shape:
         return x

@@ -237,7 +237,7 @@ def unary(
 
 
 def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str) -> tuple[Any, Primitive]:
-    """Define a row of one operand with the parameter `accuracy`, which its lowering gets."""
+    """Return the function and the primitive of a row: one operand, with the parameter `accuracy`, which its lowering gets."""
     primitive = unary(name, accepts, lowering, doc)[1]
 
     def function(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
@@ -250,7 +250,7 @@ def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, d
 def binary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[..., Any], Primitive]:
-    """Define a row of two operands of one dtype."""
+    """Return the function and the primitive of a row: two operands of one dtype."""
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)
 
     def function(x: Any, y: Any) -> Any:
@@ -267,8 +267,8 @@ def binary(
 
 
 def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Callable[..., Any], Primitive]:
-    """Define a row of two operands with a parameter for the result's dtype. If it is given, operands may have different
-    dtypes, and are converted to it first.
+    """Return the function and the primitive of a row: two operands, with a parameter for the result's dtype. If it is
+    given, operands may have different dtypes, and are converted to it first.
     """
     function_of_one, primitive = binary(name, accepts, op, doc)
     lowered = one_op(op)
@@ -298,7 +298,7 @@ def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Calla
 
 
 def with_its_width(x: Any, other: Any) -> Any:
-    """Convert a 64-bit numpy scalar to a 64-bit Array, for use with a value of this dtype; None for anything else.
+    """Return a 64-bit numpy scalar as a 64-bit Array, for use with a value of this dtype; None for anything else.
 
     Without x64 mode a numpy value counts as one of 32 bits. But a value that was made in a block of x64 mode keeps its 64
     bits, and constants that the library itself uses with it must have its type.
@@ -325,7 +325,7 @@ def nary_primitive(
     result: DTypeRule = same_dtype,
     one_dtype: bool = True,
 ) -> Primitive:
-    """Make a primitive of operands that broadcast. With `one_dtype=False`, `result` decides which dtypes match."""
+    """Return a new primitive of operands that broadcast. With `one_dtype=False`, `result` decides which dtypes match."""
     primitive = Primitive(name)
 
     @primitive.def_abstract_eval

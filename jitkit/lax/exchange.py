@@ -66,8 +66,8 @@ def _(
 def _along_several(
     x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
 ) -> Any:
-    """Exchange along several named axes, of which the last varies fastest. Named axes before and after this one are left to the traces
-    that have them; meanwhile their chunks are in three axes in front.
+    """Return x, exchanged along several named axes, of which the last varies fastest. Named axes before and after this one
+    are left to the traces that have them; meanwhile their chunks are in three axes in front.
     """
     place = names.index(axis.name)
     before, behind = names[:place], names[place + 1 :]
@@ -94,7 +94,7 @@ def _fold(x: Any, axis: int) -> Any:
 def all_to_all(
     x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: None = None, tiled: bool = False
 ) -> Any:
-    """Exchange parts: part i of element j becomes part j of element i.
+    """Return x with parts exchanged: part i of element j becomes part j of element i.
 
     Args:
       x: an array, or a tree of them.
@@ -141,7 +141,7 @@ def all_to_all(
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
-    """Swap the named axis with an axis of x of the same size; for arguments and errors see `all_to_all`."""
+    """Return x with the named axis and an axis of x of the same size swapped; for arguments and errors see `all_to_all`."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
@@ -226,7 +226,7 @@ deflinear(ppermute_p, _transpose_ppermute)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Send values between elements: `perm` holds pairs (source, destination), one for each element.
+    """Return the value that each element is sent: `perm` holds pairs (source, destination), one for each element.
 
     Raises:
       NameError: there is no axis of this name around.
@@ -237,7 +237,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """Give element i the value of element `perm[i]`. Raise ValueError unless it is a permutation."""
+    """Return, in element i, the value of element `perm[i]`. Raise ValueError unless it is a permutation."""
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
     return ppermute(x, axis_name, [(source, i) for i, source in enumerate(perm)])

@@ -201,7 +201,7 @@ def batch_gather(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: GatherDimensionNumbers,
     slice_sizes: tuple[int, ...], unique_indices: bool, indices_are_sorted: bool, **params: Any,
 ) -> Any:  # fmt: skip
-    """Batch a gather. With a batch of arrays, the window gets the whole batch axis. With a batch of indices there are
+    """Batching rule of gathers. With a batch of arrays, the window gets the whole batch axis. With a batch of indices there are
     more windows. With both, the two axes become batching dimensions.
     """
     (operand, indices), (dim, indices_dim) = vals, dims
@@ -241,7 +241,7 @@ def gather(
     mode: str | GatherScatterMode | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """Gather windows of `operand` at positions that are data. Most programs write `x[indices]` or
+    """Return windows of `operand` at positions that are data. Most programs write `x[indices]` or
     `x.at[indices].get(...)`.
 
     Args:

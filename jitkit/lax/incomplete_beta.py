@@ -46,7 +46,7 @@ def _numerator(n: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 def _fraction(a: Any, b: Any, x: Any) -> Any:
-    """Evaluate the continued fraction, with as many steps as the slowest element needs."""
+    """Return the value of the continued fraction, with as many steps as the slowest element needs."""
     tiny = np.asarray(dtypes.finfo(x.dtype).eps / 2, x.dtype)
     one = full_like(x, 1)
 

@@ -161,7 +161,7 @@ def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
 
 
 def _wide_enough(below: bool, what: str, a: Any, x: Any) -> Any:
-    """Call `_by_both` for arrays and scalars, which it broadcasts, in at least 32 bits: the expansions need more than
+    """Return what `_by_both` returns, for arrays and scalars, which it broadcasts, in at least 32 bits: the expansions need more than
     16.
     """
     shape, dtype = np.broadcast_shapes(a.shape, x.shape), a.dtype

@@ -115,5 +115,5 @@ class AxisChecks:
 
 
 def dimension_list(**axes: Sequence[int]) -> str:
-    """Write the nonempty lists as StableHLO's attributes: `offset_dims = [1], start_index_map = [0]`."""
+    """Return the text of the nonempty lists as StableHLO's attributes: `offset_dims = [1], start_index_map = [0]`."""
     return ", ".join(f"{name} = {[*map(int, values)]}" for name, values in axes.items() if len(values))

@@ -74,7 +74,9 @@ def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
 
 
 def _emit_concatenate(ctx: LoweringContext, names: Sequence[str], avals: Sequence[ShapedArray], axis: int) -> str:
-    """Concatenate sixteen at a time: XLA's compilers slow down on operations of very many operands."""
+    """Write a concatenation, of sixteen arrays at a time, since XLA's compilers slow down on operations of very many operands;
+    return the name of the last.
+    """
     while True:
         joined = []
         for i in range(0, len(names), 16):
@@ -89,7 +91,7 @@ def _emit_concatenate(ctx: LoweringContext, names: Sequence[str], avals: Sequenc
 
 
 def concatenate(operands: Any, dimension: int) -> Any:
-    """Concatenate arrays of one dtype, and of shapes that differ along `dimension` only.
+    """Return the concatenation of arrays of one dtype, and of shapes that differ along `dimension` only.
 
     Raises:
       ValueError: without arrays.
@@ -169,7 +171,7 @@ def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, axis: int) -> Any:
 
 
 def stack(operands: Sequence[Any], axis: int = 0) -> Any:
-    """Stack arrays of one shape and dtype along a new axis.
+    """Return arrays of one shape and dtype, stacked along a new axis.
 
     Raises:
       ValueError: for different shapes, and for an axis out of range.
@@ -180,7 +182,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
 
 
 def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
-    """Split x into the arrays that `stack` would join to x. Raise ValueError for an axis out of range."""
+    """Return the arrays that `stack` would join to x. Raise ValueError for an axis out of range."""
     x = asarray(x)
     return tuple(unstack_p.bind(x, axis=canonicalize_axis(axis, x.ndim)))
 
@@ -236,7 +238,7 @@ def _emit_split(
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Split into pieces of these sizes along an axis. Raise ValueError where the sizes do not add up to the axis."""
+    """Return pieces of these sizes along an axis. Raise ValueError where the sizes do not add up to the axis."""
     operand = asarray(operand)
     pieces: list[Any] = split_p.bind(operand, sizes=tuple(sizes), axis=canonicalize_axis(axis, operand.ndim))
     return pieces
@@ -278,7 +280,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """Repeat `operand` `reps[i]` times along axis i. Raise TypeError unless there is a count for each axis."""
+    """Return `operand`, repeated `reps[i]` times along axis i. Raise TypeError unless there is a count for each axis."""
     return tile_p.bind(operand, reps=tuple(reps))
 
 

@@ -72,7 +72,7 @@ def axis_size(axis_name: Any) -> int:
 def _define_reduction(
     name: str, reduce: Callable[[Any, Sequence[int]], Any], of_equals: Callable[[Any, int], Any]
 ) -> Primitive:
-    """Define a reduction over named axes; `of_equals(x, n)` reduces n copies of the same x."""
+    """Return a new primitive, a reduction over named axes; `of_equals(x, n)` reduces n copies of the same x."""
     primitive = Primitive(name, pure_shape_rule=False)
 
     @primitive.def_abstract_eval
@@ -102,7 +102,7 @@ def _define_reduction(
 
 
 def _renamed(axes: Axes, axis: AxisData) -> Axes:
-    """Renumber axes of an element for a batch whose axis is the first, and put this axis in place of its name."""
+    """Return the axes of an element, renumbered for a batch whose axis is the first, with this axis in place of its name."""
     return tuple(0 if a == axis.name else a + 1 if isinstance(a, int) else a for a in axes)
 
 
@@ -253,7 +253,7 @@ def _(
 
 
 def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: int = 0, tiled: bool = False) -> Any:
-    """Gather the values of all elements along a new axis; with `tiled`, concatenate them along an existing axis.
+    """Return the values of all elements, stacked along a new axis; with `tiled`, concatenated along an existing axis.
 
     Args:
       x: an array, or a tree of them.

@@ -22,7 +22,7 @@ from .shaping import broadcast_in_dim, reshape, transpose
 
 
 def _moved(x: Any, sources: Sequence[int], destinations: Sequence[int]) -> Any:
-    """Move two axes at once, by one transposition."""
+    """Return x with two axes moved at once, by one transposition."""
     sources = [axis % x.ndim for axis in sources]
     order = [axis for axis in range(x.ndim) if axis not in sources]
     for destination, source in sorted(zip(destinations, sources, strict=True)):
@@ -78,7 +78,7 @@ def conv_general_dilated_local(
     dimension_numbers: Any = None,
     precision: Any = None,
 ) -> Any:
-    """Convolve with a kernel of its own at each position ("locally connected").
+    """Return the convolution of `lhs` with a kernel of its own at each position ("locally connected").
 
     Args:
       rhs: the kernels. It has an axis for the features of the result, one for the features of the patches (see

@@ -48,14 +48,14 @@ class _DevicePut(Primitive):
     __slots__ = ()
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Move the values, or hand them to the current trace."""
+        """Return the values, moved, or what the current trace makes of them."""
         if core.current_trace() is not None or core.innermost_trace(args) is not None:
             return super().bind(*args, **params)
         return list(map(_put, args, params["devices"], params["copy_semantics"]))
 
 
 def _put(x: Any, device: Any, copies: ArrayCopySemantics) -> Any:
-    """Put one value on a device, now."""
+    """Return one value, put on a device now."""
     if isinstance(x, Tracer):
         raise core.escaped_tracer_error(x)
     new = device_put_leaf(x, device)
@@ -178,7 +178,7 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
 
 
 def placed(x: Any, device: Any) -> Any:
-    """Put an array on a device; None leaves it where it is."""
+    """Return an array, put on a device; None leaves it where it is."""
     return x if device is None else device_put(x, device)
 
 
@@ -199,7 +199,7 @@ def _source(said: Any, x: Any) -> Any:
 
 
 def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
-    """Expand a parameter of `device_put`, a value or a tree of them, to one for each leaf."""
+    """Return a parameter of `device_put`, a value or a tree of them, as one for each leaf."""
     if prefix is None or isinstance(prefix, bool):
         return [prefix] * count
     try:

@@ -37,7 +37,7 @@ pow_p = nary_primitive("pow", (INEXACT, NUMBER), _lower_pow, _pow_dtype, one_dty
 
 
 def pow(x: Any, y: Any) -> Any:
-    """Raise x to the power of y, elementwise; scalars broadcast.
+    """Return x to the power of y, elementwise; scalars broadcast.
 
     Args:
       x: floats or complex.
@@ -83,7 +83,7 @@ def _(ctx: LoweringContext, x: str, *, y: int) -> str:
 
 
 def integer_pow(x: Any, y: int) -> Any:
-    """Raise x to the power of a Python int, by multiplications, elementwise.
+    """Return x to the power of a Python int, by multiplications, elementwise.
 
     Raises:
       TypeError: for bools, and for integers to a negative power.

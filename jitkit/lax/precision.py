@@ -99,7 +99,7 @@ CanonicalPrecision = None | tuple[Precision, Precision] | DotAlgorithm | DotAlgo
 
 
 def canonicalize_precision(precision: Any) -> CanonicalPrecision:
-    """Convert a user's `precision` to the form that equations carry: None, a pair, or an algorithm.
+    """Return a user's `precision` in the form that equations carry: None, a pair, or an algorithm.
 
     None means the option `default_matmul_precision`, if that is set.
 

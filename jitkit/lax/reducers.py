@@ -24,7 +24,7 @@ _known: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Any]] = weakref.
 
 
 def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]) -> _T:
-    """Call `make()` once per computation, key and options, and keep the result as long as the computation lives.
+    """Return `make()`, called once per computation, key and options, and keep it as long as the computation lives.
 
     So two equations with the same reducer share its jaxpr, which shows when they are printed.
     """
@@ -94,5 +94,5 @@ def inline_function(
 
 
 def integer_array(values: Sequence[Any]) -> str:
-    """Write integers as `array<i64: 1, 4>`."""
+    """Return the text of integers as an attribute, `array<i64: 1, 4>`."""
     return f"array<i64: {', '.join(map(str, values))}>" if len(values) else "array<i64>"

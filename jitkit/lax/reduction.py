@@ -39,7 +39,7 @@ def prod_identity(dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def and_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """Return all bits set; True for bools."""
+    """Return the identity of `and`: the number with all bits set; True for bools."""
     return np.array(-1).astype(dtype)
 
 
@@ -108,7 +108,7 @@ def _define_reduction(
     shape_rule: Callable[[str, ShapedArray, tuple[int, ...]], ShapedArray],
     complex_op: Callable[[Any, Any], Any] | None = None,
 ) -> Primitive:
-    """Define a reduction by the StableHLO operation `op`, or by a region of `complex_op` where StableHLO has no such
+    """Return a new primitive, a reduction by the StableHLO operation `op`, or by a region of `complex_op` where StableHLO has no such
     order.
     """
     primitive = Primitive(name)
@@ -226,7 +226,7 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
 def _define_arg_reduction(
     name: str, better: Callable[[Any, Any], Any], identity: Callable[[Any], np.ndarray[Any, Any]]
 ) -> Primitive:
-    """Define the search for an element that is `better` than all others. The first nan wins over everything; among
+    """Return a new primitive, the search for an element that is `better` than all others. The first nan wins over everything; among
     equals the first wins.
     """
     primitive = Primitive(name)

@@ -71,7 +71,7 @@ def _jvp_by_halves(
     tangents: Sequence[Any],
     axes: Sequence[int],
 ) -> tuple[list[Any], list[Any]]:
-    """Apply `combine` to the first and the second half of the elements, then to the halves of the result, and so on."""
+    """JVP rule: apply `combine` to the first and the second half of the elements, then to the halves of the result, and so on."""
     x = primals[0]
     kept = [i for i in range(x.ndim) if i not in axes]
     shape = [x.shape[i] for i in kept]

@@ -134,8 +134,8 @@ def _window_limits(shape: Sequence[int], dnums: ScatterDimensionNumbers) -> list
 
 
 def _define_scatter(name: str) -> Primitive:
-    """Define one of the scatter primitives. They have different names, since their derivatives differ; their parameter `update_jaxpr`
-    says how an update is combined with an element.
+    """Return one of the scatter primitives, newly defined. They have different names, since their derivatives differ; their
+    parameter `update_jaxpr` says how an update is combined with an element.
     """
     primitive = Primitive(name, pure_shape_rule=False)
 
@@ -245,7 +245,7 @@ def _scatter_by_parts(
 
 
 def _clamped(operand: Any, indices: Any, updates: Any, *, dnums: ScatterDimensionNumbers) -> list[Any]:
-    """Clamp the indices so that every window fits. XLA itself would drop windows that do not fit."""
+    """Return the indices, clamped so that every window fits. XLA itself would drop windows that do not fit."""
     left_out = {*dnums.inserted_window_dims, *dnums.operand_batching_dims}
     sizes = iter([updates.shape[axis] for axis in dnums.update_window_dims])
     room = [size - (1 if axis in left_out else next(sizes)) for axis, size in enumerate(operand.shape)]
@@ -258,7 +258,7 @@ def batch_scatter(
     primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ScatterDimensionNumbers,
     **params: Any,
 ) -> Any:  # fmt: skip
-    """Batch a scatter. Operand and updates become batches if they are not. With the same indices for all elements, the
+    """Batching rule of scatters. Operand and updates become batches if they are not. With the same indices for all elements, the
     window gets the whole batch axis. Otherwise the axis becomes a batching dimension.
     """
     (operand, indices, updates), (dim, indices_dim, updates_dim) = vals, dims
@@ -329,7 +329,7 @@ def scatter(
 
 
 def _combining(primitive: Primitive, combine: Callable[[Any, Any], Any], name: str, doc: str) -> Callable[..., Any]:
-    """Make the public function of a combining scatter."""
+    """Return the public function of a combining scatter."""
 
     def function(
         operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,

@@ -83,7 +83,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def _for_each_of(x: Any, shape: Sequence[int], dim: Any) -> Any:
-    """Broadcast one scalar per element to the parts of each element, in a batch of this shape."""
+    """Return x, with one scalar for each element of the batch, broadcast to a batch of this shape along `dim`."""
     return x if np.shape(x) == tuple(shape) else broadcasting.broadcast_in_dim(x, shape, [dim])
 
 

@@ -99,7 +99,7 @@ deflinear(broadcast_in_dim_p, _transpose_broadcast)
 
 
 def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
-    """Repeat `operand` along new axes, and along axes of size 1.
+    """Return `operand`, repeated along new axes, and along axes of size 1.
 
     Args:
       operand: an array or scalar.
@@ -127,7 +127,7 @@ def _(
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
-    """Repeat `operand` along new axes of these sizes, in front of its own."""
+    """Return `operand`, repeated along new axes of these sizes, in front of its own."""
     if len(sizes) == 0:
         return asarray(operand)
     dimensions = tuple(range(len(sizes), len(sizes) + np.ndim(operand)))
@@ -135,7 +135,7 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
 
 
 def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
-    """Broadcast `operand` to `shape`, by NumPy's rules. Raise ValueError where it does not fit."""
+    """Return `operand`, broadcast to `shape` by NumPy's rules. Raise ValueError where it does not fit."""
     old_shape, shape = np.shape(operand), tuple(shape)
     if old_shape == shape:
         return asarray(operand)
@@ -153,12 +153,12 @@ def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
 
 
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
-    """Broadcast `arr` to the shape of `like_arr`."""
+    """Return `arr`, broadcast to the shape of `like_arr`."""
     return broadcast_to(arr, np.shape(like_arr))
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """Give x axes of size 1 in front until it has `rank` axes."""
+    """Return x with axes of size 1 in front, so that it has `rank` axes."""
     ndim = np.ndim(x)
     return asarray(x) if ndim == rank else broadcast(x, (1,) * (rank - ndim))
 
@@ -226,8 +226,8 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Merge the axes from `start_dimension` up to `stop_dimension` into one. Raise ValueError where stop is before
-    start.
+    """Return the array with the axes from `start_dimension` to before `stop_dimension` merged into one. Raise ValueError
+    where stop is before start.
     """
     shape = operand.shape
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
@@ -269,7 +269,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[i
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
-    """Remove these axes from `array`. Raise ValueError for axes of a size other than 1, or out of range."""
+    """Return `array` without these axes. Raise ValueError for axes of a size other than 1, or out of range."""
     ndim = np.ndim(array)
     axes = tuple(sorted(canonicalize_axis(axis, ndim) for axis in dimensions))
     if not axes and is_array(array):
@@ -278,7 +278,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
-    """Add axes of size 1 to `array`, at these positions of the result. Raise ValueError for positions that are repeated or out
+    """Return `array` with new axes of size 1 at these positions of the result. Raise ValueError for positions that are repeated or out
     of range.
     """
     if len(set(dimensions)) != len(dimensions):
@@ -326,7 +326,7 @@ def _write_transpose(ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequ
 
 
 def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
-    """Permute the axes: axis i of the result is axis `permutation[i]` of `operand`.
+    """Return `operand` with its axes permuted: axis i of the result is axis `permutation[i]` of `operand`.
 
     Raises:
       TypeError: where it is not a permutation of all axes.
@@ -368,5 +368,5 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[i
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
-    """Reverse the elements along these axes. Raise TypeError for negative, repeated, or too large ones."""
+    """Return the array with its elements reversed along these axes. Raise TypeError for negative, repeated, or too large ones."""
     return rev_p.bind(operand, dimensions=tuple(dimensions))

@@ -97,7 +97,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, li
 
 
 def _known(indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Convert indices that are Arrays to ints."""
+    """Return indices, with Arrays among them as ints."""
     return tuple(operator.index(i) if type(i) is Array else i for i in indices)
 
 

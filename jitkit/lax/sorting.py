@@ -63,7 +63,7 @@ def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
 
 
 def _canonical(x: Any) -> Any:
-    """Map all zeros of a float to one and all nans to one: XLA's total order distinguishes them."""
+    """Return an array with all zeros of a float as one, and all nans as one: XLA's total order distinguishes them."""
     zero, nan = (scalar_like(x, value) for value in (0, np.nan))
     return select(ne(x, x), nan, select(eq(x, zero), zero, x))
 
@@ -160,7 +160,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
-    """Sort `keys` along an axis, and `values`, of the same shape, with them. With an iota as `values` this is an
+    """Return `keys`, sorted along an axis, and `values`, of the same shape, moved with them. With an iota as `values` this is an
     argsort.
     """
     dimension = canonicalize_axis(dimension, len(keys.shape))

@@ -137,7 +137,7 @@ def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
 
 
 def _sentences(differences: Sequence[str]) -> str:
-    """Write one difference as a sentence, several as a list."""
+    """Return one difference as a sentence, several as a list."""
     if len(differences) == 1:
         return f"{differences[0][0].upper()}{differences[0][1:]}.\n"
     return "".join(f"  * {difference};\n" for difference in differences[:-1]) + f"  * {differences[-1]}.\n"

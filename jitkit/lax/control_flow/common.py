@@ -141,7 +141,7 @@ def is_call_of_ours(error: TypeError) -> bool:
 
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
-    """Name each input as the user's function does; empty for inputs that it does not see."""
+    """Return a name for each input, as the user's function does; empty for inputs that it does not see."""
     places = [object() for _ in range(in_tree.num_leaves)]  # compared by address: static values may be anything
     args = body.view(*skeleton(in_tree, places))
     names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
@@ -209,7 +209,7 @@ def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
 
 
 def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
-    """Give the k-th branch inputs for the constants of all branches."""
+    """Return the k-th branch with inputs for the constants of all branches."""
     if not consts:
         return branch.jaxpr
     position = {id(x): i for i, x in enumerate(branch.consts)}

@@ -186,7 +186,7 @@ def select_case(which: Any, *cases: Any) -> Any:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Keep only the used results, and the operands that any branch needs for them."""
+    """DCE rule: keep only the used results, and the operands that any branch needs for them."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     branches = eqn.params["branches"]

@@ -165,7 +165,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 
 def _joined(y: Any) -> Any:
-    """Join the results of blocks."""
+    """Return the results of blocks, joined."""
     return y.reshape(-1, *y.shape[2:])
 
 

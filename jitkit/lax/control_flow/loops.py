@@ -116,7 +116,7 @@ def lower_batch_of_loops(
 
 
 def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
-    """Write whether any element of an array of bools is true."""
+    """Write whether any element of an array of bools is true; return its name."""
     if not aval.shape:
         return name
     return inline_function(ctx, lambda answers: [reduce_or(answers, range(aval.ndim))], [name], [aval])[0]
@@ -191,7 +191,7 @@ def batch_while(
     axis: AxisData, vals: Vals, dims: Dims, *,
     cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int,
 ) -> Any:  # fmt: skip
-    """Batch a loop: it goes on as long as any element does.
+    """Batching rule of loops: the loop goes on as long as any element does.
 
     If the condition is a batch, all parts of the carry must be batches: finished elements keep their last carry
     (`lower_while`). Otherwise, if the condition has axes of an outer batch, these stay in front.
@@ -301,7 +301,7 @@ _HOW_TO_GO_ON = (
 
 
 def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
-    """Trace condition and body to jaxprs of the carry. Raise TypeError unless the condition is a boolean scalar."""
+    """Return condition and body, traced to jaxprs of the carry. Raise TypeError unless the condition is a boolean scalar."""
     traced_cond = trace_body(cond, in_tree, avals)
     traced_body = trace_body(body, in_tree, avals)
     tree, out_avals = traced_cond.out_tree, traced_cond.jaxpr.out_avals

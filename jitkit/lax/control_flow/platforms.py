@@ -88,7 +88,7 @@ def platform_dependent(
 
 
 def _choose(index: Any, functions: list[Callable[..., Any]], platforms: Platforms, operands: tuple[Any, ...]) -> Any:
-    """Write the equation: a `switch` whose branches have platforms."""
+    """Return the results of the equation: a `switch` whose branches have platforms."""
     if not functions:
         raise TypeError(
             "lax.platform_dependent: there is no function to choose\nPass one for a platform, `cpu=...`, or a `default`."

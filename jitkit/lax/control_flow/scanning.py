@@ -90,8 +90,9 @@ _COMPUTED, _PASSED = _Words("RightsOnly(Right(None))"), _Words("RightsOnly(Left(
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Print the parameters as the installed JAX does. Up to JAX 0.10 these are the numbers of constants and of carried values; later
-    they are two trees with a None for each value, where an output's label also says whether it is computed or is one of `xs`.
+    """Return the equation, with its parameters printed as by the installed JAX. Up to JAX 0.10 these are the numbers of
+    constants and of carried values; later they are two trees with a None for each value, where an output's label also says
+    whether it is computed or is one of `xs`.
     """
     params = dict(eqn.params)
     if since(0, 11):

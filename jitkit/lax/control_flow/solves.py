@@ -158,7 +158,7 @@ class _LinearSolveTuple(NamedTuple):
 
 
 def flat(parts: Sequence[Sequence[Any]]) -> list[Any]:
-    """Concatenate the parts, in their order."""
+    """Return the parts, concatenated in their order."""
     return [x for part in parts for x in part]
 
 

@@ -141,7 +141,7 @@ def _swapped(swaps: Any, size: int) -> Any:
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
-    """Return the order of rows that results from `lu`'s swaps."""
+    """Return the order in which `lu`'s swaps leave `permutation_size` rows."""
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 

@@ -39,7 +39,7 @@ def linalg_primitive(
     one_dtype: bool = True,
     takes_batches: bool = True,
 ) -> Primitive:
-    """Make a primitive on batches of arrays.
+    """Return a new primitive on batches of arrays.
 
     Args:
       ranks: for each operand, how many of its last axes belong to one element of the batch. The axes before are batch axes;
@@ -254,7 +254,7 @@ def nan_where_failed(
 
 
 def for_each(fun: Callable[..., Any], batch_axes: int, *args: Any) -> Any:
-    """Lift `fun`, a function on one matrix, to arrays with this many batch axes in front."""
+    """Return the results of `fun`, a function on one matrix, for each matrix of arrays with this many batch axes in front."""
     if not batch_axes:
         return fun(*args)
     axis = AxisData(None, args[0].shape[0])
@@ -283,12 +283,12 @@ def symmetrize(x: Any) -> Any:
 
 
 def lower_triangle(x: Any, k: int = 0) -> Any:
-    """Set the elements above the k-th diagonal to zero."""
+    """Return x with zeros above the k-th diagonal of its matrices."""
     return select(_not_above(x, k), x, full_like(x, 0))
 
 
 def upper_triangle(x: Any, k: int = 0) -> Any:
-    """Set the elements below the k-th diagonal to zero."""
+    """Return x with zeros below the k-th diagonal of its matrices."""
     return select(_not_above(x, k - 1), full_like(x, 0), x)
 
 
