@@ -160,5 +160,5 @@ def _cumulative(writer: Writer, op: Op) -> None:
 
 
 def with_axes(body: Any) -> Any:
-    """Adapt a loop body that uses one index per axis to a flat loop over a single axis."""
+    """Return a loop body that uses one index per axis, adapted to a flat loop over a single axis."""
     return lambda nest, index: body(nest, ("i0",) if index is FLAT else index)

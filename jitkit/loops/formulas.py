@@ -30,7 +30,7 @@ def c_type(aval: Any) -> str:
 
 
 def literal(number: Any) -> str:
-    """Write a number in C, exactly."""
+    """Return the text of a number in C, exactly."""
     kind, name = number.dtype.kind, ELEMENTS[number.dtype.name]
     if kind == "f":
         value, suffix = float(number), "f" if name == "f32" else ""
@@ -84,7 +84,7 @@ def _shift(operator: str) -> Formula:
 
 
 def _arithmetic_shift(op: Op, x: Sequence[str], t: str) -> str:
-    """Shift right as a signed number, whatever the type; a shift by all bits or more leaves only the sign."""
+    """Return the C of a right shift as of a signed number, whatever the type; a shift by all bits or more leaves only the sign."""
     bits = int(t[1:])
     return f"({t})((i{bits}){x[0]} >> ((u{bits}){x[1]} < {bits} ? {x[1]} : {bits - 1}))"
 
@@ -157,7 +157,7 @@ DEAR = {
 
 
 def cost(name: str) -> int:
-    """Estimate how many additions an operation costs."""
+    """Return an estimate of how many additions an operation costs."""
     return 20 if name in DEAR else 5 if name in ("div", "sqrt", "rsqrt") else 1
 
 

@@ -37,7 +37,7 @@ def _by_axes(move: Callable[[Op, Any], Index]) -> IndexMap:
 
 
 def plus(index: str, offset: int) -> str:
-    """Write `index + offset`, shortened if possible."""
+    """Return the text of `index + offset`, shortened if possible."""
     if index == "0":
         return str(offset)
     return f"({index} {'+' if offset > 0 else '-'} {abs(offset)})" if offset else index

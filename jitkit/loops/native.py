@@ -121,8 +121,8 @@ def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], te
 
 
 def python_line(lines: Sequence[str], number: int) -> str:
-    """Return the operation and the Python line of a line of C (numbered from 1): the text of its comment, or of the last comment before
-    it.
+    """Return the operation and the Python line of a line of C (numbered from 1): the text of its comment, or of the last comment
+    before it; "" if there is none.
     """
     for line in reversed(lines[:number]):
         if match := re.search(r"// (\w+  \S+:\d+)(?:  \S+)?$", line):

@@ -152,8 +152,8 @@ class Nest:
         return any(word == self.last or word[0] == "w" for word in _WORD.findall(text))
 
     def variable(self, key: Any, ctype: str, expression: str, operands: list[str], note: str) -> str:
-        """Make a new variable for an expression: `w1` inside the innermost loop if it has to be there, else `v1` before
-        it.
+        """Write a new variable for an expression, and return its name: `w1` inside the innermost loop if it has to be
+        there, else `v1` before it.
         """
         self.counted += 1
         is_inner = self.is_inner(*operands)

@@ -64,7 +64,7 @@ class Loaded:
         self._pointers = ctypes.c_void_p * max(len(self._in_avals), 1), ctypes.c_void_p * max(len(self._out_avals), 1)
 
     def execute_sharded(self, buffers: Sequence[runtime.Buffer]) -> Results:
-        """Run on buffers that are on this machine's processor."""
+        """Return the results for buffers that are on this machine's processor."""
         of_ins, of_outs = self._pointers
         ins = of_ins(*[runtime.address(buffer) for buffer in buffers])
         outs = [_memory(aval, spare) for aval, spare in zip(self._out_avals, self._spare, strict=True)]

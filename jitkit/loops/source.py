@@ -50,7 +50,7 @@ def refuse_unknown(function: str, jaxpr: Jaxpr) -> None:
 
 
 def write(function: str, jaxpr: Jaxpr) -> Source:
-    """Write a traced function as C. Its inputs are its `consts`, and then the inputs of the jaxpr."""
+    """Return a traced function as C. Its inputs are its `consts`, and then the inputs of the jaxpr."""
     refuse_unknown(function, jaxpr)
     reader = Reader()
     block = reader.block(jaxpr)
@@ -108,7 +108,7 @@ def _is_named(buffer: Buffer, steps: Sequence[str]) -> bool:
 
 
 def _function(nest: Nest, plan: Plan) -> tuple[str, str]:
-    """Write a nest as a function, and its call."""
+    """Return a nest as a function in C, and the call of the function."""
     writes = {access.buffer for access in nest.accesses if access.is_write}
     used = {access.buffer.name: access.buffer for access in nest.accesses if access.buffer not in plan.unread}
     rows = {buffer.name for buffer in plan.rows}
@@ -177,7 +177,7 @@ def _reductions(body: str) -> str:
 
 
 def _costs(writer: Writer, nests: Sequence[Nest], plan: Plan) -> dict[str, float]:
-    """Count the operations, and the bytes moved: for each nest, the arrays that it reads or writes, once."""
+    """Return the numbers of operations and of bytes moved: for each nest, the arrays that it reads or writes, once."""
     costs: dict[str, float] = dict(writer.costs)
     for nest in nests:
         turns, elements = writer.trips_of[nest.number], 1

@@ -61,7 +61,7 @@ class Writer:
     # --- memory -----------------------------------------------------------------------------------------------------
 
     def allocate(self, aval: Any, pinned: bool = False) -> Place:
-        """Allocate memory in the workspace."""
+        """Return the place of new memory in the workspace, for an array of this type."""
         shape = tuple(aval.shape)
         buffer = Buffer(f"t{len(self.buffers)}", aval.dtype, int(np.prod(shape)), pinned)
         self.buffers.append(buffer)
@@ -102,8 +102,8 @@ class Writer:
     # --- nests ------------------------------------------------------------------------------------------------------
 
     def nest(self, shape: tuple[int, ...], body: Body, flat: bool = True, alone: bool = False) -> Nest:
-        """Write a loop over a shape, if possible in the last nest: as one loop over all elements, or with one loop for each
-        axis.
+        """Write a loop over a shape, and return its nest, if possible the last one: as one loop over all elements, or with
+        one loop for each axis.
         """
         ways: list[tuple[tuple[int, ...], bool]] = [((math.prod(shape),), True)] if flat and len(shape) > 0 else []
         ways.append((shape, False))
