@@ -172,5 +172,5 @@ _BUNDLE = re.compile(r"^\s*(?:0x)?[0-9a-f]+\s+(?:[A-Z]{2})?\s*:\s+(?:>\s*)*\{", 
 
 
 def count_bundles(text: str) -> int:
-    """Count the bundles in a kernel's code, as libtpu writes it, with those of its loops and branches."""
+    """Return the number of bundles in a kernel's code, as libtpu writes it, with those of its loops and branches."""
     return len(_BUNDLE.findall(text))
