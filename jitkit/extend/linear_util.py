@@ -62,7 +62,7 @@ class WrappedFun:
         return str(getattr(self.f, "__name__", "<unnamed wrapped function>"))
 
     def call_wrapped(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function through all layers."""
+        """Return the function's result, through all layers."""
         return self._call(*args, **kwargs)
 
     def wrap(self, layer: Callable[..., Any]) -> WrappedFun:
@@ -74,7 +74,7 @@ class WrappedFun:
 
 
 def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
-    """Wrap a function, with no transformation around it yet."""
+    """Return a function as a WrappedFun, with no transformation around it yet."""
     given = params or {}
     return WrappedFun(f, functools.partial(f, **given) if given else f, given, debug_info)
 
