@@ -37,7 +37,7 @@ def _(primitive: Primitive, error: Error, enabled: Enabled, *operands: Any, **pa
 
 
 def _with_nans(primitive: Primitive, error: Error, enabled: Enabled, out: Any) -> Error:
-    """Add the error that a result has a nan."""
+    """Return the Error, with a NaNError if a result has a nan."""
     if NaNError not in enabled:
         return error
     found = jnp.any(jnp.array([_has_nan(x) for x in out])) if primitive.multiple_results else _has_nan(out)
@@ -62,7 +62,7 @@ def _(primitive: Primitive, error: Error, enabled: Enabled, x: Any, y: Any) -> t
 def _with_indices(
     primitive: Primitive, error: Error, operand: Any, outside: Any, indices: Any, axes: Sequence[int]
 ) -> Error:
-    """Add the error that an index is outside. The last axis of `indices` has an index for each of `axes`."""
+    """Return the Error, with an OOBError if an index is `outside`. The last axis of `indices` has an index for each of `axes`."""
     shape = tuple(operand.shape)
     first = jnp.argmin(jnp.logical_not(outside))
     place = jnp.unravel_index(first, indices.shape)

@@ -60,7 +60,7 @@ def _(ctx: LoweringContext, *args: str, err_tree: PyTreeDef, debug: bool) -> lis
 
 @register_batcher(check_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, err_tree: PyTreeDef, debug: bool) -> Any:
-    """Batching rule: check an error of the batch, if there is one."""
+    """Batching rule: record a check of the whole batch of errors."""
     vals = [bdim_at_front(x, dim, axis.size) for x, dim in zip(vals, dims, strict=True)]
     _record(tree_unflatten(err_tree, vals), debug)
     return [], []
