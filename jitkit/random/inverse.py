@@ -130,7 +130,7 @@ def _gumbel_of_64_bits(key: Any, shape: Shape) -> Any:
 
 
 def _float_of_fixed_point(bits: Any) -> Any:
-    """Convert two words of 32 bits after the binary point to a float32, rounded down."""
+    """Return two words of 32 bits after the binary point as a float32, rounded down."""
     info = dtypes.finfo(np.float32)
     high_zeros, low_zeros = lax.clz(bits)
     high, low = bits

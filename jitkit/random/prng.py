@@ -92,7 +92,7 @@ def _impl_of(keys: ShapedArray) -> PRNGImpl:
 
 
 def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> str:
-    """Write what `function` computes from these operands, with keys as their bits."""
+    """Write what `function` computes from these operands, with keys as their bits; return the name of the result."""
     avals = [core.physical_aval(aval) for aval in ctx.avals_in]
     return inline_function(ctx, lambda *arrays: [function(*arrays)], names, avals)[0]
 
