@@ -85,7 +85,7 @@ def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
 
 @inlined
 def log2(x: Any, /) -> Any:
-    """Return the logarithm to base 2."""
+    """Return the logarithm of x to base 2."""
     dtype, (x,) = promote_inexact("log2", x)
     if since(0, 11):
         return lax.log2(x)
@@ -99,7 +99,7 @@ def log2(x: Any, /) -> Any:
 
 @inlined
 def log10(x: Any, /) -> Any:
-    """Return the logarithm to base 10."""
+    """Return the logarithm of x to base 10."""
     dtype, (x,) = promote_inexact("log10", x)
     factor = np.array(math.log10(math.e), dtypes.finfo(dtype).dtype)[()]
     if dtypes.issubdtype(dtype, np.complexfloating):
@@ -174,7 +174,7 @@ def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
 
 @jit
 def heaviside(x1: Any, x2: Any, /) -> Any:
-    """Return 0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0, and nan where it is nan."""
+    """Return 0 where x1 < 0, 1 where x1 > 0, x2 where x1 is 0, and nan where x1 is nan."""
     x1, x2 = promote_dtypes_inexact(*ensure_arraylikes("heaviside", x1, x2))
     zero = constant(x1, 0)
     negative, positive = lax.lt(x1, zero), lax.gt(x1, zero)

@@ -119,7 +119,7 @@ def _einsum(
 
 
 def _from_interleaved(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
-    """Convert `einsum(a, [0, 1], b, [1, 2], [0, 2])` to labels and operands."""
+    """Return the labels and the operands of `einsum(a, [0, 1], b, [1, 2], [0, 2])`."""
     operands, lists = args[: len(args) // 2 * 2 : 2], args[1::2]
 
     def labels(indices: Sequence[Any]) -> str:

@@ -38,7 +38,7 @@ _FOLDS = {
 
 
 def fold_of(name: str) -> Callable[..., Any]:
-    """Return the reduction of a ufunc's `reduce`, by the name that its errors have."""
+    """Return the function that a ufunc's `reduce` calls; `name` is its name in errors."""
     kind = _FOLDS[name]
 
     def fold(a: Any, axis: Any, dtype: Any, keepdims: bool, initial: Any, where: Any) -> Any:

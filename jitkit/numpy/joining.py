@@ -82,7 +82,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
-    """Stack arrays of one shape along a new axis."""
+    """Return arrays of one shape, stacked along a new axis. Raise ValueError for no arrays."""
     if not len(arrays):
         raise ValueError("Need at least one array to stack.")
     if out is not None:
@@ -96,24 +96,24 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
 
 
 def vstack(tup: Arrays, dtype: Any = None) -> Any:
-    """Stack arrays as rows, one below the other."""
+    """Return arrays, stacked as rows, one below the other."""
     return concatenate(_each("vstack", atleast_2d, tup), axis=0, dtype=dtype)
 
 
 def hstack(tup: Arrays, dtype: Any = None) -> Any:
-    """Concatenate arrays along the second axis, or the only one."""
+    """Return arrays, concatenated along the second axis, or the only one."""
     arrays = _each("hstack", atleast_1d, tup)
     rank = arrays.ndim - 1 if _is_one_array(arrays) else arrays[0].ndim
     return concatenate(arrays, axis=0 if rank == 1 else 1, dtype=dtype)
 
 
 def dstack(tup: Arrays, dtype: Any = None) -> Any:
-    """Stack arrays along the third axis."""
+    """Return arrays, stacked along the third axis."""
     return concatenate(_each("dstack", atleast_3d, tup), axis=2, dtype=dtype)
 
 
 def column_stack(tup: Arrays) -> Any:
-    """Stack arrays as columns: one-dimensional ones become columns, others are concatenated."""
+    """Return arrays, concatenated as columns: one-dimensional ones become columns first."""
     return concatenate(_each("column_stack", _as_columns, tup), axis=1)
 
 
@@ -123,7 +123,7 @@ def _as_columns(x: Any) -> Any:
 
 
 def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
-    """Apply `function` to each array; to the rows of one array by `vmap`, with one equation for all of them."""
+    """Return `function` of each array; of the rows of one array by `vmap`, with one equation for all of them."""
     if _is_one_array(arrays):
         return vmap(function)(arrays)
     check_arraylike(name, *arrays)
