@@ -34,7 +34,7 @@ def _check(name: str, type: int, norm: str | None) -> None:
 
 
 def _along(values: Any, axis: int, ndim: int) -> Any:
-    """Return a vector as an array whose other axes have one element."""
+    """Return a vector as an array of `ndim` axes, with its elements along `axis`."""
     return lax.expand_dims(values, [a for a in range(ndim) if a != axis])
 
 

@@ -42,7 +42,7 @@ def eigh_tridiagonal(
       d: the diagonal, a vector.
       e: the numbers beside it, one fewer.
       select: "a": all eigenvalues; "i": those from the first to the last index in `select_range`, both included.
-      tol: the error that eigenvalues may have; rounding allows no less by default.
+      tol: the tolerated error of eigenvalues; by default, and at least, eps times the norm of the matrix.
       key: a random key for the first vectors of the iteration.
 
     Raises:

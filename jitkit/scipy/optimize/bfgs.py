@@ -23,7 +23,9 @@ _einsum = partial(jnp.einsum, precision=lax.Precision.HIGHEST)
 
 
 class BfgsResults(NamedTuple):
-    """The state of the search: position, value, gradient, the estimate of the inverse Hessian, and how it ended."""
+    """The state of the search: the numbers of steps (k), evaluations, gradients and Hessians; position, value, gradient and
+    the estimate of the inverse Hessian at step k; and how the search ended.
+    """
 
     converged: Any
     failed: Any
