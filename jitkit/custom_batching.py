@@ -71,7 +71,7 @@ class custom_vmap:
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function; under a trace, record the call with the rule.
+        """Return the function's results; under a trace, record the call with the rule.
 
         Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
         """
