@@ -240,7 +240,7 @@ class JVPTrace(DualTrace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Run the rule under the outer trace."""
+        """Return the results and their tangents: run the rule under the outer trace."""
         with core.set_current_trace(self.parent):
             return rule(primals, tangents, **params)
 

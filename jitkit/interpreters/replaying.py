@@ -144,7 +144,7 @@ class _Known:
         return found
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Forget all recordings."""
         self.recordings.clear()
 
 
