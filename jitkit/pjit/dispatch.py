@@ -40,7 +40,7 @@ class _Programs:
         self.lock = threading.RLock()  # reentrant: compiling may run a user's destructor, which may run an operation
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Forget all compiled operations."""
         self.entries.clear()
 
 
