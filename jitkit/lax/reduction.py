@@ -34,7 +34,7 @@ def sum_identity(dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def prod_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """Return 1."""
+    """Return 1, the identity of a product, in this dtype."""
     return np.array(1, dtype)
 
 

@@ -70,7 +70,7 @@ class _Memory:
         self.clear()
 
     def clear(self) -> None:
-        """Forget all of it."""
+        """Forget all traces."""
         self.known: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
 
     def of(self, user: Callable[..., Any]) -> dict[Any, Traced]:

@@ -267,12 +267,12 @@ def for_each(fun: Callable[..., Any], batch_axes: int, *args: Any) -> Any:
 
 
 def swap_axes(x: Any) -> Any:
-    """Transpose matrices."""
+    """Return the transposes of matrices."""
     return transpose(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def adjoint(x: Any) -> Any:
-    """Transpose and conjugate matrices."""
+    """Return the conjugate transposes of matrices."""
     turned = swap_axes(x)
     return conj(turned) if is_a(x.dtype, np.complexfloating) else turned
 
