@@ -53,7 +53,7 @@ class Buffer:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements."""
+        """The number of bytes of all elements."""
         return self.size * self.dtype.itemsize
 
 
