@@ -102,7 +102,9 @@ class Guesses:
 
 
 def _root(tree: Any) -> Any:
-    """Return what can be seen of a tree at once."""
+    """Return what can be seen of a tree at once: its type, and for a tuple or list with items its length and the type of the first
+    item; for a dict with items, its length and first key.
+    """
     cls = type(tree)
     if cls is dict:
         for key in tree:

@@ -120,7 +120,7 @@ class SequenceNode(NodeType):
         return f"({children[0]},)" if len(children) == 1 else f"({', '.join(children)})"
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Return the items; type and length must be right."""
+        """Return the items. Raise ValueError for a node of another type or length."""
         name, cls = self.cls.__name__, type(node)
         if cls is not self.cls:
             raise ValueError(f"Expected {name}, got {node!r}.")
@@ -149,7 +149,7 @@ class NamedTupleNode(NodeType):
         return self.cls(*children)
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return the names of the fields."""
+        """Return a GetAttrKey for each field."""
         return self.field_keys
 
     def format(self, data: Any, children: Sequence[str]) -> str:
@@ -157,7 +157,7 @@ class NamedTupleNode(NodeType):
         return f"CustomNode(namedtuple[{self.cls.__name__}], [{', '.join(children)}])"
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Return the items; the class must be the same."""
+        """Return the items. Raise ValueError for a node of another class."""
         cls = type(node)
         if not is_namedtuple(cls):
             raise ValueError(f"Expected named tuple, got {node!r}.")
@@ -262,7 +262,7 @@ class DictNode(NodeType):
         return dict(zip(data.keys, children, strict=True))
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return the keys."""
+        """Return a DictKey for each key."""
         entries: list[KeyEntry] = data.entries()
         return entries
 
@@ -272,7 +272,7 @@ class DictNode(NodeType):
         return f"{{{', '.join(items)}}}"
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Return the values; the keys must be equal."""
+        """Return the values, sorted by key. Raise ValueError for anything but a dict with the same keys."""
         cls = type(node)
         if cls is not dict:
             raise ValueError(f"Expected dict, got {node!r}.")

@@ -128,5 +128,5 @@ class DataclassNode(RegisteredNode):
         return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return the names of the fields."""
+        """Return a GetAttrKey for each field."""
         return [GetAttrKey(name) for name in self.data_fields]

@@ -240,7 +240,7 @@ class _OrderedDictNode(CustomNode):
     __slots__ = ()
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return the keys."""
+        """Return a DictKey for each key."""
         return [DictKey(key) for key in data]
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
@@ -255,7 +255,7 @@ class _DefaultDictNode(_OrderedDictNode):
     __slots__ = ()
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return the keys."""
+        """Return a DictKey for each key."""
         return [DictKey(key) for key in data[1]]
 
 
