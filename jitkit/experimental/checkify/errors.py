@@ -210,10 +210,10 @@ class Error:
         _metadata: dict[int, PyTreeDef],
         _payload: dict[ErrorEffect, list[Any]],
     ) -> None:
-        self._pred = _pred  # whether one was found
+        self._pred = _pred  # effect -> whether such an exception was found
         self._code = _code  # effect -> the number of the check that failed
         self._metadata = _metadata  # code -> the tree of the exception
-        self._payload = _payload  # the leaves of the exception
+        self._payload = _payload  # effect -> the leaves of the exception
 
     def get(self) -> str | None:
         """Return the first error in words; None where there is none."""
