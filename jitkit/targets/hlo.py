@@ -37,7 +37,7 @@ class Kernel(NamedTuple):
 
     @property
     def fused(self) -> bool:
-        """Whether it fuses several operations."""
+        """Whether it is a fusion: one instruction for several operations."""
         return self.opcode == "fusion"
 
 
