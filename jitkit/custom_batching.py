@@ -47,7 +47,7 @@ class custom_vmap:
 
         @f.def_vmap
         def f_vmap(axis_size, in_batched, xs, ys):
-            return xs * ys, True
+            return xs + ys, True
 
     Keyword arguments of a call are passed on by position.
     """

@@ -56,7 +56,7 @@ class Unravel:
     common: Any
 
     def __call__(self, flat: Any) -> Any:
-        """Return the tree with the elements of `flat`."""
+        """Return the tree with the elements of `flat`. Raise TypeError or ValueError for another vector, as `ravel_pytree` says."""
         if not self.shapes:
             return tree_unflatten(self.treedef, [])
         if self.leaf_dtypes is not None and dtypes.dtype(flat) != self.common:
