@@ -61,7 +61,7 @@ class DataclassNode:
         return [getattr(node, name) for name in self.data_fields], data
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Call `cls` with all fields by their names: the inverse of `flatten`."""
+        """Return the node, by calling `cls` with all fields by their names: the inverse of `flatten`."""
         meta_fields = dict(zip(self.meta_fields, data, strict=True))
         return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
 
@@ -153,7 +153,7 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
-    """Do the same as `flatten_into`, but stop where `is_leaf(subtree)` is true: that subtree is a leaf.
+    """Return the structure, as `flatten_into` does, but stop where `is_leaf(subtree)` is true: that subtree is a leaf.
 
     Call `is_leaf` once for each subtree that is reached, the whole tree and leaves too, before anything below it;
     `is_stopped_by` converts its result to a bool.

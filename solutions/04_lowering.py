@@ -41,12 +41,12 @@ from jitkit.lax.reducers import integer_array
 
 
 def tensor_type(shape: Sequence[int], dtype: Any) -> str:
-    """Write the type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
+    """Return the MLIR type of an array: `tensor<3x4xf32>`, and of a scalar `tensor<f32>`."""
     return f"tensor<{''.join(f'{n}x' for n in shape)}{element_type(dtype)}>"
 
 
 def scalar_text(x: Any) -> str:
-    """Write one number, a numpy scalar, such that MLIR reads exactly that number:
+    """Return the text of one number, a numpy scalar, such that MLIR reads exactly that number:
 
         true, false               a bool; false also for a float0, which is stored as one
         -12                       an integer
@@ -74,7 +74,7 @@ def scalar_text(x: Any) -> str:
 
 
 def dense(value: np.ndarray[Any, Any]) -> str:
-    """Write the elements of an array as a `dense<...>` attribute. MLIR reads four forms of it; write the first one that
+    """Return the elements of an array as a `dense<...>` attribute. MLIR reads four forms of it; write the first one that
     fits:
 
         dense<>                     no elements
@@ -377,8 +377,8 @@ class LoweringContext:
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:
-    """Lower a traced program (`lower_program`) for the platform of its placement, and compile it for the placement's
-    devices with the program's own options (`build_executable`).
+    """Return the executable of a traced program: lower it (`lower_program`) for the platform of its placement, and compile
+    it for the placement's devices with the program's own options (`build_executable`).
 
     If no argument is committed to a device, the text must not mention devices: lower without a placement.
     """

@@ -53,7 +53,9 @@ class DataclassNode:
         raise NotImplementedError("03.1")
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Call `cls` with all fields by their names: the inverse of `flatten`."""
+        """Return the node, by calling `cls` with all fields by their names: the inverse of
+        `flatten`.
+        """
         raise NotImplementedError("03.1")
 
 
@@ -102,8 +104,8 @@ def flatten_into(leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
-    """Do the same as `flatten_into`, but stop where `is_leaf(subtree)` is true: that subtree is a
-    leaf.
+    """Return the structure, as `flatten_into` does, but stop where `is_leaf(subtree)` is true: that
+    subtree is a leaf.
 
     Call `is_leaf` once for each subtree that is reached, the whole tree and leaves too, before
     anything below it; `is_stopped_by` converts its result to a bool.

@@ -80,7 +80,8 @@ def check_names(
 
 
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Separate the static arguments of a call from the dynamic ones, which stay in their order.
+    """Return the static arguments of a call, separated from the dynamic ones, which stay in their
+    order.
 
     The result has a tuple `args` and a dict `kwargs` with the dynamic arguments; `statics`, a
     tuple; and `arity`, the number of positional arguments of the call, static ones included. The

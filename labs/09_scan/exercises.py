@@ -56,8 +56,8 @@ def scan_in_python(
 
 
 def stack_elements(ys: Sequence[Any], reverse: bool = False) -> Any:
-    """Stack arrays of one shape, or numbers, along a new leading axis. With `reverse` the last
-    element was made first.
+    """Return arrays of one shape, or numbers, stacked along a new leading axis. With `reverse` the
+    last element was made first.
 
     Each gets an axis of size 1 in front (`expand_dims`), along which they are joined
     (`concatenate`).
@@ -192,8 +192,8 @@ def loop_in_blocks(
     reverse: bool,
     unroll: int,
 ) -> tuple[list[Any], list[Any]]:
-    """Do the same as `loop_over` with fewer trips, each of which does `unroll` steps one after the
-    other; 0 means all steps.
+    """Return what `loop_over` returns, with fewer trips, each of which does `unroll` steps one
+    after the other; 0 means all steps.
 
     `length // unroll` blocks of steps go into a loop. Steps that are left over are done after it:
     for the last elements, or with `reverse` for the first ones. A single block, if no steps are

@@ -88,8 +88,8 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
-    """Move the batch axis of x from `dim` to `destination`. If x has none (`dim` is None),
-    broadcast x along a new one of this size.
+    """Return x with its batch axis moved from `dim` to `destination`; if `dim` is None, broadcast
+    along a new axis of this size.
     """
     raise NotImplementedError("12.2")
 
