@@ -86,7 +86,7 @@ def _in(node: ast.AST, place: Place) -> Iterator[Change]:
         if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
             continue
         if isinstance(node, ast.Raise) and isinstance(value, ast.Call):
-            continue  # the message
+            continue  # the message of an error may be any
         if isinstance(node, ast.keyword) and node.arg == "strict":
             continue
         if isinstance(value, ast.AST):
@@ -94,7 +94,7 @@ def _in(node: ast.AST, place: Place) -> Iterator[Change]:
         elif isinstance(value, list):
             for i, part in enumerate(value):
                 if isinstance(part, ast.Tuple) and (_is_membership(node) or _is_call_of(node, "isinstance")):
-                    continue  # in no order
+                    continue  # its order does not matter
                 if isinstance(part, ast.AST):
                     yield from _in(part, (*place, name, i))
 

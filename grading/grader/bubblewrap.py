@@ -74,11 +74,11 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         "/dev",
         "--dir",
         "/dev/shm",
-    ]  # bubblewrap's own has terminals, whose number the whole machine shares
+    ]  # bubblewrap's own /dev has terminals, whose number the whole machine shares
     for name in ("null", "zero", "full", "random", "urandom", "tty"):
         command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
     for hidden in ("site-packages", "dist-packages"):
-        if (in_memory(python / library) / hidden).is_dir():  # a copy has none
+        if (in_memory(python / library) / hidden).is_dir():  # a copy in memory has no such folder
             command += ["--tmpfs", str(python / library / hidden)]
     if pathlib.Path("/usr/lib/python3/dist-packages").is_dir():
         command += ["--tmpfs", "/usr/lib/python3/dist-packages"]

@@ -127,7 +127,7 @@ def sources() -> Iterator[pathlib.Path]:
         for path in sorted((ROOT / top).rglob("*")):
             if path.is_file() and not any(part.startswith(_LEFT_OUT) for part in path.relative_to(ROOT).parts):
                 yield path
-    yield solution_file()  # the control of the ladder; no jail has it
+    yield solution_file()  # the ladder's reference is run to check the grader; no jail has this file
     for name in ("pyproject.toml", "README.md", "LICENSE", "pytest_jitkit.py", "CHANGELOG.md"):
         if (ROOT / name).is_file():
             yield ROOT / name

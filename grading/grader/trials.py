@@ -49,7 +49,7 @@ _TOGETHER_SECONDS = 2.0  # a check in a shared process may take this long; then 
 _VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much processor time
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # a check that has computed for this share of its seconds is taken for an endless one
-_STOPPED_BY_ITSELF = 1.0  # processor seconds beyond this share; a single process meets its own limit before
+_STOPPED_BY_ITSELF = 1.0  # processor seconds beyond that share: a single process has met its own limit by then
 _WAITED_FOR_NOTHING = 0.9  # a check that has computed for less than this part of its share had to wait for a processor
 
 
@@ -156,10 +156,10 @@ class Trials:
             first = [(file, check) for file, check in checks if check.name in expected["together"]]
             outcomes = self.together(workers, exercise, item, how, first, deadline)
             results = self.judge(workers, first, outcomes, expected, item["files"], deadline)
-            if outcomes and outcomes[0].trouble == Status.IMPORT:  # so it would be again
+            if outcomes and outcomes[0].trouble == Status.IMPORT:  # all the others would end so, too
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
-            stands = _stands(outcomes[0]) if outcomes else False  # it had the process for itself
+            stands = _stands(outcomes[0]) if outcomes else False  # no check ran before it in this process
             passed = {r.check.name: r for i, r in enumerate(results) if r.status == Status.PASS or (i == 0 and stands)}
             ended = sum(o.trouble == Status.TIME for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]

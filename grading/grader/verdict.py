@@ -40,7 +40,7 @@ _BYTES |= {
     for n, kind in vars(ml_dtypes).items()
     if isinstance(kind, type) and kind is not np.dtype and issubclass(kind, np.generic)
 }
-_BYTES["void"] = 0  # float0, whose elements are nothing
+_BYTES["void"] = 0  # float0, whose elements have no bytes
 _LIMITS = {
     "MemoryError": ("", "It asked for more memory than a check may have."),
     "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),

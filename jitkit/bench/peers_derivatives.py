@@ -15,7 +15,7 @@ from .timing import Action
 
 _SMALL = np.arange(8, dtype=np.float32)
 
-# A new function of 1,500 equations, of which a transformation makes some thousands.
+# A new function of 1,500 equations, of which a transformation makes some thousands; and its arguments.
 Made = tuple[Any, tuple[Any, ...]]
 
 

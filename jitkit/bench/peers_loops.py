@@ -19,7 +19,7 @@ TARGETS = {  # how many times XLA's run time each may take
     "SELU, 1,000,000 numbers": 1.10, "softmax, 1,000 rows": 1.30, "layer norm, 1,000 rows": 1.30,
     "stencil, 1,000 by 1,000": 1.30, "two layers of 256": 3.00,
 }  # fmt: skip
-TO_COMPILE = 1.50  # SELU
+TO_COMPILE = 1.50  # how many times XLA's time it may take to compile SELU
 
 
 class Result(NamedTuple):

@@ -1,5 +1,5 @@
-"""The programs that are measured, written once for both libraries: each function here takes the numpy (`jnp`) or the `lax` of a
-library, and returns the program that its docstring describes.
+"""The programs that are measured, written once for both libraries. A function that takes the numpy (`jnp`) or the `lax` of a library
+returns the program that its docstring describes; the others return data.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`jitkit bench seeds`: what four tutorials on jit claim to have measured, measured again, with jitkit and with JAX.
 
 The published times are those of other machines and older versions. So a claim is taken as what it teaches: one way is
-some factor faster than another. It holds if the factor is at least the square root of the published one. A claim
-without a published number cannot hold or fail.
+some factor faster than another. It holds if the factor is at least the square root of the published one, and 1.1. A
+claim without a published number cannot hold or fail.
 """
 
 from __future__ import annotations

@@ -332,7 +332,7 @@ class _Neighbours:
         for each in self._program.computations.get(inside, ()):
             if each.opcode == "broadcast":
                 [at] = self._data.operands[inside, each.name]
-                if self._derives(second, at, first):  # perhaps with something cheap before it is spread
+                if self._derives(second, at, first):  # perhaps after a cheap operation
                     size = elements_of(self._data.at[at].type)
                     most = max(most, elements_of(each.type) // max(size, 1))
         return most

@@ -18,7 +18,7 @@ from .costs import amount
 from .model import FORMAT
 
 _VARIABLE = re.compile(r"(?<![\w=.])(?!let\b|in\b)(?:[a-z]{1,3}|_)(?=[:\s,)]|$)")
-# `#theme=dark` or `light`, as on the pages themselves, which are told so, too
+# sets the theme that `#theme=dark` or `#theme=light` in the address asks for, here and in both pages
 _THEME = """
 const theme = new URLSearchParams(location.hash.slice(1)).get("theme");
 if (theme === "light" || theme === "dark") {

@@ -172,7 +172,7 @@ class _Fates(Origins):
                 fate = "rewritten" if is_its else "renamed"
                 told = self._told(fate, fate, f"is now an iota, {at[1]}", row=at)
                 return told if is_its or equation.primitive == "iota" else None
-            if self._arranges(number):  # of others, the compiler has computed the number that is filled in
+            if self._arranges(number):  # else the compiler has computed the number, too
                 filled = made_of.fills(number, self._equations, self._consumers(number), self._rows, self._links)
                 for at in filled:
                     self.filled[at] = list(dict.fromkeys([number, *self.filled.get(at, self._links.exact[at])]))
@@ -241,7 +241,7 @@ class _Fates(Origins):
                 numbers = self._links.own.get(at, ())
                 is_a_loop_s = bool(numbers) and all(
                     each in self._inside for each in numbers
-                )  # its counter, its condition
+                )  # such as the counter of a loop, or its condition
                 if equation.place in lines and number not in numbers and not is_a_loop_s:
                     words = f"it may be {at[1]}, of the same line, operation and size"
                     return self._told("unknown", "renamed?", words, sure=False, row=at)

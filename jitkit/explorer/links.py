@@ -86,7 +86,7 @@ class Links:
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
         for name, body in self._program.computations.items():
-            applied = self._is_applied(name)  # XLA keeps one for all reductions that apply the same, with a name of one
+            applied = self._is_applied(name)  # one serves many reductions, and has one's name
             for instruction in body:
                 own = None if applied else OP_NAME.search(instruction.rest)
                 numbers = numbers_in(own[1], self._equations) if own else []

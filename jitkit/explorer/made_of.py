@@ -178,7 +178,7 @@ def operands_of_several(
         seen = dict.fromkeys(each for at in alike for each in read[at])
         makers = [*numbers, *(each for each in seen if each not in numbers and wrote_it(each, alike[0]))]
         for at in alike:
-            if _constant(at, links) is not None:  # a copy of a number belongs to those that read this one
+            if _constant(at, links) is not None:  # each copy of a number belongs to its own readers
                 read_it = [each for each in links.readers(at) or () if _has_number(each, numbers, equations, gone)]
                 own = [each for each in read[at] if each in makers or each in read_it]
                 found.update({at: own} if own and own != numbers else {})

@@ -5,11 +5,11 @@ JAX: jax/_src/lax/lax.py:transpose_p
 
 from __future__ import annotations
 
-# What says how elements are arranged, in StableHLO and in HLO.
+# Operations of StableHLO and HLO that only arrange elements.
 ARRANGING = frozenset({
     "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
     "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
 })  # fmt: skip
 PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
-# of which the order of the operands does not matter
+# operations whose operands may come in any order
 COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor", "dot", "convolution", "custom-call"})

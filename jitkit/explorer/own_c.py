@@ -75,7 +75,7 @@ def c_listing(text: str) -> Listing:
     found = Listing("c")
     of_name: dict[str, list[int]] = {}  # variables of this function
     of_function: dict[str, list[int]] = {}
-    helpers: dict[str, list[int]] = {}  # their rows
+    helpers: dict[str, list[int]] = {}  # name -> rows
     above: list[int] = []
     inside = ""
     for line in text.rstrip().splitlines():

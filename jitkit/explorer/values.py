@@ -376,7 +376,7 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
                     origins[id(var)] = origins.get(id(var), frozenset()) | own
             for each in inner:
                 key = id(each), tuple(reads)
-                if key not in seen:  # one that is called twice has the operands of both
+                if key not in seen:  # a jaxpr that is called twice has the operands of both calls
                     seen.add(key)
                     fill(each)
                 if not is_call:

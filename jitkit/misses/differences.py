@@ -107,7 +107,7 @@ def differences(
     more = 0
     for change in all_changes:
         if len(found) < shown:
-            # told once for x, and for the labels y of the same batch
+            # the advice on a batch is told once, for x, and not again for its labels y
             said = {each.advice for each in found if each.kind == "shape"}
             found += [
                 each._replace(advice="") if each.advice in said else each for each in _WORDS[change.kind](change, calls)
@@ -379,7 +379,7 @@ def _advice_on_many(change: Change, calls: Calls) -> str:
         floats = type(value) is type(change.before.value) is float
         advice = f"A float decides no shape: make {change.name} an ordinary argument, unless Python branches on it, to share one entry."
         return advice if floats else ""
-    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)  # on which one branches
+    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)  # a bool is for branches
     instead = " If it is a number to compute with, make it an ordinary argument." if is_number else ""
     return f"{change.name} has had {calls.counted(count)} values, and each is compiled for itself.{instead}"
 

@@ -26,13 +26,13 @@ _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _MOVE, _REC, _PRIVATE 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, SET_PDEATHSIG = 38, 24, 22, 1
 
-# What a submission has no business with, by the machine's name: its number for seccomp, those of clone, fcntl, futex and mmap, and those
-# of system calls. The first row is for memory that is no process's own, which its limit does not know: shmget, msgget, memfd_create. The
-# second is what workers could talk to each other by, or would see others by: socket, socketpair, semget, mq_open, flock, sysinfo,
-# sched_setaffinity, syslog; pipe and pipe2, whose inodes are numbered for the whole machine. The third, what is seen of files and file
-# systems that others use, too: mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs, ustat,
-# which knows every file system of the machine by its number. The fourth, what has a process wait longer for a processor, which its limits
-# of time do not count: setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr. Locks by fcntl are refused below.
+# For each machine: its number for seccomp, the numbers of clone, fcntl, futex and mmap, and the numbers of the system calls that a
+# submission may not make. First row: memory that belongs to no process, so that no limit counts it (shmget, msgget, memfd_create). Second
+# row: calls by which workers could talk to each other, or see each other (socket, socketpair, semget, mq_open, flock, sysinfo,
+# sched_setaffinity, syslog; pipe and pipe2, whose inodes are numbered for the whole machine). Third row: calls that show what others do
+# with shared files and file systems (mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs,
+# ustat). Fourth row: calls that make a process wait longer for a processor, which the limits of time do not count (setpriority,
+# sched_setparam, sched_setscheduler, ioprio_set, sched_setattr). Locks by fcntl are refused below.
 _FORBIDDEN = {
     "x86_64": (0xC000003E, 56, 72, 202, 9, (
         29, 68, 319,

@@ -1,4 +1,4 @@
-"""Loops: unrolled into long programs, or left outside of them, a call a turn."""
+"""Loops: unrolled into long programs, or left in Python, with a call for each turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derivatives and batches: made anew at every call, unrolled, filled with a nan, or with all that a way back needs."""
+"""Derivatives and batches: made anew at every call, unrolled, spoilt by a nan, or with residuals that fill the memory."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def make_copies(serve: Callable[[int, int], int]) -> None:
     with socket.socket(fileno=os.dup(0)) as parent:
         while streams := socket.recv_fds(parent, 1, 3)[1]:
             requests, frames, stacks = streams
-            signal.pthread_sigmask(signal.SIG_BLOCK, _CHILDREN)  # until it is known whose end is told
+            signal.pthread_sigmask(signal.SIG_BLOCK, _CHILDREN)  # `reap` waits until it knows the copy
             copy = os.fork()
             if not copy:
                 signal.signal(signal.SIGCHLD, before)

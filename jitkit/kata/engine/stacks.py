@@ -56,7 +56,7 @@ def ask(process: int, file: IO[bytes]) -> None:
         os.kill(process, signal.SIGUSR1)
         while not _FRAME.search(_text(file)) and time.monotonic() < limit:
             time.sleep(0.01)
-        time.sleep(0.01)  # it is written in pieces, the innermost first
+        time.sleep(0.01)  # a stack is written line by line, the innermost first
 
 
 def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:

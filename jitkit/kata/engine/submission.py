@@ -271,7 +271,7 @@ def _may_help(node: ast.stmt) -> bool:
 def walk(node: ast.AST) -> list[ast.AST]:
     """Return the same nodes as `ast.walk`, in a third of the time."""
     found = [node]
-    for each in found:  # it grows
+    for each in found:  # which grows meanwhile
         for value in vars(each).values():
             if isinstance(value, ast.AST):
                 found.append(value)
@@ -309,7 +309,7 @@ def _free(node: ast.AST) -> set[str]:
         outside += [*getattr(node, "decorator_list", ()), getattr(node, "returns", None)]
         return (inside - own) | _free_in([part for part in outside if part is not None])
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        first = _free(node.generators[0].iter)  # it is computed outside
+        first = _free(node.generators[0].iter)  # it is computed outside of the comprehension
         own = {name for each in node.generators for name in names_bound(each.target)}
         return first | (_free_in(ast.iter_child_nodes(node)) - own)
     if isinstance(node, ast.ExceptHandler) and node.name:

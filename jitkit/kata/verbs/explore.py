@@ -125,7 +125,7 @@ def compiled(
         lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
     ):
         subject = subject_of(function, args, kwargs, is_jax)
-        # as it was asked for: a lambda, a partial or another name of a function have their own, or none
+        # the name that was asked for: the function's own may be another, and a partial has none
         subject.name = name
         return exploration(subject, [*waiting], time_limit, seen, answered=waiting.pop)
 

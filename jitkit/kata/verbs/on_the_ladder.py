@@ -54,7 +54,7 @@ def start(arguments: argparse.Namespace) -> int:
         )
     was_one = all(
         (root / name).exists() for name in ("xla.py", "test_ladder.py", "ladder")
-    )  # and has lost its `.jitkit`
+    )  # a folder of the ladder that has lost its `.jitkit`
     if known is None and root.is_dir() and any(root.iterdir()) and not was_one:
         raise Problem(f"{root} has other things in it. Choose a new folder, or an empty one.")
     try:
