@@ -113,7 +113,9 @@ class ExtendedDType:
         return math.prod(self.physical_shape) * self.physical_dtype.itemsize
 
     def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
-        """Return an array of this type and shape, filled with one element, or with its stored numbers."""
+        """Return an array of this type and shape, filled with one element, or with its stored numbers. Raise
+        NotImplementedError unless a subclass defines it.
+        """
         raise NotImplementedError(f"{self.name} does not say what an array of {fill_value!r} is")
 
     def __repr__(self) -> str:

@@ -226,7 +226,7 @@ class Primitive:
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         """Return what the shape rule returns: the aval of the result, or with `multiple_results` a list of avals. Raise
-        NotImplementedError without a shape rule.
+        NotImplementedError without a shape rule. Raise TypeError if the rule is pure and a parameter cannot be hashed.
         """
         if self._shape_rule is None:
             raise NotImplementedError(f"primitive {self.name} has no shape rule")
