@@ -105,7 +105,7 @@ class LinearizeTrace(DualTrace):
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
         """Return results and tangents, by a JVP rule under a `PartialTrace`. A tangent of a result that depends on no
-        operand's tangent becomes Zero.
+        operand's tangent becomes Zero. Raise ValueError if the rule computes a result from tangents.
         """
         trace = PartialTrace(self.parent, self.tangents)
         with core.set_current_trace(trace):

@@ -173,7 +173,7 @@ class LoweringContext:
     def splat(self, value: Any, aval: Any) -> str:
         """Write an array of the aval's type, filled with one scalar; return its name.
 
-        Write it once per block: `_constants` has the names of the constants known here, those of scalars under `(bytes
+        Write it once per block: `_constants` has the names of the constants known here, and of scalars under `(bytes
         of the scalar, aval)`.
         """
         scalar = np.asarray(value, aval.dtype)[()]
@@ -195,7 +195,9 @@ class LoweringContext:
         return self._constants[key]
 
     def broadcast_in_dim(self, x: str, aval: Any, shape: Sequence[int], dims: Sequence[int]) -> str:
-        """Write a broadcast; return its name. Axis i of x becomes axis `dims[i]` of the result; the other axes are new."""
+        """Write a broadcast and return its name, or x if it has the shape. Axis i of x becomes axis `dims[i]` of the result; the
+        other axes are new.
+        """
         shape = tuple(shape)
         if aval.shape == shape:
             return x
@@ -265,7 +267,8 @@ class LoweringContext:
 
     def array_constant(self, value: Any, aval: Any) -> str:
         """Return the name of a captured array: a small one is written into the text, a large one becomes an argument of
-        the function. A captured token becomes a new one, which the program need not wait for.
+        the function. A captured token becomes a new one, which the program need not wait for. Raise TypeError for a
+        `ShapeDtypeStruct`, which has no value.
         """
         if aval is core.abstract_token:
             return self.emit_text("stablehlo.create_token : !stablehlo.token")

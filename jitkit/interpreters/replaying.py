@@ -281,7 +281,9 @@ def _recording(
 
 
 def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
-    """Return a result with places instead of tracers. `given` maps the id of each argument to its place."""
+    """Return a result with places instead of tracers. `given` maps the id of each argument to its place. Raise NotKeyed
+    if the result holds an argument by another tracer than `given` has.
+    """
     t = type(x)
     if t is list or t is tuple:
         return t([_shown(each, given, places) for each in x])
