@@ -31,7 +31,7 @@ def make_jaxpr(
 
     Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of
     `ShapeDtypeStruct`s of the result. `axis_env` lists named axes with their sizes, `[("i", 4)]`, which `fun` may use
-    as in `vmap(..., axis_name="i")`.
+    as in `vmap(..., axis_name="i")`. Raise TypeError if `fun` cannot be called.
     """
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")

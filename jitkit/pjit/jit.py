@@ -133,7 +133,9 @@ def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
 
 
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
-    """Return the sharding of arguments and results that `device` or `backend` stands for."""
+    """Return the sharding of arguments and results that `device` or `backend` stands for. Raise ValueError if both are
+    given, or a sharding too. Raise TypeError for a `device` that is not one.
+    """
     warnings.warn(
         'backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend="cpu")[0])` '
         "on the inputs to the jitted function to get the same behavior.",
@@ -158,7 +160,7 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
 
 
 def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
-    """Decorate a function of the library: an eager call runs one compiled program, a call under a trace the Python function."""
+    """Decorator of a library function: an eager call runs one compiled program, a call under a trace the Python function."""
     if fun is None:
         return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))
     # `inspect.signature` would take 50 us, for a hundred functions at every import

@@ -152,7 +152,7 @@ class Traced(_Stage):
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
-        """Return the program as StableHLO, for the default platform or the one given."""
+        """Return the program as StableHLO, for the default platform or the one given. Raise NotImplementedError for several platforms."""
         placement = self._placement
         if lowering_platforms and len(lowering_platforms) > 1:
             raise NotImplementedError(
@@ -184,7 +184,8 @@ class Lowered(_Stage):
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the StableHLO text; with `debug_info`, every line ends in the Python line that it came from.
 
-        With `dialect="hlo"`, return the same program in XLA's own language, before optimisation.
+        With `dialect="hlo"`, return the same program in XLA's own language, before optimisation. Raise ValueError for
+        another dialect.
         """
         if dialect == "hlo":
             return runtime.hlo_of_text(self._module.text(debug_info))
@@ -233,7 +234,9 @@ class Lowered(_Stage):
     def _compile_for(
         self, target: targets.Target, compilers: targets.Compilers, options: CompilerOptions = ()
     ) -> targets.TargetProgram:
-        """Return the program, compiled for a chip. Lowering rules depend on the platform, so lower again for another one."""
+        """Return the program, compiled for a chip. Lowering rules depend on the platform, so lower again for another
+        one. Raise NotImplementedError if it takes arguments on several devices or calls back into Python.
+        """
         name, module = self._program.name, self._module
         if module.partitions > 1:
             raise NotImplementedError(
@@ -356,7 +359,9 @@ class Compiled(_Stage):
         return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Check that arguments of these kinds fit. Return the entry that runs them, which the next call will find, and the leaves."""
+        """Check that arguments of these kinds fit. Return the entry that runs them, which the next call will find, and
+        the leaves. Raise TypeError for another tree.
+        """
         compiled_arguments = late_rooms.import_room(".compiled_arguments", __package__)
         leaves, tree = tree_flatten((args, kwargs))
         if tree != self._program.in_tree:
