@@ -134,7 +134,7 @@ local = _Local()  # `config.local.state` is the calling thread's ThreadState
 
 
 def _canonical_name(name: str) -> str:
-    """Return our name of an option (`enable_x64`), given that or JAX's (`jax_enable_x64`)."""
+    """Return our name of an option (`enable_x64`), given that or JAX's (`jax_enable_x64`). Raise AttributeError for another name."""
     short = name.removeprefix("jax_").removeprefix("jitkit_")
     short = {"platform_name": "platforms"}.get(short, short)
     if short not in OPTIONS:
@@ -229,7 +229,7 @@ def override(**values: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def named_axis(name: Hashable, size: int) -> Iterator[None]:
     """Make an axis of this name and size known to `lax.psum` and other collectives in the block, in addition to outer
-    ones; with the name None, add none.
+    ones of other names; with the name None, add none.
     """
     if name is None:
         yield
@@ -253,7 +253,7 @@ def _parsed(option: Option, new_value: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """Return an option's value for this thread: `config.enable_x64`, `config.jax_enable_x64`."""
+    """Return an option's value for this thread: `config.enable_x64`, `config.jax_enable_x64`. Raise AttributeError for another name."""
     if name.startswith("__"):
         raise AttributeError(name)
     try:

@@ -26,7 +26,7 @@ class Option(NamedTuple):
 
 
 def boolean(value: Any) -> bool:
-    """Return a bool, given as a bool, 0, 1, or text."""
+    """Return a bool, given as a bool, 0, 1, or text. Raise ValueError for anything else."""
     if isinstance(value, str):
         if value.lower() in ("1", "true", "on", "yes", "y", "t"):
             return True
@@ -44,7 +44,7 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _count(value: Any) -> int:
-    """Return an integer from 1 on, given as an int or text."""
+    """Return an integer from 1 on, given as an int or text. Raise ValueError for anything else."""
     try:
         number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
@@ -74,7 +74,7 @@ def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
 
 
 def _bytes(value: Any) -> int:
-    """Return a number of bytes, given as an int, or as text such as 1000000, 512M or "1 GiB"."""
+    """Return a number of bytes, given as an int, or as text such as 1000000, 512M or "1 GiB". Raise ValueError for anything else."""
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
     if match is None:
         raise ValueError(f"expected a number of bytes such as 1000000, 512M or 1GiB, got {value!r}")

@@ -219,8 +219,8 @@ def _whole(line: str) -> tuple[str, str]:
 
 
 def _lines(text: str, language: str, split: Callable[[str], tuple[str, str]] = _whole) -> Iterator[list[Piece]]:
-    """Yield each line in pieces. The remark on a variable is the line that last defined it; `split` splits a line into
-    what is shown and the remark on its operation.
+    """Yield each line in pieces, and lines beyond MAX_LINES without any. The remark on a variable is the line that last defined
+    it; `split` splits a line into what is shown and the remark on its operation.
     """
     tokens = re.compile(language, re.VERBOSE)
     definitions: dict[str, str] = {}

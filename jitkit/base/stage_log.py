@@ -34,7 +34,7 @@ _listeners: list[Callable[[Event], None]] = []
 
 
 def log_stage(stage: str, function: str, seconds: float) -> None:
-    """Report that a stage is done."""
+    """Report to all listeners, and to the log, that a stage is done."""
     if _listeners:
         event = Event(stage, function, seconds)
         for listener in _listeners:

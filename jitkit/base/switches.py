@@ -90,8 +90,8 @@ def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
 
 
 def named_scope(name: str) -> AbstractContextManager[None]:
-    """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed
-    jaxprs.
+    """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed jaxprs. Raise
+    TypeError unless the name is a string.
     """
     if not isinstance(name, str):
         raise TypeError(f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it.")
