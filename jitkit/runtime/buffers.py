@@ -39,7 +39,9 @@ _aval_of_jax_aval: dict[Any, ShapedArray] = {}
 
 
 def aval_of_buffer(buffer: Buffer) -> ShapedArray:
-    """Return our aval of a jax.Array. JAX's aval is interned, so this is one look-up in a dictionary."""
+    """Return our aval of a jax.Array. JAX's aval is interned, so this is one look-up in a dictionary. Raise TypeError
+    for a dtype that jitkit does not have.
+    """
     jax_aval = buffer.aval
     found = _aval_of_jax_aval.get(jax_aval)
     if found is None:

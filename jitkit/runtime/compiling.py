@@ -26,8 +26,8 @@ from .jaxlib import gate
 def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Return the executable of StableHLO text for these devices, loaded. XLA's error messages show our line of the text.
 
-    Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own
-    debug options.
+    Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own debug
+    options. Raise JaxRuntimeError if XLA refuses the text.
     """
     g = gate()
     compile_options = _compile_options(owners, options)
@@ -43,7 +43,8 @@ def compile_with_callbacks(
 ) -> Any:
     """Return the executable of a program that calls Python functions, which it knows by their index in `callbacks`.
 
-    The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text.
+    The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text. Raise
+    JaxRuntimeError if XLA refuses the text.
     """
     g = gate()
     prepare_lapack(text)

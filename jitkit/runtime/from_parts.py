@@ -86,7 +86,9 @@ def make_array_from_single_device_arrays(
 
 
 def _part(x: Any) -> Array:
-    """Return what a callback returned as an Array."""
+    """Return what a callback returned as an Array. Raise UnexpectedTracerError for a tracer, InvalidInputException for
+    other things that are not arrays.
+    """
     if isinstance(x, Tracer):
         raise errors.UnexpectedTracerError("jax.make_array_from_callback cannot be called within a traced context.")
     try:
@@ -115,7 +117,7 @@ def _check_sharding(sharding: Any) -> None:
 
 
 def _dtype(parts: Sequence[Any], dtype: Any, name: str) -> Any:
-    """Return the dtype of the whole array."""
+    """Return the dtype of the whole array. Raise ValueError if `dtype` is not the dtype of the parts, or if neither is known."""
     if dtype is None and not parts:
         raise ValueError(
             "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
