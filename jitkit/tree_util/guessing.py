@@ -89,7 +89,7 @@ class Guesses:
         return None
 
     def learn(self, tree: Any, treedef: PyTreeDef) -> None:
-        """Note that a tree came whose structure was not guessed."""
+        """Keep a guess for a tree whose structure was not guessed, once that structure has come often enough."""
         if treedef is LEAF or not (treedef.is_plain or self._keeps_values):
             return
         self._lately.append(treedef)

@@ -41,7 +41,7 @@ class RegisteredNode(NodeType):
         return [FlattenedIndexKey(i) for i in range(count)]
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Return the children; type, metadata and number of children must be right."""
+        """Return the children; type, metadata and number of children must be right. Raise ValueError if they are not."""
         cls = type(node)
         if cls is not self.cls:
             kind = self.kind.capitalize()
@@ -81,7 +81,9 @@ class CustomNode(RegisteredNode):
         return tuple(children), data
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """Return what the user's function with keys returns, or the positions of the children if there is none."""
+        """Return what the user's function with keys returns, or the positions of the children if there is none. Raise
+        ValueError unless it returns a pair of the keyed children and the metadata.
+        """
         if self._flatten_with_keys is None:
             children, data = self.flatten(node)
             return [(FlattenedIndexKey(i), child) for i, child in enumerate(children)], data

@@ -100,7 +100,7 @@ class PyTreeDef:
     def walk(
         self, f_node: Callable[[tuple[Any, ...], Any], Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterable[Any]
     ) -> Any:
-        """Return the tree with these leaves, folded: `f_leaf(leaf)`, and `f_node(results of the children, metadata)`."""
+        """Return the tree of these leaves (ValueError for too many or few), folded by `f_leaf(leaf)` and `f_node(results, metadata)`."""
         values = list(leaves)
         if len(values) != self.num_leaves:
             raise ValueError(f"Too {'few' if len(values) < self.num_leaves else 'many'} leaves for PyTreeDef")
@@ -194,7 +194,7 @@ class PyTreeDef:
     def from_node_data_and_children(
         registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
-        """Return the structure with this root and these children. There is one registry: the argument is not used."""
+        """Return the structure with this root and children, or a leaf if `node_data` is None; `registry` is not used."""
         if node_data is None:
             return LEAF
         cls, data = node_data
