@@ -132,8 +132,8 @@ class VjpRule:
         return _TracedForward(trace_to_jaxpr(both, avals, info), *trees)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """Return a cotangent for each leaf of the arguments: a Zero where `bwd` returns None or a `SymbolicZero`, or the argument
-        is an integer.
+        """Return a cotangent for each leaf of the arguments: a Zero where `bwd` returns None or a `SymbolicZero`, or
+        the argument is an integer. Raise TypeError unless `bwd` returns a tuple with one cotangent for each argument.
         """
         found = self.bwd(*self.statics.values(), residuals, cotangents)
         arguments = self.in_tree.children()
@@ -176,7 +176,9 @@ class BatchedVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return results with their batch axes at `out_dims`, and residuals with their own."""
+        """Return the leaves and the tree of the results, with their batch axes at `out_dims`; then the leaves and the tree of the
+        residuals, with their own.
+        """
         made: list[Any] = []
 
         def on_elements(*leaves: Any) -> list[Any]:
@@ -299,8 +301,8 @@ def part_of_vjp_rule(rule: VjpRule, used: tuple[bool, ...]) -> PartOfVjpRule:
 
 
 def _checked(ct: Any, aval: Any, path: Any) -> Any:
-    """Check a cotangent that `bwd` returned for an argument of this type. Raise ValueError for another shape, or a zero
-    of another dtype.
+    """Return the cotangent that `bwd` returned for an argument of this type: a Zero for None, a `SymbolicZero`, or an
+    argument of integers. Raise ValueError for another shape, or a `SymbolicZero` of another dtype.
     """
     expected = tangent_aval(aval)
     if ct is None or expected.dtype == core.dtypes.float0:
