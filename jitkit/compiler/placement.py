@@ -50,8 +50,9 @@ def placement_of(
     """Return where a call runs: where its committed arguments are, or where its results must be; else on the default
     device. Raise ValueError if these disagree.
 
-    `keys` are the keys of the leaves, and `names` their names for the error; `results` has the sharding that is asked for
-    each leaf of the results, or is empty; `inside` has the shardings that calls inside of the program ask for.
+    `keys` are the keys of the leaves, and `names` their names for the error; `results` has the sharding that is asked
+    for each leaf of the results, or is empty; `inside` has the shardings that calls inside of the program ask for.
+    Raise NotImplementedError for meshes of different shapes.
     """
     chosen: runtime.Placed | None = None
     first = 0
