@@ -118,7 +118,7 @@ def _(
     body_nconsts: int,
 ) -> tuple[Error, list[Any]]:
     """Rule of loops: evaluate the condition, with its checks, once before the loop, and at the end of each step for the
-    next one.
+    next one. Raise ValueError for a condition that is a batch.
     """
     if cond_jaxpr.out_avals[0].shape:
         raise ValueError(
