@@ -290,6 +290,9 @@ def standardize(
       epsilon: added to the variance.
       algorithm: the variance as the mean of squares minus the square of the mean ("fast"), or as the mean squared
         distance ("stable").
+
+    Raises:
+      ValueError: for another algorithm.
     """
     check_arraylike("standardize", x)
     check_arraylike_or_none("standardize", mean, variance, where)

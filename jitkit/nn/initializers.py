@@ -168,7 +168,9 @@ def variance_scaling(
 def _fans(
     shape: tuple[int, ...], in_axis: int | Sequence[int], out_axis: int | Sequence[int], batch_axis: int | Sequence[int]
 ) -> tuple[float, float]:
-    """Return the number of weights that lead to each output ("fan in"), and from each input ("fan out")."""
+    """Return the number of weights that lead to each output ("fan in"), and from each input ("fan out"). Raise
+    ValueError for the default `in_axis` and less than 2 axes.
+    """
     if isinstance(in_axis, int) and in_axis == -2 and len(shape) <= 1:
         raise ValueError(
             f"Can't compute input and output sizes of a {len(shape)}-dimensional weights tensor with default in_axis. Must "
