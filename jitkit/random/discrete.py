@@ -127,7 +127,7 @@ def _taken(array: Any, index: Any, axis: int) -> Any:
 
 
 def _by_probability(key: Any, p: Any, count: int, shape: Shape, replace: bool, mode: str | None) -> Any:
-    """Draw indices below `count`, each with its probability."""
+    """Draw indices below `count`, each with its probability. Raise ValueError unless `p` is a vector of `count` numbers."""
     check_arraylike("choice", p)
     [p] = promote_dtypes_inexact(p)
     if p.shape != (count,):
