@@ -77,7 +77,9 @@ def assembly(text: str, flags: Sequence[str] = ()) -> str:
 
 
 def _compiled(text: str, mode: Sequence[str], result: str, libraries: Sequence[Sequence[str]]) -> bytes:
-    """Compile a text, with the first of these libraries that the compiler finds, and return the result."""
+    """Return what the compiler makes of a C text, with the first of these libraries that it finds; raise JaxRuntimeError if it
+    fails with all of them.
+    """
     compiler = command()
     with tempfile.TemporaryDirectory(prefix="jitkit-", ignore_cleanup_errors=True) as folder:
         path, made = os.path.join(folder, "program.c"), os.path.join(folder, result)
@@ -131,7 +133,7 @@ def python_line(lines: Sequence[str], number: int) -> str:
 
 
 def loaded(library: bytes) -> Any:
-    """Load a library into this process for good, and return its function `run`."""
+    """Load a library into this process for good, and return its function `run`. Raise JaxRuntimeError if it cannot be loaded."""
     folder = tempfile.mkdtemp(prefix="jitkit-")
     path = os.path.join(folder, "program.dll" if os.name == "nt" else "program.so")
     try:

@@ -204,7 +204,9 @@ class Writer:
 
 
 def _index_of_operand(operand: Atom, out: Value, index: Index) -> Index:
-    """Return the index in an operand for an index of the result. An axis of size 1 in the operand is read at 0."""
+    """Return the index in an operand for an index of the result. An axis of size 1 in the operand is read at 0. Raise
+    NeedsAxes if one number stands for all axes of the result.
+    """
     if operand.shape == out.shape or not operand.shape:
         return index
     if index is FLAT:
