@@ -200,7 +200,9 @@ def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, ordered: bool, 
 
 @register_batcher(pure_callback_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any) -> Any:
-    """Batching rule, by `vmap_method`: a call for each element, or one call with whole batches, batch axes first."""
+    """Batching rule, by `vmap_method`: a call for each element, or one call with whole batches, batch axes first. Raise
+    NotImplementedError for another method, or none.
+    """
     vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
     if vmap_method in ("sequential", "sequential_unrolled"):
 
@@ -233,7 +235,7 @@ def _with_elements(vals: Vals, dims: Dims, elements: Sequence[Any]) -> list[Any]
 
 @register_batcher(io_callback_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, ordered: bool, **params: Any) -> Any:
-    """Batching rule: make a call for each element, one after the other."""
+    """Batching rule: make a call for each element, one after the other. Raise ValueError for ordered calls."""
     if ordered:
         raise ValueError("Cannot `vmap` ordered IO callback.")
     batches = [moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True) if dim is not None]

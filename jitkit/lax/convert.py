@@ -85,7 +85,9 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
-    """Return `operand` as an array of this dtype (None: its own) and weak type; if it is one already, return `operand` itself."""
+    """Return `operand` as an array of this dtype (None: its own) and weak type; if it is one already, return `operand`
+    itself. Raise ValueError between keys and numbers.
+    """
     if not is_array(operand) and core.has_jax_array(operand):
         operand = operand.__jax_array__()
     old_dtype, old_weak_type = dtypes.dtype(operand), dtypes.is_weakly_typed(operand)

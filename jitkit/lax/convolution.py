@@ -354,6 +354,9 @@ def conv_transpose(
       transpose_kernel: whether to flip the kernel and swap its feature axes; then the result is exactly the gradient.
 
     For the other arguments see `conv_general_dilated`.
+
+    Raises:
+      ValueError: for operands of different ranks or less than 2 axes, or for more than 5 without `dimension_numbers`.
     """
     if lhs.ndim != rhs.ndim or lhs.ndim < 2:
         raise ValueError(

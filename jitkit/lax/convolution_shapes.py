@@ -69,7 +69,9 @@ def conv_dimension_numbers(
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, Shape, Shape]:
-    """Return the axes that three strings name: two special letters first, then the spatial ones in the kernel's order."""
+    """Return the axes that three strings name: two special letters first, then the spatial ones in the kernel's order.
+    Raise TypeError if a string lacks a special letter, repeats one, or has other spatial letters.
+    """
     pairs = ("N", "C"), ("O", "I"), ("N", "C")
     for i, (spec, (a, b)) in enumerate(zip(dimension_numbers, pairs, strict=True)):
         if not spec.count(a) == spec.count(b) == 1:
@@ -155,7 +157,9 @@ class PaddingType(enum.Enum):
 def padtype_to_pads(
     in_shape: Any, window_shape: Any, window_strides: Any, padding: str | PaddingType
 ) -> list[tuple[int, int]]:
-    """Return the padding (before, after) of each axis for a named padding. Raise RuntimeError for an unknown name."""
+    """Return the padding (before, after) of each axis for a named padding. Raise RuntimeError for an unknown name.
+    Raise TypeError for another type.
+    """
     if isinstance(padding, str):
         if padding.upper() not in PaddingType.__members__:
             raise RuntimeError(f"Unrecognized padding type: expected 'VALID', 'SAME', or 'SAME_LOWER', got {padding}.")
@@ -193,7 +197,9 @@ def conv_shape_tuple(
     pads: str | Sequence[tuple[int, int]],
     batch_group_count: int = 1,
 ) -> Shape:
-    """Return the shape of a convolution whose axes are in the order batch, feature, spatial. Errors name the padding."""
+    """Return the shape of a convolution whose axes are in the order batch, feature, spatial. Errors name the padding.
+    Raise TypeError for another number of pairs, ValueError where negative padding is larger than the axis.
+    """
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
     if len(pads) != len(lhs_shape) - 2:
@@ -252,7 +258,9 @@ def _in_order(
 
 
 def transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
-    """Return the padding of the dilated input with which the result gets the size of the convolution's input."""
+    """Return the padding of the dilated input with which the result gets the size of the convolution's input. Raise
+    ValueError for another name.
+    """
     if isinstance(padding, tuple):
         before, after = (window - 1 - part for part in padding)
         return before, after

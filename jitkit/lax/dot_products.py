@@ -115,7 +115,7 @@ def _check_dimension_numbers(lhs: ShapedArray, rhs: ShapedArray, dimension_numbe
 
 def _wider_dtype(lhs: Any, rhs: Any) -> Any:
     """Return XLA's choice for operands of two dtypes: complex before real, floats before integers, then range,
-    precision, width, sign.
+    precision, width, sign. Raise TypeError if neither comes first.
     """
     lhs_rank, rhs_rank = _rank(lhs), _rank(rhs)
     if lhs_rank == rhs_rank and lhs != rhs:

@@ -150,7 +150,9 @@ def dynamic_slice(
 
 
 def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Sequence[bool]) -> list[Any]:
-    """Return the indices of a corner, with negative ones counted from the start."""
+    """Return the indices of a corner, all counted from the start: given negative ones count from the end, where that is allowed.
+    Raise ValueError unless there is one for each axis.
+    """
     if len(start_indices) != operand.ndim:
         raise ValueError(
             f"Length of slice indices must match number of operand dimensions ({len(start_indices)} vs {operand.shape})"

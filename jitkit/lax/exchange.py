@@ -107,6 +107,7 @@ def all_to_all(
     Raises:
       NameError: there is no axis of this name around.
       ValueError: x cannot be split so.
+      NotImplementedError: with `axis_index_groups`.
     """
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap")

@@ -151,7 +151,8 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
       fft_lengths: the lengths on the real side: an `IRFFT` to n numbers takes n // 2 + 1 along the last axis.
 
     Raises:
-      ValueError: the lengths do not fit the shape, or the type of transform is unknown.
+      ValueError: the lengths do not fit the shape, the name of the transform is unknown, or x is complex for `RFFT`.
+      TypeError: for an `fft_type` that is neither an `FftType` nor a name.
     """
     if isinstance(fft_type, str):
         if fft_type not in FftType.__members__ and fft_type not in [name.lower() for name in FftType.__members__]:

@@ -56,7 +56,9 @@ def _check_bound(axes: Axes, function: str) -> None:
 
 
 def axis_size(axis_name: Any) -> int:
-    """Return the number of elements along a named axis, or along several. Raise NameError for an unknown name."""
+    """Return the number of elements along a named axis, or along several. Raise NameError for an unknown name. Raise
+    ValueError for an int.
+    """
     known = dict(config.local.state.axis_env)
     for name in _axes(axis_name):
         if isinstance(name, int):
@@ -264,6 +266,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
 
     Raises:
       NameError: there is no axis of this name.
+      NotImplementedError: with `axis_index_groups`.
     """
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap")
@@ -337,6 +340,7 @@ def psum_scatter(
     Raises:
       NameError: there is no axis of this name.
       ValueError: x has another size.
+      NotImplementedError: with `axis_index_groups`.
     """
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap")

@@ -89,7 +89,7 @@ staging_rules[device_put_p] = _put_nothing
 def _transpose(
     cts: Sequence[Any], *operands: Any, devices: Any, srcs: Any, copy_semantics: Sequence[ArrayCopySemantics]
 ) -> list[Any]:
-    """Transpose rule: a cotangent goes back to where the value came from; zeros stay."""
+    """Transpose rule: a cotangent goes back to where the value came from; zeros stay. Raise ValueError if the operand was donated."""
     moving = [i for i, x in enumerate(operands) if is_undefined(x) and type(cts[i]) is not Zero]
     results = [Zero(x.aval) if is_undefined(x) else None for x in operands]
     if any(copy_semantics[i] is DONATE_INPUT for i in moving):
@@ -199,7 +199,9 @@ def _source(said: Any, x: Any) -> Any:
 
 
 def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
-    """Return a parameter of `device_put`, a value or a tree of them, as one for each leaf."""
+    """Return a parameter of `device_put`, a value or a tree of them, as one for each leaf. Raise ValueError for a tree
+    that is not a prefix of the value's.
+    """
     if prefix is None or isinstance(prefix, bool):
         return [prefix] * count
     try:

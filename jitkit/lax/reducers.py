@@ -24,7 +24,8 @@ _known: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Any]] = weakref.
 
 
 def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]) -> _T:
-    """Return `make()`, called once per computation, key and options, and keep it as long as the computation lives.
+    """Return `make()`, called once per computation, key and options, and keep it as long as the computation lives; without
+    keeping it for a computation that cannot be hashed or weakly referenced.
 
     So two equations with the same reducer share its jaxpr, which shows when they are printed.
     """

@@ -74,7 +74,9 @@ def _reduced_shape(operand: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ..
 
 
 def without_axes(operand: ShapedArray, axes: tuple[int, ...]) -> list[int]:
-    """Return the sizes of the axes that are not reduced. As in JAX's older rules, an axis beyond the end is an IndexError."""
+    """Return the sizes of the axes that are not reduced. As in JAX's older rules, an axis beyond the end is an
+    IndexError. Raise ValueError for a negative axis or a repeated one.
+    """
     if len(set(axes)) != len(axes) or any(axis < 0 for axis in axes):
         raise ValueError(f"reduction axes must be distinct and nonnegative, got {axes}")
     shape: list[int] = np.delete(operand.shape, axes).tolist()

@@ -98,7 +98,9 @@ def _jvp_by_halves(
 def _jvp_reduce(
     primals: Sequence[Any], tangents: Sequence[Any], *, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int, ...]
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule. `computation` takes scalars, so batch it along the kept axes and along the halves."""
+    """JVP rule. `computation` takes scalars, so batch it along the kept axes and along the halves. Raise
+    NotImplementedError if initial values have tangents.
+    """
     count = len(primals) // 2
     if any(type(t) is not Zero for t in tangents[count:]):
         raise NotImplementedError(

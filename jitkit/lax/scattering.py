@@ -226,8 +226,8 @@ def _emit_scatter(
 def _scatter_by_parts(
     ctx: LoweringContext, operand: str, indices: str, updates: str, attributes: str, operation: str
 ) -> str:
-    """Add or subtract complex numbers of 128 bits, which no GPU can update in one step: real and imaginary parts
-    separately.
+    """Write a scatter that adds or subtracts complex numbers of 128 bits, which no GPU can update in one step: real and
+    imaginary parts separately. Return the name of the result.
     """
     whole, places, changes = ctx.avals_in
     avals = [whole.update(dtype=np.float64), places, changes.update(dtype=np.float64)]

@@ -223,7 +223,9 @@ defjvp(reduce_window_min_p, lambda g, out, x, **window: _gather_add(g, x, select
 def _jvp_reduce_window(
     primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Any, consts: tuple[()], **window: Any
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: reduce pairs of a primal and its tangent over the same windows, with the JVP of the user's function."""
+    """JVP rule: reduce pairs of a primal and its tangent over the same windows, with the JVP of the user's function.
+    Raise TypeError if initial values have tangents.
+    """
     count = len(primals) // 2
     if any(type(t) is not Zero for t in tangents[count:]):
         raise TypeError("reduce_window jvp does not support non-zero init_value_tangent.")

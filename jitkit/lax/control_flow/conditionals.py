@@ -260,7 +260,7 @@ def cond(
 
 
 def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
-    """Return the result of a call in the form of JAX's earliest versions: `cond(pred, x, true_fun, y, false_fun)`."""
+    """Return `cond(pred, x, true_fun, y, false_fun)`, a call as in JAX's first versions; raise TypeError for other calls."""
     if len(rest) == 4 and callable(rest[1]) and callable(rest[3]):
         x, true_fun, y, false_fun = rest
         return cond(pred, lambda x, _: true_fun(x), lambda _, y: false_fun(y), x, y)

@@ -108,7 +108,9 @@ def below_upper(carry: tuple[Any, Any, Any]) -> Any:
 
 
 def dtype_of_bounds(lower: Any, upper: Any) -> Any:
-    """Return the dtype of the index: the dtype that both bounds have, or the dtype of the one that is not a Python int."""
+    """Return the dtype of the index: the dtype that both bounds have, or the dtype of the one that is not a Python int.
+    Raise TypeError for other pairs.
+    """
     lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
     if lower_dtype == upper_dtype:
         return lower_dtype
@@ -137,7 +139,7 @@ def known_trips(lower: Any, upper: Any) -> int | None:
 
 @traceback_util.api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """Apply `f` to each element of arrays along their leading axes, and stack the results; `f` is compiled once.
+    """Return the results of `f` for each element of arrays along their leading axes, stacked; `f` is compiled once.
 
     Args:
       f: takes a tree of elements, returns a tree of arrays.

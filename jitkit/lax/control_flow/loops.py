@@ -194,7 +194,8 @@ def batch_while(
     """Batching rule of loops: the loop goes on as long as any element does.
 
     If the condition is a batch, all parts of the carry must be batches: finished elements keep their last carry
-    (`lower_while`). Otherwise, if the condition has axes of an outer batch, these stay in front.
+    (`lower_while`). Otherwise, if the condition has axes of an outer batch, these stay in front. Raise Exception for
+    ordered effects, and for unordered ones if the condition is a batch.
     """
     if ordered_io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
         raise Exception("Ordered IO effects not supported in vmap.")

@@ -295,8 +295,9 @@ def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
 
 
 def bind_scan(traced: Traced, init: list[Any], xs: list[Any], reverse: bool, length: int, unroll: int) -> list[Any]:
-    """Write the equation. If the body returns a part of the carry unchanged, it becomes a constant; if an output is the
-    unchanged element of one of `xs`, that array is the result, and is not stacked again.
+    """Write the equation; return the leaves of the last carry, then of the stacked outputs. If the body returns a part of the
+    carry unchanged, it becomes a constant; if an output is the unchanged element of one of `xs`, that array is the
+    result, and is not stacked again.
     """
     jaxpr, consts, num_ys = traced.jaxpr, list(traced.consts), len(traced.jaxpr.outvars) - len(init)
     sources = forwarded_inputs(jaxpr)

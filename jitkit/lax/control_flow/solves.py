@@ -252,7 +252,9 @@ def _jvp(
 def _transpose(
     cts: Sequence[Any], *operands: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> list[Any]:
-    """Transpose rule: solve the transposed system, whose right side is the cotangent of the solution."""
+    """Transpose rule: solve the transposed system, whose right side is the cotangent of the solution. Raise TypeError
+    without a `transpose_solve`, NotImplementedError if the equation is linear in other operands.
+    """
     if jaxprs.transpose_solve is None:
         raise TypeError(
             "transpose_solve required for backwards mode automatic differentiation of custom_linear_solve\n"

@@ -34,7 +34,7 @@ Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
 def scan_as_while(
     *args: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, num_carry: int, unroll: int
 ) -> list[Any]:
-    """Return the results of a `scan`, computed by a while loop."""
+    """Return the results of a `scan`, computed by a while loop. Raise OverflowError for a length that the counter's dtype cannot hold."""
     consts, carry, xs = split_list(args, [num_consts, num_carry])
 
     def step(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:

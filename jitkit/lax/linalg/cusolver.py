@@ -80,8 +80,8 @@ def svd(
 def _svd_by_qr(
     ctx: LoweringContext, x: str, parts: Sequence[ShapedArray], full_matrices: bool, compute_uv: bool
 ) -> list[str]:
-    """Lower by a routine that wants no fewer rows than columns. A wide matrix is handed over row by row, which is its
-    transpose; U and V then change places.
+    """Write the singular values, U, V^H and `info`, by a routine that wants no fewer rows than columns; return their names. A
+    wide matrix is handed over row by row, which is its transpose; U and V then change places.
     """
     [aval], [s, u, vt] = ctx.avals_in, parts
     is_wide = aval.shape[-2] < aval.shape[-1]

@@ -142,8 +142,8 @@ primitive_jvps[cholesky_p] = _jvp_cholesky
 
 
 def _change_of_factors(factors: Any, da: Any, permutation: Any) -> Any:
-    """Return dL and dU: L^-1 dA U^-1 is a sum of two triangles; L times the lower one is dL, the upper one times U is
-    dU.
+    """Return dL and dU, in one matrix: L^-1 dA U^-1 is a sum of two triangles; L times the lower one is dL, the upper one times
+    U is dU.
     """
     rows, columns = da.shape
     rank = min(rows, columns)
@@ -230,7 +230,9 @@ primitive_jvps[qr_p] = _jvp_qr
 
 
 def _jvp_eigh(primals: Sequence[Any], tangents: Sequence[Any], *, subset_by_index: Any, **params: Any) -> Pair:
-    """JVP rule: the tangents follow from first-order perturbation theory; all eigenvalues must be different."""
+    """JVP rule: the tangents follow from first-order perturbation theory; all eigenvalues must be different. Raise
+    NotImplementedError for a subset of the eigenvalues.
+    """
     [a], [da] = primals, tangents
     size = a.shape[-1]
     if subset_by_index not in (None, (0, size)):
