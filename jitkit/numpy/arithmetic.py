@@ -249,7 +249,9 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """Return the fractional and the integer part, both with the sign of x; for an infinity, nan and x."""
+    """Return the fractional and the integer part, both with the sign of x; for an infinity, nan and x. Raise
+    NotImplementedError if `out` is given.
+    """
     (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.modf is not supported.{edits.NO_OUT}")

@@ -89,7 +89,7 @@ def _transpose(x: Any, *axes: Any) -> Any:
 
 
 def _to_device(x: Any, device: Any, *, stream: Any = None) -> Any:
-    """Return the array on another device."""
+    """Return the array on another device. Raise NotImplementedError if `stream` is given."""
     if stream is not None:
         raise NotImplementedError("stream argument of array.to_device()")
     return device_put(x, device)
@@ -100,6 +100,8 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
 
     Raises:
       ValueError: where the sizes do not fit.
+      TypeError: for a shape in place of a dtype.
+      NotImplementedError: if `type` is given.
     """
     if type is not None:
         raise NotImplementedError(f"`type` argument of array.view() is not supported.{edits.VIEW}")

@@ -37,6 +37,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     Raises:
       ValueError: an axis has fewer than 2 samples, or not as many as there are positions.
       TypeError: more or fewer distances than axes.
+      NotImplementedError: with `edge_order`.
     """
     if edge_order is not None:
         raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
@@ -58,7 +59,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
 
 def _derivative(a: Any, h: Any, axis: int) -> Any:
-    """Return the derivative along one axis; `h` is the distance of samples, or a vector of their positions."""
+    """Return the derivative along one axis; `h` is the distance of samples, or a vector of their positions. Raise
+    ValueError for other shapes of `h`.
+    """
 
     def part(x: Any, start: int | None, stop: int | None) -> Any:
         return lax.slice_in_dim(x, start, stop, axis=axis)
@@ -170,7 +173,9 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> Sequence[Any]:
-    """Return `x`, `xp` and `fp` within one period, the latter two with one more point at either end."""
+    """Return `x`, `xp` and `fp` within one period, the latter two with one more point at either end. Raise ValueError
+    unless the period is a scalar.
+    """
     if np.ndim(period) != 0:
         raise ValueError(f"period must be a scalar; got {period}")
     period = abs_(period)

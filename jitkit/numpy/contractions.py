@@ -227,7 +227,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 @inlined
 def outer(a: Any, b: Any, out: None = None) -> Any:
-    """Return the products of each element of `a` with each of `b`, as a matrix."""
+    """Return the products of each element of `a` with each of `b`, as a matrix. Raise NotImplementedError if `out` is given."""
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.outer is not supported.{edits.NO_OUT}")
     check_arraylike("outer", a, b)

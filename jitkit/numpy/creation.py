@@ -165,7 +165,9 @@ def _leaves(x: Any) -> Iterator[Any]:
 
 
 def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
-    """Return what numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`."""
+    """Return what numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`. Raise
+    ValueError for None, TypeError for things that are not numbers.
+    """
     if x is None:
         raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")
     if dtype is not None:  # numpy reads strings, fractions, and objects in an array as numbers
@@ -195,7 +197,9 @@ def _stack(x: Any, dtype: Any) -> Any:
 
 
 def _fill(name: str, shape: Any, value: int | None, dtype: Any, device: Any) -> Any:
-    """Return an array filled with a value, or with unspecified values for None."""
+    """Return an array filled with a value, or with unspecified values for None. Raise TypeError for a generator as the
+    shape, and for an int as the dtype.
+    """
     if isinstance(shape, types.GeneratorType):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, bool):

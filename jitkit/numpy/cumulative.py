@@ -108,7 +108,9 @@ def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, in
 
 
 def _one_axis(what: str, x: Any, axis: int | None, dtype: Any) -> tuple[Any, int, Any]:
-    """Return the operand as an array, the axis, counted from the start, and the dtype, all checked."""
+    """Return the operand as an array, the axis, counted from the start, and the dtype, all checked. Raise ValueError
+    for a scalar, and for several axes if `axis` is None.
+    """
     x = ensure_arraylike(f"cumulative_{what}", x)
     product = {"prod": "product"}.get(what, what)
     if x.ndim == 0:

@@ -26,7 +26,9 @@ from .util import check_arraylike, concrete_index, ensure_arraylike, given_array
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an N x M matrix of zeros, with ones where column - row = k. M is N by default."""
+    """Return an N x M matrix of zeros, with ones where column - row = k. M is N by default. Raise ValueError for
+    negative sizes, or a k that is not a scalar integer.
+    """
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, "eye")
     offset = ensure_arraylike("eye", k)
     if offset.shape != () or not dtypes.issubdtype(offset.dtype, np.integer):
@@ -78,8 +80,8 @@ def triu(m: Any, k: int = 0) -> Any:
 
 @jit(static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return the elements whose index along `axis2` is the one along `axis1` plus `offset`, along a new last axis instead of
-    these two.
+    """Return the elements whose index along `axis2` is the one along `axis1` plus `offset`, along a new last axis
+    instead of these two. Raise ValueError for less than two axes.
     """
     a = ensure_arraylike("diagonal", a)
     if a.ndim < 2:
@@ -138,7 +140,9 @@ def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """Return the indices, an array for each axis, of the diagonal of an array with `ndim` axes of size n."""
+    """Return the indices, an array for each axis, of the diagonal of an array with `ndim` axes of size n. Raise
+    ValueError for negative numbers.
+    """
     n = concrete_index(n, "'n' argument of jnp.diag_indices()")
     ndim = concrete_index(ndim, "'ndim' argument of jnp.diag_indices()")
     if n < 0:

@@ -124,6 +124,7 @@ def compress(
 
     Raises:
       ValueError: if the condition does not have one axis, or is true where there is no slice, or the size is greater than the axis.
+      NotImplementedError: if `out` is given.
     """
     condition, a, fill_value = ensure_arraylikes("compress", condition, a, fill_value)
     condition = condition.astype(bool)
@@ -159,6 +160,9 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 
     Args:
       mode: what to do with an i out of bounds: raise ValueError ("raise", which cannot be traced), "wrap" or "clip".
+
+    Raises:
+      NotImplementedError: if `out` is given.
     """
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.choose is not supported.{edits.NO_OUT}")
@@ -191,6 +195,11 @@ def ravel_multi_index(
         "ignore".
       order: "C", the last axis changes first, or "F", the first.
       dtype: of the result.
+
+    Raises:
+      ValueError: for an unknown mode or order, or a dtype that is no integer or too small.
+      TypeError: for indices that are not integers.
+      AssertionError: for another number of indices than axes.
     """
     if len(multi_index) != len(dims):
         raise AssertionError(f"len(multi_index)={len(multi_index)} != len(dims)={len(dims)}")

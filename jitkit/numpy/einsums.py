@@ -52,6 +52,7 @@ def einsum(
 
     Raises:
       ValueError: for labels that do not fit the operands.
+      NotImplementedError: if `out` is given.
     """
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.einsum is not supported.{edits.NO_OUT}")
@@ -170,7 +171,9 @@ def _checked_result(result: str, inputs: Sequence[str]) -> str:
 
 
 def _sizes(inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
-    """Return the size of each label. An axis of size 1 broadcasts against a larger one of the same label."""
+    """Return the size of each label. An axis of size 1 broadcasts against a larger one of the same label. Raise
+    ValueError for other sizes of one label.
+    """
     sizes: dict[str, int] = {}
     for number, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
         for label, size in zip(labels, shape, strict=True):
@@ -192,7 +195,7 @@ _Term = tuple[Any, str]
 
 
 def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
-    """Return one or two labelled operands, contracted to the labels `result`."""
+    """Return one or two labelled operands, contracted to the labels `result`. Raise NotImplementedError for three or more."""
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)
         return lax.transpose(x, [labels.index(label) for label in result]) if labels != result else x

@@ -85,7 +85,7 @@ def _along_last_axes(x: Any, kind: FftType, s: tuple[int, ...]) -> Any:
 
 def _factor(s: Any, is_inverse: bool, norm: str) -> Any:
     """Return the factor for a norm other than XLA's, which is `backward`: inverses divide by the product of the
-    lengths.
+    lengths. Raise ValueError for an unknown norm.
     """
     if norm == "backward":
         return array(1)

@@ -49,7 +49,7 @@ class _Grid:
 
 
 def _numbers(piece: slice, name: str) -> Any:
-    """Return `arange` of the parts of a slice or, with an imaginary step, `linspace`."""
+    """Return `arange` of the parts of a slice or, with an imaginary step, `linspace`. Raise ConcretizationTypeError for a traced part."""
     for part in ("start", "stop", "step"):
         if isinstance(value := getattr(piece, part), core.Tracer):
             raise errors.ConcretizationTypeError(value, f"slice {part} of jnp.{name}")
@@ -194,7 +194,8 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
     """Return a copy of `a` with the elements of `val` on its main diagonal, repeated as often as needed. Raise
-    NotImplementedError unless `inplace` and `wrap` are False.
+    NotImplementedError unless `inplace` and `wrap` are False. Raise ValueError for less than two axes, and for three or
+    more of different sizes.
     """
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")

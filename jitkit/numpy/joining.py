@@ -57,7 +57,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 def _concatenate_rows(arr: Any, axis: int | None) -> Any:
-    """Return the subarrays of the first axis, concatenated by a reshape."""
+    """Return the subarrays of the first axis, concatenated by a reshape. Raise ValueError for no subarrays, or scalars."""
     if arr.ndim == 0 or arr.shape[0] == 0:
         raise ValueError("Need at least one array to concatenate.")
     if axis is None:
@@ -82,7 +82,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
-    """Return arrays of one shape, stacked along a new axis. Raise ValueError for no arrays."""
+    """Return arrays of one shape, stacked along a new axis. Raise ValueError for no arrays. Raise NotImplementedError if `out` is given."""
     if not len(arrays):
         raise ValueError("Need at least one array to stack.")
     if out is not None:
@@ -284,7 +284,9 @@ def _repeat_all(a: Any, times: int, axis: int) -> Any:
 
 @jit(static_argnames=("new_shape",))
 def resize(a: Any, new_shape: Any) -> Any:
-    """Return an array of `new_shape`, filled with the elements in row-major order, repeated; with zeros if there are none."""
+    """Return an array of `new_shape`, filled with the elements in row-major order, repeated; with zeros if there are
+    none. Raise ValueError for negative sizes.
+    """
     check_arraylike("resize", a)
     new_shape = index_tuple(new_shape)
     if any(n < 0 for n in new_shape):

@@ -85,7 +85,9 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
 
 
 def _pairs(values: Any, nd: int, name: str) -> Pairs:
-    """Return one pair for each axis, from one number, one pair, or all of them. Raise ValueError for another shape."""
+    """Return one pair for each axis, from one number, one pair, or all of them. Raise ValueError for another shape.
+    Raise TypeError for ragged lists, ConcretizationTypeError for a tracer.
+    """
     if isinstance(values, core.Tracer):
         raise errors.ConcretizationTypeError(values, f"{name} argument of jnp.pad")
     try:
@@ -224,7 +226,9 @@ def _ramps(array: Any, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]
 def _statistics(
     array: Any, axis: int, lengths: tuple[Any, Any] | None, statistic: Callable[..., Any]
 ) -> tuple[Any, Any]:
-    """Return the values of the two margins: a statistic of the whole axis, or of a number of elements at each end."""
+    """Return the values of the two margins: a statistic of the whole axis, or of a number of elements at each end.
+    Raise ValueError if that number is 0.
+    """
     if lengths is None:
         before = after = statistic(array, axis=axis, keepdims=True)
     elif lengths[0] == 0 or lengths[1] == 0:

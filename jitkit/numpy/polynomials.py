@@ -78,8 +78,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
 @jit
 def poly(seq_of_zeros: Any) -> Any:
-    """Return the polynomial that has these roots, and 1 as its first coefficient: for no roots, the scalar 1. For a square
-    matrix, return its characteristic polynomial.
+    """Return the polynomial that has these roots, and 1 as its first coefficient: for no roots, the scalar 1. For a
+    square matrix, return its characteristic polynomial. Raise ValueError for other shapes.
     """
     zeros_of_it = atleast_1d(promote_dtypes_inexact(ensure_arraylike("poly", seq_of_zeros))[0])
     if zeros_of_it.ndim == 2 and zeros_of_it.shape[0] == zeros_of_it.shape[1] != 0:
@@ -98,7 +98,7 @@ def poly(seq_of_zeros: Any) -> Any:
 @jit(static_argnames=("N", "increasing"))
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # numpy's name
     """Return Vandermonde's matrix: the powers of each element of `x` as a row, N of them, in descending order unless
-    `increasing`.
+    `increasing`. Raise ValueError unless `x` is a vector and N is 0 or more.
     """
     x = ensure_arraylike("vander", x)
     if x.ndim != 1:
@@ -227,7 +227,9 @@ def _without_small(x: Any, tolerance: Any) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Return an array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. It cannot be traced."""
+    """Return an array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. It cannot be
+    traced. Raise ValueError for an axis given twice.
+    """
     filt = ensure_arraylike("trim_zeros", filt)
     concrete_or_error(lambda x: x, filt, "Error arose in the `filt` argument of trim_zeros()")
     axes = range(filt.ndim) if axis is None else [canonicalize_axis(i, filt.ndim) for i in np.atleast_1d(axis)]
@@ -256,7 +258,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 @jit(static_argnames=("m",))
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """Return the m-th antiderivative of p; `k` are the constants, one for all or one for each integration."""
+    """Return the m-th antiderivative of p; `k` are the constants, one for all or one for each integration. Raise
+    ValueError for a negative m, or another number of constants.
+    """
     m = concrete_or_error(operator.index, m, "'m' argument of jnp.polyint")
     p, k = promote_dtypes_inexact(*ensure_arraylikes("polyint", p, 0 if k is None else k))
     if m < 0:
@@ -275,7 +279,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 @jit(static_argnames=("m",))
 def polyder(p: Any, m: int = 1) -> Any:
-    """Return the m-th derivative of a polynomial."""
+    """Return the m-th derivative of a polynomial. Raise ValueError for a negative m."""
     p = ensure_arraylike("polyder", p)
     m = concrete_or_error(operator.index, m, "'m' argument of jnp.polyder")
     (p,) = promote_dtypes_inexact(p)

@@ -33,11 +33,15 @@ _IMMUTABLE = (
 
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
     """Return `a` with the elements at positions `ind` of its row-major order replaced by `v`, which is repeated if it is too
-    short.
+    short. If one of the three is empty, return `a`.
 
     Args:
       mode: for positions out of bounds: None drops them, "clip" takes the nearest, "wrap" wraps around.
       inplace: must be False.
+
+    Raises:
+      ValueError: for another mode, or `inplace=True`.
+      NotImplementedError: for the mode "raise".
     """
     if inplace:
         raise ValueError(_IMMUTABLE.format("put"))
@@ -61,8 +65,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """Return `arr` with the elements where `mask` holds replaced by `vals`, one after the other, again from its start where
-    it is too short. `inplace` must be False.
+    """Return `arr` with the elements where `mask` holds replaced by `vals`, one after the other, which start again
+    where they are too few. Raise ValueError unless `inplace` is False, if `mask` has another size, or `vals` is empty.
     """
     data, mask, vals = ensure_arraylikes("place", arr, mask, vals)
     values = vals.ravel()
@@ -90,8 +94,8 @@ def _as_long_as(values: Any, size: int) -> Any:
 def put_along_axis(
     arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
 ) -> Any:
-    """Return `arr` with elements replaced at positions along an axis that differ for each row, as `take_along_axis` reads
-    them. `inplace` must be False.
+    """Return `arr` with elements replaced at positions along an axis that differ for each row, as `take_along_axis`
+    reads them. Raise ValueError unless `inplace` is False, or if shapes do not fit.
     """
     if inplace:
         raise ValueError(_IMMUTABLE.format("put_along_axis").replace("arrays are", "arraysare"))

@@ -106,7 +106,10 @@ def _of_axes(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: An
 
 
 def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, Any]:
-    """Return the array and its weights, with one floating dtype and the shape of `a`."""
+    """Return the array and its weights, with one floating dtype and the shape of `a`. Raise ValueError for complex
+    weights, or weights that have neither the shape of `a` nor that of its reduced axes. Raise NotImplementedError for
+    methods other than "inverted_cdf".
+    """
     if dtypes.issubdtype(weights.dtype, np.complexfloating):
         raise ValueError("Weights cannot be complex types.")
     if method != "inverted_cdf":

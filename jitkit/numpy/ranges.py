@@ -203,6 +203,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     the axes: a tuple, up to JAX 0.10 a list.
 
     `indexing="xy"`, the default, swaps the first two axes. With `sparse`, each array has size 1 along the other axes.
+    Raise ValueError for another `indexing`, `copy=False`, or arrays that are not one-dimensional.
     """
     args = ensure_arraylikes("meshgrid", *xi)
     if not copy:

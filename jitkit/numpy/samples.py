@@ -111,7 +111,9 @@ def _weights(name: str, weights: Any, count: int) -> Any:
 
 @jit(static_argnames=("rowvar", "dtype"))
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """Return the correlation coefficients of variables, given as for `cov`: their covariances after scaling to variance 1."""
+    """Return the correlation coefficients of variables, given as for `cov`: their covariances after scaling to variance
+    1. Raise ValueError for a dtype that is neither float nor complex.
+    """
     check_arraylike("corrcoef", x)
     if dtype is not None and not dtypes.issubdtype(dtype, np.inexact):
         raise ValueError(f"corrcoef: dtype must be a subclass of float or complex; got {dtype=}")
@@ -129,7 +131,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # numpy's name
     """Return the edges of `bins` intervals of equal width over `range`, by default from the least to the greatest
-    element; or `bins`, if those are the edges. `weights` is ignored.
+    element; or `bins`, if those are the edges. `weights` is ignored. Raise NotImplementedError for a string as `bins`,
+    ConcretizationTypeError for a traced number, ValueError unless `range` is a pair.
     """
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
@@ -156,7 +159,8 @@ def histogram(
     """Return the number of elements in each bin (or the sum of their weights), and the edges of the bins, as of
     `histogram_bin_edges`.
 
-    A bin contains its lower edge, the last one also the upper. With `density` the integral over all bins is 1.
+    A bin contains its lower edge, the last one also the upper. With `density` the integral over all bins is 1. Raise
+    ValueError for weights of another shape.
     """
     if weights is None:
         a = ensure_arraylikes("histogram", a, bins)[0]

@@ -34,7 +34,8 @@ from .util import check_arraylike, concrete_index, ensure_arraylike
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Return elements of `x` where `condition` holds and of `y` elsewhere; without x and y, `nonzero(condition)`.
 
-    The three broadcast against each other; x and y are promoted to one dtype. Both are always computed in full.
+    The three broadcast against each other; x and y are promoted to one dtype. Both are always computed in full. Raise
+    TypeError if only one of x and y is given, ValueError if `size` or `fill_value` is given beside them.
     """
     if x is None and y is None:
         check_arraylike("where", condition)
@@ -52,7 +53,9 @@ def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None =
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Return elements of the first of `choicelist` whose condition holds, and `default` where none does."""
+    """Return elements of the first of `choicelist` whose condition holds, and `default` where none does. Raise
+    ValueError for no conditions, or another number of choices.
+    """
     if len(condlist) != len(choicelist):
         raise ValueError(f"condlist must have length equal to choicelist ({len(condlist)} vs {len(choicelist)})")
     if len(condlist) == 0:
@@ -230,8 +233,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """Return how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum of
     the weights of each.
 
-    The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not counted, and
-    negative ones count as 0.
+    The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not
+    counted, and negative ones count as 0. Raise TypeError unless `x` has integers, ValueError for another number
+    of axes, or weights of another shape.
     """
     x = ensure_arraylike("bincount", x)
     if x.dtype == np.bool_:
@@ -271,8 +275,8 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Return an array of positions for each axis, of elements that are numbered in row-major order; clipped where out of
-    bounds. Negative numbers count from the end.
+    """Return an array of positions for each axis, of elements that are numbered in row-major order; clipped where out
+    of bounds. Negative numbers count from the end. Raise ValueError for a shape with several axes.
     """
     left = ensure_arraylike("unravel_index", indices)
     sizes = list(shape) if np.iterable(shape) else [shape]

@@ -59,6 +59,7 @@ def unique(
 
     Raises:
       ConcretizationTypeError: for a traced array without `size`.
+      ValueError: for no elements, a `size` other than 0, and no `fill_value`.
     """
     arr = ensure_arraylike("unique", ar)
     if size is None:

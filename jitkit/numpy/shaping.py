@@ -35,7 +35,9 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def reshape_method(a: Any, *args: Any, order: str = "C") -> Any:
-    """Return `reshape(a, shape, order)`, called as `a.reshape(2, 3)` or `a.reshape((2, 3))`."""
+    """Return `reshape(a, shape, order)`, called as `a.reshape(2, 3)` or `a.reshape((2, 3))`. Raise TypeError if the
+    sizes do not fit, NotImplementedError for the order "A", ValueError for an unknown one.
+    """
     sizes = _new_shape(a, args[0] if len(args) == 1 else args)
     if order == "C":
         return lax.reshape(a, sizes)
@@ -73,7 +75,7 @@ def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
 
 @inlined(static_argnames=("order",))
 def ravel(a: Any, order: str = "C") -> Any:
-    """Return all elements in one axis, in row-major order (`order="F"`: column-major)."""
+    """Return all elements in one axis, in row-major order (`order="F"`: column-major). Raise NotImplementedError for the order "K"."""
     a = ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
@@ -131,7 +133,9 @@ def _moveaxis(a: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> 
 
 @jit(static_argnames=("axis", "start"))
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Return `a` with the axis `axis` before the one that is at `start`, or last if that is `a.ndim`."""
+    """Return `a` with the axis `axis` before the one that is at `start`, or last if that is `a.ndim`. Raise ValueError
+    for a `start` out of bounds.
+    """
     a = ensure_arraylike("rollaxis", a)
     start = concrete_index(start, "'start' argument of jnp.rollaxis()")
     axis = canonicalize_axis(axis, a.ndim)
@@ -292,7 +296,7 @@ def _roll_static(a: Any, shift: Sequence[int], axis: Sequence[int]) -> Any:
 @jit(static_argnames=("n", "axis"))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Return the n-th differences of neighbours along `axis`, after adding `prepend` and `append` at its ends. For
-    bools: whether they differ.
+    bools: whether they differ. Raise ValueError for a negative n, and for a scalar unless n is 0.
     """
     arr = ensure_arraylike("diff", a)
     n = concrete_index(n, "'n' argument of jnp.diff")

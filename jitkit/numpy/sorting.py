@@ -77,7 +77,9 @@ def argsort(
 
 @jit(static_argnames=("axis",))
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """Return the positions of the elements in ascending order of the last key; where it is equal, of the key before, and so on."""
+    """Return the positions of the elements in ascending order of the last key; where it is equal, of the key before,
+    and so on. Raise TypeError for no keys, ValueError for keys of different shapes.
+    """
     arrays = ensure_arraylikes("lexsort", *keys)
     if not arrays:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -94,7 +96,9 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
-    """Return the array with `axis` as its last one; and `axis` and `kth`, counted from the start."""
+    """Return the array with `axis` as its last one; and `axis` and `kth`, counted from the start. Raise
+    NotImplementedError for complex numbers.
+    """
     arr = ensure_arraylike("partition", a)
     if dtypes.issubdtype(arr.dtype, np.complexfloating):
         raise NotImplementedError(f"jnp.{name} for complex dtype is not implemented.")

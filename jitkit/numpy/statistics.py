@@ -171,7 +171,7 @@ def squared_size(x: Any) -> Any:
 
 
 def variance_dtypes(given: Any, dtype: Any) -> tuple[Any, Any]:
-    """Return the dtypes to compute the variance in, and to return it in."""
+    """Return the dtypes to compute the variance in, and to return it in. Raise ValueError for a real `dtype` of complex numbers."""
     given = dtypes.canonicalize_dtype(given)  # it may come from a block of x64 mode
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.complexfloating) and dtypes.issubdtype(given, np.complexfloating):

@@ -116,7 +116,8 @@ def take_along_axis(
     """Return elements at positions along `axis` that differ for each row: `out[i, j] = arr[i, indices[i, j]]` for the
     last of two axes.
 
-    The other axes broadcast. Positions out of bounds are treated as by `take`.
+    The other axes broadcast. Positions out of bounds are treated as by `take`. Raise TypeError unless the positions are
+    integers, ValueError for another number of axes.
     """
     a, indices = ensure_arraylikes("take_along_axis", arr, indices)
     if not dtypes.issubdtype(indices.dtype, np.integer):

@@ -132,7 +132,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """Return the number of elements, in all or along `axis`, which may be several axes."""
+    """Return the number of elements, in all or along `axis`, which may be several axes. Raise ValueError for an axis given twice."""
     _warn_unless_arraylike("size", a)
     sizes = shape(a)
     if axis is None:

@@ -120,7 +120,9 @@ def _with_given(
 def _check_operands(
     operands: Sequence[Any], core_axes: Sequence[CoreAxes], context: str
 ) -> tuple[dict[str, int], list[tuple[int, ...]]]:
-    """Return the size of each name, and the shape of each operand in front of its own axes."""
+    """Return the size of each name, and the shape of each operand in front of its own axes. Raise TypeError for another
+    number of operands, ValueError for shapes that do not fit.
+    """
     if len(operands) != len(core_axes):
         raise TypeError(
             f"wrong number of positional arguments: expected {len(core_axes)!r}, got {len(operands)!r} {context}"

@@ -129,8 +129,8 @@ def svdvals(x: Any, /) -> Any:
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:  # numpy's name
     """Return the eigenvalues of Hermitian matrices, in ascending order, and their eigenvectors, as columns.
 
-    With `symmetrize_input`, `a` is first replaced by the mean of itself and its adjoint; otherwise one triangle is read, the
-    lower one unless `UPLO` is "U".
+    With `symmetrize_input`, `a` is first replaced by the mean of itself and its adjoint; otherwise one triangle is
+    read, the lower one unless `UPLO` is "U". Raise ValueError for another `UPLO`.
     """
     a = ensure_arraylike("jnp.linalg.eigh", a)
     if UPLO not in (None, "L", "U"):

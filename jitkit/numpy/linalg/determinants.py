@@ -38,7 +38,7 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """Return the signs of determinants (for complex ones, points on the unit circle), and the logarithms of their
     absolute values; for a determinant of 0, 0 and minus infinity.
 
-    `method` is "lu", the default, or "qr".
+    `method` is "lu", the default, or "qr". Raise ValueError for another method, or matrices that are not square.
     """
     a = ensure_arraylike("jnp.linalg.slogdet", a)
     (a,) = promote_dtypes_inexact(a)
@@ -86,7 +86,9 @@ def _slogdet_lu(a: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def _slogdet_qr(a: Any) -> tuple[Any, Any]:
-    """Return sign and logarithm from the product of R's diagonal; each reflection changes the sign."""
+    """Return sign and logarithm from the product of R's diagonal; each reflection changes the sign. Raise
+    NotImplementedError for complex matrices.
+    """
     if iscomplexobj(a):
         raise NotImplementedError("slogdet method='qr' not implemented for complex inputs")
     reflections, taus = lax.linalg.geqrf(a)

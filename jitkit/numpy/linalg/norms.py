@@ -60,7 +60,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 @inlined(static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """Return the norm of vectors along `axis`, or of all elements; `ord` as for `norm`."""
+    """Return the norm of vectors along `axis`, or of all elements; `ord` as for `norm`. Raise ValueError for a string as `ord`."""
     x = ensure_arraylike("jnp.linalg.vector_norm", x)
     if ord is None or ord == 2:
         return sqrt(reductions.sum(real(x * conj(x)), axis=axis, keepdims=keepdims))
@@ -109,8 +109,8 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @jit(static_argnames=("hermitian",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:  # numpy's names
-    """Return the number of singular values greater than `rtol` (or `tol`), which is by default the largest one times the
-    greater size times eps. For a vector, return 1 if it is not zero, else 0.
+    """Return the number of singular values greater than `rtol` (or `tol`), which is by default the largest one times
+    the greater size times eps. For a vector, return 1 if it is not zero, else 0. Raise ValueError if both are given.
     """
     M = ensure_arraylike("jnp.linalg.matrix_rank", M)
     if tol is not None and rtol is not None:

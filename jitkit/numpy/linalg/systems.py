@@ -46,7 +46,7 @@ def solve(a: Any, b: Any) -> Any:
 
 @jit
 def inv(a: Any) -> Any:
-    """Return the inverses of square matrices; inf and nan where there is none."""
+    """Return the inverses of square matrices; inf and nan where there is none. Raise ValueError unless they are square."""
     a = ensure_arraylike("jnp.linalg.inv", a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"Argument to inv must have shape [..., n, n], got {a.shape}.")
