@@ -72,7 +72,9 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 
 @jit
 def _calc_P_Q(A: Any) -> tuple[Any, Any, Any]:  # jaxprs show JAX's name
-    """Return numerator and denominator of the approximant, and the number of halvings of A."""
+    """Return numerator and denominator of the approximant, and the number of halvings of A. Raise ValueError unless A
+    is a square matrix, TypeError for other dtypes than 32- and 64-bit floats and their complex ones.
+    """
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError("expected A to be a square matrix")
     norm = numpy_linalg.norm(A, 1)

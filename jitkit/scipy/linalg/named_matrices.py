@@ -72,7 +72,7 @@ def _binom(n: Any, k: Any) -> Any:
 @jit(static_argnames=("n", "full"))
 def helmert(n: int, full: bool = False) -> Any:
     """Return a Helmert matrix: n - 1 orthonormal rows, which are orthogonal to a row of ones. With `full`, that row,
-    normalised, comes first.
+    normalised, comes first. Raise ValueError unless n is positive.
     """
     if n < 1:
         raise ValueError(f"n must be a positive integer; got {n}.")
@@ -97,7 +97,9 @@ def hadamard(n: int, dtype: Any = int) -> Any:
 
 @jit(static_argnames=("n", "scale", "dtype"))
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
-    """Return the n x n matrix of the discrete Fourier transform; `scale` divides it by "n", or by its root, "sqrtn"."""
+    """Return the n x n matrix of the discrete Fourier transform; `scale` divides it by "n", or by its root, "sqrtn".
+    Raise ValueError for another `scale`, or a dtype that is not complex.
+    """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")
     if dtype is None:

@@ -84,7 +84,9 @@ def _toeplitz(c: Any, r: Any) -> Any:
 
 
 def hankel(c: Any, r: Any = None) -> Any:
-    """Return matrices with first column `c` and last row `r` (by default zeros), whose antidiagonals are constant."""
+    """Return matrices with first column `c` and last row `r` (by default zeros), whose antidiagonals are constant.
+    Raise ValueError for scalars.
+    """
     check_arraylike("hankel", *([c] if r is None else [c, r]))
     c = asarray(c)
     r = zeros_like(c) if r is None else asarray(r)
@@ -112,7 +114,9 @@ def _windows(x: Any, size: int) -> Any:
 
 @jit(static_argnames=("n", "mode"))
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
-    """Return the matrix whose product with a vector v of size `n` is convolve(a, v, mode)."""
+    """Return the matrix whose product with a vector v of size `n` is convolve(a, v, mode). Raise ValueError for another
+    mode, an n that is not positive, or an `a` without elements or axes.
+    """
     n = operator.index(n)
     if n <= 0:
         raise ValueError(f"n must be a positive integer; got {n}.")
@@ -152,7 +156,7 @@ def _circulant(c: Any) -> Any:
 
 def leslie(f: Any, s: Any) -> Any:
     """Return the matrix of a population by age: births per head `f` in the first row, and the survival rates `s` below
-    the diagonal.
+    the diagonal. Raise ValueError unless `f` has at least 2 elements along its last axis, and `s` one less.
     """
     check_arraylike("leslie", f, s)
     f, s = atleast_1d(f), atleast_1d(s)
@@ -174,7 +178,7 @@ def _leslie(f: Any, s: Any) -> Any:
 
 def companion(a: Any) -> Any:
     """Return the matrix whose eigenvalues are the roots of the polynomial with coefficients `a`, the highest power
-    first.
+    first. Raise ValueError for less than 2 coefficients.
     """
     a = atleast_1d(promote_inexact("companion", a)[1][0])
     if a.shape[-1] < 2:
@@ -197,8 +201,8 @@ def fiedler(a: Any) -> Any:
 
 
 def fiedler_companion(a: Any) -> Any:
-    """Return a matrix with five diagonals whose eigenvalues are the roots of the polynomial with coefficients `a`, the highest
-    power first.
+    """Return a matrix with five diagonals whose eigenvalues are the roots of the polynomial with coefficients `a`, the
+    highest power first. Raise ValueError for no coefficients.
     """
     a = atleast_1d(promote_inexact("fiedler_companion", a)[1][0])
     if a.shape[-1] == 0:

@@ -62,7 +62,9 @@ def named_window(window: Any, size: int) -> Any:
 
 
 def _window_of(window: Any, nperseg: int | None, length: int, dtype: Any) -> tuple[Any, int]:
-    """Return the window and its size, which is the size of a segment."""
+    """Return the window and its size, which is the size of a segment. Raise ValueError for a window that is no vector,
+    is longer than the signal, or is not of size `nperseg`.
+    """
     if isinstance(window, (str, tuple)):
         size = length if nperseg is None else nperseg
         if size > length:
@@ -209,7 +211,10 @@ def spectra_of_segments(
 
 
 def _operands(x: Any, y: Any, axis: int, mode: str) -> tuple[Any, Any, tuple[int, ...]]:
-    """Return both signals with one inexact dtype, and the shape to which their other axes broadcast; without y, None and ()."""
+    """Return both signals with one inexact dtype, and the shape to which their other axes broadcast; without y, None
+    and (). Raise ValueError for signals of different ranks, axes that do not broadcast, or a mode that takes one
+    signal.
+    """
     if y is None:
         check_arraylike("spectral_helper", x)
         (x,) = promote_dtypes_inexact(x)

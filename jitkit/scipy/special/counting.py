@@ -15,7 +15,7 @@ from .gamma_functions import digamma, gamma
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
-    """Return n!, as a float; 0 for negative numbers."""
+    """Return n!, as a float; 0 for negative numbers. Raise NotImplementedError with `exact`."""
     if exact:
         raise NotImplementedError("factorial with exact=True")
     (n,) = promoted("factorial", n)

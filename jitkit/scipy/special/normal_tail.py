@@ -86,7 +86,7 @@ def log_of_tail(x: Any, terms: int) -> Any:
 
 
 def _series(x: Any, terms: int, scalar: Any) -> Any:
-    """Return 1 - 1/x^2 + 3/x^4 - 15/x^6 ..."""
+    """Return 1 - 1/x^2 + 3/x^4 - 15/x^6 ..., with `terms` terms after the 1."""
     if terms <= 0:
         return np.array(1, scalar)
     square = lax.square(x)

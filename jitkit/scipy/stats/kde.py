@@ -216,7 +216,9 @@ def _convolved(chol: Any, scale: Any, target: Any, weights: Any, mean: Any) -> A
 
 @jit(static_argnums=0)
 def _gaussian_kernel_eval(in_log: bool, points: Any, values: Any, xi: Any, precision: Any) -> Any:
-    """Return, for each row of `xi`, the sum of `values` times normal densities around `points`; or the logarithm of the sum."""
+    """Return, for each row of `xi`, the sum of `values` times normal densities around `points`; or the logarithm of the
+    sum. Raise ValueError for sizes that do not fit.
+    """
     points, values, xi, precision = promote_dtypes_inexact(points, values, xi, precision)
     d = points.shape[1]
     if xi.shape[1] != d:
