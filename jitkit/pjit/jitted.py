@@ -355,9 +355,7 @@ class Jitted(Traceable):
         return call.bind(leaves)
 
     def find_nested(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[NestedCall | None, Sequence[Any]]:
-        """Return how an earlier call with the same signature was recorded (None if none was, or the record is no longer valid),
-        and the leaves of this call.
-        """
+        """Return the record of an earlier call with the same signature, None if no valid one exists, and the leaves of this call."""
         dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         statics: tuple[Any, ...] = ()
         if self.options.spec.has_statics:
