@@ -132,7 +132,7 @@ class LoweringContext:
     def splat(self, value: Any, aval: Any) -> str:
         """Write an array of the aval's type, filled with one scalar; return its name.
 
-        Write it once per block: `_constants` has the names of the constants known here, those of scalars under `(bytes
+        Write it once per block: `_constants` has the names of the constants known here, and of scalars under `(bytes
         of the scalar, aval)`.
         """
         scalar = np.asarray(value, aval.dtype)[()]

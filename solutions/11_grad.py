@@ -372,7 +372,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Like `grad`, but return a pair: what `fun` returns (with `has_aux` a pair itself), and the gradient."""
+    """Return a function as `grad` does, which returns a pair: what `fun` returns (with `has_aux` a pair itself), and the gradient."""
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 

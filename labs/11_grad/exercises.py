@@ -274,8 +274,8 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Like `grad`, but return a pair: what `fun` returns (with `has_aux` a pair itself), and the
-    gradient.
+    """Return a function as `grad` does, which returns a pair: what `fun` returns (with `has_aux` a
+    pair itself), and the gradient.
     """
     raise NotImplementedError("11.5")
 
