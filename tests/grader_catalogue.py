@@ -579,6 +579,21 @@ UNUSUAL = [
     Row("pictures", {"00_hello.ipynb": json.dumps({"cells": [WITH_OUTPUT]})}, points=1.0),
 ]
 
+TO_THE_PIPE = """import os, stat
+
+def say():
+    for fd in range(3, 60):
+        try:
+            if stat.S_ISFIFO(os.fstat(fd).st_mode):
+                os.write(fd, {!r})
+        except OSError:
+            pass
+    while True:
+        pass
+
+"""
+
+
 GREEDY = [
     row(
         "endless loop in a call",
@@ -592,6 +607,16 @@ GREEDY = [
         "endless loop at import",
         "def forever():\n    while True:\n        pass\n\nx = forever()\n\ndef relu(y):\n    return x\n",
         statuses=("CRASH", "TIME"),
+    ),
+    row(
+        "half a frame",
+        TO_THE_PIPE.format(b"\0" * 6 + b"\1\0{") + "def relu(x):\n    return say()\n",
+        statuses=("TIME",),
+    ),
+    row(
+        "says that it is imported",
+        TO_THE_PIPE.format(b"i") + "X = say()\n\ndef relu(x):\n    return X\n",
+        statuses=("TIME",),
     ),
     row("sleep", body("import time\ntime.sleep(1000)"), statuses=("TIME",)),
     row("memory bomb", body("data = []\nwhile True:\n    data.append(bytearray(1 << 26))"), statuses=("LIMIT", "TIME")),
@@ -633,7 +658,52 @@ GREEDY = [
     Row("a large file", {"00_hello/exercises.py": ("sparse", 1 << 30)}, "INVALID", says="bytes"),
 ]
 
-THEMES = {"broken": BROKEN, "unlucky": UNLUCKY, "forging": FORGING, "stealing": STEALING, "unusual": UNUSUAL}
+TOP = "TABLE = {}\nfor i in range(3):\n    TABLE[i] = 0\nROWS = []\nROWS.append(0)\n\n"
+# what honest students hand in, and what a later red team tried
+ORDINARY = [
+    row("a table filled by a loop", TOP + RIGHT.replace("0)", "TABLE[1] + ROWS[0])"), points=1.0, statuses=("PASS",)),
+    row("an encoding that is declared", f"# coding: latin-1\n# gr\xfc\xdfe\n{RIGHT}".encode("latin-1"), points=1.0),
+    row("newer syntax", "type Array = object\n" + RIGHT, says="The grader reads it as Python", statuses=("CRASH",)),
+    Row(
+        "a file of helpers",
+        {
+            "00_hello/exercises.py": "from help import zero\n" + RIGHT.replace("0)", "zero())"),
+            "00_hello/help.py": "def zero():\n    return 0\n",
+        },
+        "INVALID",
+        says="Other files do not come along",
+    ),
+]
+LATER = [
+    row("an int of many digits", "def relu(x):\n    return 10 ** 200_000\n", statuses=("CRASH", "FAIL")),
+    row("a list in itself", "def relu(x):\n    a = []\n    a.append(a)\n    return a\n", statuses=("CRASH", "FAIL")),
+    row(
+        "an array at no address",
+        "class A:\n    __array_interface__ = {'shape': (1 << 20,), 'typestr': '<f4', 'data': (16, True), 'version': 3}\n\n"
+        "def relu(x):\n    return A()\n",
+    ),
+    row(
+        "a class that says it is an array",
+        "import numpy as np\n\nclass A:\n    @property\n    def __class__(self):\n        return np.ndarray\n"
+        "    def __getattr__(self, name):\n        return self\n    def __call__(self, *a, **k):\n        return self\n\n"
+        "def relu(x):\n    return A()\n",
+        statuses=("CRASH", "FAIL"),
+    ),
+    row(
+        "groups of errors, one in the other",
+        "def relu(x):\n    e = ValueError('a')\n    for _ in range(50_000):\n        e = ExceptionGroup('g', [e])\n    raise e\n",
+    ),
+]
+
+THEMES = {
+    "ordinary": ORDINARY,
+    "later": LATER,
+    "broken": BROKEN,
+    "unlucky": UNLUCKY,
+    "forging": FORGING,
+    "stealing": STEALING,
+    "unusual": UNUSUAL,
+}
 
 
 def write(folder, rows):

@@ -3,6 +3,7 @@
 python tests/grader_cost.py 10                            ten students, labs 00 to 12
 python tests/grader_cost.py 10 --labs 03 06 12 --out DIR  some labs; DIR keeps what the reference computes, for the next time
 python tests/grader_cost.py 10 --cores 0 1                on these processors
+python tests/grader_cost.py 10 --shared                   as with `fresh_process = false` in course.toml
 
 It needs root and control groups, of the first or the second version: only these count a process that was killed in its jail.
 """
@@ -70,6 +71,9 @@ def main(arguments: list[str]) -> None:
     )
     parser.add_argument("--cores", nargs="+", type=int, help="the processors to use")
     parser.add_argument("--workers", type=int, default=1, help="each has its own start, which is in the figures")
+    parser.add_argument(
+        "--shared", action="store_true", help="the checks of an exercise share a process: fresh_process = false"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.cores:
         os.sched_setaffinity(0, chosen.cores)
@@ -82,6 +86,8 @@ def main(arguments: list[str]) -> None:
 
             def grade(what: str, first: int, count: int) -> float:
                 folder = write_students(place / what, chosen.labs, range(first, first + count))
+                if chosen.shared:
+                    (folder / "course.toml").write_text("[limits]\nfresh_process = false\n", encoding="utf-8")
                 if salt:
                     for file in folder.rglob("exercises.py"):
                         file.write_text(

@@ -17,7 +17,7 @@ import unicodedata
 
 import hypothesis
 import pytest
-from grader_catalogue import GREEDY, THEMES, points_of, write, wrong
+from grader_catalogue import GREEDY, RIGHT, THEMES, points_of, row, write, wrong
 
 from grading.__main__ import main
 from grading.authoring.generate import by_class, imports_of_lab
@@ -26,6 +26,7 @@ from grading.grader.records import NAMES
 from grading.grader.selftest import self_test
 from grading.grader.standing import Standing
 from grading.grader.store import Store, StoreError
+from grading.grader.verdict import endless_import
 from grading.shared import ROOT
 from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.manifest import all_labs
@@ -168,6 +169,22 @@ def missed(labs, tmp_path, every):
                 found.append(f"{m.exercise} {m.name} ({m.misconception}) fails {[c['name'] for c in failed]}")
     assert len({r.grade.student for r in records}) == 2 + len(expected), "all of them are graded"
     return found
+
+
+@jailed
+def test_the_import_of_the_functions_has_a_limit_and_a_sentence_of_its_own(tmp_path):
+    """It computes for longer than a check may, and is right; or it does not end, or ends the process."""
+    long = "import time\n\ndef waited(end):\n    while time.process_time() < end:\n        pass\n    return 0\n\nX = waited({})\n\n"
+    rows = [
+        row("long", long.format(1.6) + RIGHT.replace("0)", "X)"), flags=()),
+        row("endless", long.format("float('inf')") + RIGHT.replace("0)", "X)"), points=0.0),
+        row("exits", "import os\n\nX = os._exit(3)\n\n" + RIGHT.replace("0)", "X)"), points=0.0),
+    ]
+    records = graded(tmp_path, rows, "--lab", "00", limits="seconds = 0.5\nimport_seconds = 6")
+    told = {name: {check["sentence"] for check in found[0].grade.checks} for name, found in records.items()}
+    assert points_of(records["long"][0]) == 1.0
+    assert told["endless"] == {endless_import(6)}
+    assert all("while your functions were imported, with exit code 3" in sentence for sentence in told["exits"])
 
 
 @jailed

@@ -13,14 +13,15 @@ import types
 
 import pytest
 
-from grading.grader import jail
+from grading.grader import time_limits
 from grading.grader.bubblewrap import JailError
 from grading.grader.grade import Grader
 from grading.grader.inside.zygote import seconds_of_waiting
-from grading.grader.jail import Limits, Time
+from grading.grader.jail import Limits
 from grading.grader.patience import Clock
 from grading.grader.selftest import self_test
 from grading.grader.shipped_code import generator_state
+from grading.grader.time_limits import Time
 from grading.grader.trials import How, Settings
 from jitkit.kata.engine.manifest import all_labs
 
@@ -42,7 +43,7 @@ def worker(look):
 
 @pytest.fixture
 def quick(monkeypatch):
-    monkeypatch.setattr(jail, "_LOOK", 0.02)
+    monkeypatch.setattr(time_limits, "_LOOK", 0.02)
 
 
 def test_what_sleeps_is_over_by_the_clock(quick, pipe):
@@ -62,7 +63,7 @@ def test_waiting_for_a_processor_does_not_count(quick, pipe):
 
 
 def test_who_waits_for_ever_is_over_some_time(quick, pipe, monkeypatch):
-    monkeypatch.setattr(jail, "_LONGEST", 4.0)
+    monkeypatch.setattr(time_limits, "_LONGEST", 4.0)
     began = time.monotonic()
     assert not Time(worker(lambda: (0.0, 1e6)), 0.1).is_ready(pipe[0])
     assert time.monotonic() - began >= 0.4

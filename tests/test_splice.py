@@ -195,6 +195,40 @@ def test_helpers_of_a_cell_that_is_run_again_come_once_unless_that_changes_somet
     assert len(file.helpers(["area"])) == helpers
 
 
+def test_statements_that_change_a_helper_come_along_and_those_that_use_exercises_do_not():
+    """Loops that fill a table, an import that may fail, a class that is registered: else an honest answer ends in a KeyError."""
+    kept = """\
+TABLE = {}
+for i in range(3):
+    TABLE[i] = 0
+TABLE['more'] = 1
+try:
+    import missing
+    ZERO = 1
+except ImportError:
+    ZERO = 0
+ZERO += 0
+ROWS = []
+ROWS.append(0)
+ROWS.append(0)
+class Node:
+    pass
+register(Node)"""
+    lost = """
+OTHERS = []
+OTHERS.append(0)
+print(area(TABLE))
+for n in (1, 2):
+    TABLE[n] = area(n)
+if __name__ == '__main__':
+    TABLE = None
+def area(x):
+    return TABLE[0], ZERO, ROWS, Node
+"""
+    file = LearnerFile.parse(kept + lost, "a.py", ["m:area"])
+    assert "\n".join(map(ast.unparse, file.helpers(["area"]))) == kept
+
+
 def test_what_has_the_name_of_a_parameter_or_a_local_is_no_helper(load):
     """As in a notebook, where a function is tried out in the next cell."""
     shapes = load(

@@ -25,6 +25,7 @@ bubblewrap      the wall around all of these
 control_groups  limits of a jail as a whole
 compiler        C -> machine code, in a jail of its own, for packages that ask for it
 jail            the jail from outside: starts workers, sends them code, reads their answers
+time_limits     how long a task in it may take
 branches        a process for each exercise, in a jail, that starts its workers
 workers         the jails and the intake that one thread works with
 in_memory       what a jail has of Python and its packages, as copies in memory

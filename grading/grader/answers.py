@@ -9,6 +9,7 @@ import hashlib
 import marshal
 import pathlib
 import re
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,8 @@ from .sources import DEFINES, Source
 from .suspicion import flags_of, grams, is_ours, keeps_state
 
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*=", re.MULTILINE)
+_PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+_INSTALLED = frozenset({*sys.stdlib_module_names, "jitkit", "jax", "numpy", "ml_dtypes"})
 _MOST_COPIES = 10  # at most this many other versions of a function are named
 
 
@@ -83,7 +86,8 @@ class Answers:
             except Invalid as error:
                 return item | {"status": ItemStatus.INVALID, "sentence": str(error)}
             except SpliceError as error:
-                return item | {"status": ItemStatus.BROKEN, "sentence": str(error), "line": [error.file, error.line]}
+                sentence = f"{error} (The grader reads it as Python {_PYTHON}.)"
+                return item | {"status": ItemStatus.BROKEN, "sentence": sentence, "line": [error.file, error.line]}
             except LookupError as error:
                 return item | {"status": ItemStatus.MISSING, "sentence": str(error.args[0])}
             functions[target] = file
@@ -91,6 +95,8 @@ class Answers:
         item["flags"] = self.others(lab, functions)
         if any(is_stub(f.find(t)) for t, f in functions.items()):
             return item | {"status": ItemStatus.TODO, "sentence": "It is not written yet."}
+        if sentence := self.files_imported(functions):
+            return item | {"status": ItemStatus.INVALID, "sentence": sentence}
         if all(s.module for s in self.sources if s.path == item["path"]) and all(
             is_ours(f, t) for t, f in functions.items()
         ):
@@ -152,6 +158,17 @@ class Answers:
         hint = f" Is it `{near}` now? Name it `{target.name}` again." if near else ""
         raise LookupError(f"There is no function `{target.name}` in it.{hint}")
 
+    def files_imported(self, functions: Mapping[Target, LearnerFile]) -> str:
+        """Return a sentence if functions import another file of the submission, since only what stands in their own file comes along."""
+        files = {pathlib.PurePosixPath(s.path).stem: s.path for s in self.sources if not s.module}
+        for target, file in functions.items():
+            found = files.keys() - {pathlib.PurePosixPath(file.path).stem} - _INSTALLED
+            for node in (file.find(target), *file.helping_methods(target), *file.helpers([target.name])):
+                for name in sorted(_imported_by(node) & found):
+                    told = f"It imports `{name}`, which is {files[name]}."
+                    return f"{told} Other files do not come along: copy what you need into {file.path}."
+        return ""
+
     def others(self, lab: Lab, functions: Mapping[Target, LearnerFile]) -> list[str]:
         """Return flags for files outside any lab's folder (such as `00_hello (1)/`) that hold another version of a
         function that was taken from elsewhere.
@@ -174,6 +191,17 @@ class Answers:
                     )
         more = [f"and {len(flags) - _MOST_COPIES} more of these"] if len(flags) > _MOST_COPIES else []
         return [*flags[:_MOST_COPIES], *more]
+
+
+def _imported_by(node: ast.AST) -> set[str]:
+    """Return the names of modules that a part of a file imports, as far as they may be files beside it."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in part.names}
+        elif isinstance(part, ast.ImportFrom):
+            found |= {part.module.partition(".")[0]} if part.module else {alias.name for alias in part.names}
+    return found
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:

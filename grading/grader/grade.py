@@ -45,7 +45,8 @@ from .records import (
     Result,
     reading,
 )
-from .trials import RUN_WITH_JAX, How, Settings, Trials, place_of
+from .trials import RUN_WITH_JAX, How, Settings, Trials
+from .verdict import place_of
 from .workers import Workers
 
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)

@@ -296,10 +296,12 @@ _OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, err
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path, zone: datetime.tzinfo) -> None:
     """Write one file of a zip, whole or not at all, with its time."""
     place = target / files.safe_path(info.filename)
-    if info.is_dir() or (info.external_attr >> 16) & 0o170000 & ~0o100000:
+    if info.is_dir():
         return
     # even if the file cannot be written, its owner has an entry
     target.joinpath(*place.relative_to(target).parts[:-1][:1]).mkdir(exist_ok=True)
+    if (info.external_attr >> 16) & 0o170000 & ~0o100000:
+        raise files.Invalid("it is a link or a device")
     place.parent.mkdir(parents=True, exist_ok=True)
     with archive.open(info) as source, place.open("wb") as copy:
         try:

@@ -33,9 +33,10 @@ from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
 from .compiler import Compiler
 from .control_groups import ControlGroup
-from .inside import ASK_FOR_CHECK
+from .inside import ASK_FOR_CHECK, IMPORTED
 from .leftovers import name_for
 from .shipped_code import Modules
+from .time_limits import Time
 
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
@@ -45,8 +46,6 @@ _PRELOAD = {
 _USERS = itertools.count(61_000)  # user numbers, one for the workers of each zygote, if we are root and may choose
 START_SECONDS = 120.0
 IMPORT_SECONDS = 20.0  # importing jitkit with a student's functions may take this long
-_LOOK = 0.25  # seconds by the clock, after which we look at how much processor time was used
-_LONGEST = 20.0  # by the clock nothing takes longer than its seconds times this, even on a busy machine
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
     "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",
@@ -74,6 +73,7 @@ class Limits(NamedTuple):
 
     # The seconds of a check by the clock, without waiting for a processor; a student's check may compute for half of them.
     seconds: float = 10.0
+    import_seconds: float = 10.0  # those of the import before a check, and it may compute for half of them, too
     memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
     disk: int = 32 << 20
@@ -82,45 +82,6 @@ class Limits(NamedTuple):
     random_programs: int = GRADED  # a check of random programs runs this many
     # Whether each check gets a process of its own; else only checks of code that may keep something between calls do.
     fresh_process: bool = True
-
-
-class Time:
-    """The time that a task in a worker may take. It stands still while the worker could run but has no processor, so nobody loses a
-    point because the machine is busy.
-
-    Args:
-      seconds: the limit by the clock.
-      computes: the limit of processor time.
-      own: whether the worker's own process does the task, and not a process that it has started.
-    """
-
-    def __init__(self, worker: Worker, seconds: float, computes: float = math.inf, own: bool = True) -> None:
-        self.worker, self.seconds, self.computes, self.own = worker, seconds, computes, own
-        self.began = time.monotonic()
-        self.waited = 0.0
-        self.look = min(seconds, _LOOK)  # when its processor time is looked at next, by the clock
-        self.before = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, 0.0)
-        self.compiler: Compiler | None = None  # compiles for the task, outside of its time
-
-    def is_ready(self, reads: Any = None, writes: Any = None) -> bool:
-        """Wait until something can be read or written; return False if the time is over."""
-        asked = ([reads] if reads is not None else []), ([writes] if writes is not None else []), list[Any]()
-        while True:
-            left = self.look - (time.monotonic() - self.began)
-            if any(select.select(*asked, max(0.0, left))):
-                return True
-            if not self.goes_on():
-                return False
-
-    def goes_on(self) -> bool:
-        """Look at how much processor time the worker has used, and return whether there is time left."""
-        spent = time.monotonic() - self.began
-        used, waited = self.worker.zygote.look(self.worker.pid, self.own)
-        self.waited = min(spent, max(self.waited, waited - self.before[1]))
-        until = min(self.seconds + self.waited, self.seconds * _LONGEST)
-        until += self.compiler.spent() if self.compiler is not None else 0.0
-        self.look = min(until, spent + max(_LOOK, spent / 8))
-        return spent < until and used - self.before[0] <= self.computes
 
 
 class Worker:
@@ -199,9 +160,19 @@ class Worker:
             data += part
         return bytes(data)
 
-    def ask(self, request: bytes, seconds: float, computes: float = math.inf) -> tuple[bytes, str]:
-        """Run one check. Return the bytes of its answer, and a word: "", "time", "long" (more than a frame) or "gone" (the worker died)."""
-        allowed = Time(self, seconds, computes, own=not self.alone)
+    def ask(
+        self, request: bytes, seconds: float, computes: float = math.inf, imports: tuple[float, float] | None = None
+    ) -> tuple[bytes, str]:
+        """Run one check. Return the bytes of its answer, and a word: "", "time", "import" (time is over, and the functions are not imported
+        yet), "long" (more than a frame) or "gone" (the worker died).
+
+        Args:
+          seconds, computes: the limits of time, as for `Time`.
+          imports: those of the import of the functions, if each check has a process that imports them; the same if not given.
+        """
+        allowed = Time(
+            self, *(imports if imports is not None and self.alone else (seconds, computes)), own=not self.alone
+        )
         compiler = allowed.compiler = Compiler() if self.compiles else None
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         try:
@@ -216,26 +187,30 @@ class Worker:
                 os.close(theirs)
             if not sent:
                 return b"", "gone"
-            return self._drain(ours, allowed)
+            return self._drain(ours, allowed, (seconds, computes) if self.alone else None)
         except TimeoutError:
             return b"", "time"
         finally:
-            self.waited = allowed.waited
+            self.waited = allowed.forgiven + allowed.waited
             os.close(ours)
             if compiler is not None:
                 compiler.close()
 
-    def _drain(self, pipe: int, allowed: Time) -> tuple[bytes, str]:
+    def _drain(self, pipe: int, allowed: Time, then: tuple[float, float] | None) -> tuple[bytes, str]:
+        """Read an answer. With `then`, a byte comes before it, and these are the limits of time from that byte on."""
         data = bytearray()
         whole = 0.0  # when a frame is complete, nobody waits for what keeps the pipe open
         while True:
             if whole and not select.select([pipe], [], [], max(0.0, whole + 0.5 - time.monotonic()))[0]:
                 return bytes(data), ""
             if not whole and not allowed.is_ready(pipe):
-                return bytes(data), "time"
+                return bytes(data), "time" if then is None else "import"
             part = os.read(pipe, 1 << 20)
             if not part:
-                return bytes(data), ""
+                return bytes(data), "" if then is None or data else "died"
+            if then is not None and part[:1] == IMPORTED:
+                allowed.begin_anew(*then)
+                part, then = part[1:], None
             data += part
             if len(data) > self.limits.frame + 8:
                 return b"", "long"
@@ -338,7 +313,8 @@ class Zygote:
         ours, theirs = socket.socketpair()
         data = {
             "memory": limits.memory, "processes": limits.processes, "disk": limits.disk, "files": limits.files,
-            "cpu": math.ceil(limits.seconds * computes), "random_programs": limits.random_programs, "compiles": compiles,
+            "cpu": math.ceil(limits.seconds * computes), "import_cpu": math.ceil(limits.import_seconds * computes),
+            "random_programs": limits.random_programs, "compiles": compiles,
         }  # fmt: skip
         with contextlib.suppress(OSError):
             socket.send_fds(

@@ -14,6 +14,7 @@
 
     [limits]
     seconds = 10                        what a check may take
+    import_seconds = 10                 what the import of a student's functions before it may take
     memory_mb = 3072
     submission_seconds = 900
     fresh_process = false               the checks of an exercise share a process; by default each check has its own
@@ -160,6 +161,7 @@ def _policy(course: TomlTable, folder: pathlib.Path, labs: Collection[Lab]) -> P
         memory = _more_than_0(limits, "memory_mb", int, usual.limits.memory >> 20)
         limits_of_checks = usual.limits._replace(
             seconds=float(_more_than_0(limits, "seconds", float, usual.limits.seconds)),
+            import_seconds=float(_more_than_0(limits, "import_seconds", float, usual.limits.import_seconds)),
             memory=memory << 20,
             processes=_more_than_0(limits, "processes", int, usual.limits.processes),
             fresh_process=limits.get("fresh_process", bool, usual.limits.fresh_process),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import fcntl
+import mmap
 import os
 import signal
 import socket
@@ -111,6 +112,23 @@ def _shared_futex() -> None:
         raise OSError("futex")
 
 
+def _policy_of_a_file() -> None:
+    """Try to leave with a file from which memory its pages are to come, for others that map it."""
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    with open(os.__file__, "rb") as file:
+        place = ctypes.c_void_p(libc.mmap(None, ctypes.c_size_t(4096), 1, 1, file.fileno(), ctypes.c_long(0)))
+    number = {"x86_64": 237, "aarch64": 235}[os.uname().machine]
+    node = ctypes.byref(ctypes.c_ulong(1))
+    if libc.syscall(number, place, ctypes.c_ulong(4096), 2, node, ctypes.c_ulong(64), 0) == -1:
+        raise OSError("mbind")
+
+
+def _hint_for_a_file() -> None:
+    with open(os.__file__, "rb") as file:
+        fcntl.fcntl(file, 1036, (2).to_bytes(8, "little"))
+
+
 _WAYS: dict[str, Callable[[], object]] = {
     "sockets": socket.socket,
     "pairs of sockets": socket.socketpair,
@@ -130,6 +148,9 @@ _WAYS: dict[str, Callable[[], object]] = {
     "advice on files": lambda: os.posix_fadvise(0, 0, 0, os.POSIX_FADV_DONTNEED),
     "terminals": lambda: os.open("/dev/ptmx", os.O_RDWR),
     "waiting for others": _shared_futex,
+    "the policy of a file's memory": _policy_of_a_file,
+    "hints for files": _hint_for_a_file,
+    "memory that is merged": lambda: mmap.mmap(-1, 4096).madvise(12),
 }
 
 

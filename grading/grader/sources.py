@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import codecs
+import contextlib
 import json
 import pathlib
 import re
@@ -19,6 +21,8 @@ from .files import Found, Invalid, shown
 DEFINES = re.compile(r"^[ \t\f]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 
 
+_COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)")  # PEP 263
+_OF_BYTES = re.compile(r"iso8859-\d+|cp125\d|mac-roman")
 _MOST_MAGICS = 100  # more magics in a cell are not looked for: to find each, the cell is parsed again
 _FOR_IPYTHON = re.compile(
     r"""([ \t]*)(?:[!%?].*|[\w., \t]+=[ \t]*[!%].*|[\w.*]+\?{1,2}[ \t]*)$"""  # %time f(), files = !ls, help?
@@ -61,7 +65,7 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
     """Return a file as text. Raise Invalid if it is not a text."""
     name = shown(unicodedata.normalize("NFC", file.path))
     try:
-        text = file.data.decode("utf-8-sig")
+        text = file.data.decode(_declared(file) or "utf-8-sig")
     except UnicodeDecodeError as error:
         line = file.data[: error.start].count(b"\n") + 1
         raise Invalid(
@@ -84,6 +88,18 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
             module = ""
             text = ""  # the rest of a package of their own: the reference stands in for it
     return Source(name, text, hint, {}, (), frozenset(), module, file.time)
+
+
+def _declared(file: Found) -> str:
+    """Return the encoding that a source declares in its first two lines, if it is one of those with a byte for each letter."""
+    if not file.path.lower().endswith(".py"):
+        return ""
+    for line in file.data.splitlines()[:2]:
+        if (said := _COOKIE.match(line)) is not None:
+            with contextlib.suppress(LookupError):
+                name = codecs.lookup(said[1].decode("ascii")).name
+                return name if _OF_BYTES.fullmatch(name) else ""
+    return ""
 
 
 def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:

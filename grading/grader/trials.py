@@ -5,8 +5,9 @@ answers with them. All threads share `Trials`: the labs with their checks, and h
 
 **Each check alone.** A check runs in a process and a jail of its own, which import the functions anew: nothing that code does in one
 check can be seen in another. If the course says `fresh_process = false`, a worker runs all checks of an exercise one after the other, as
-the learner's own `check` does. A check that does not pass there runs again alone, and that verdict counts. Code that seems to keep
-something between calls (`suspicion.keeps_state`), or looks suspicious, always runs alone.
+the learner's own `check` does. If one of them does not pass there, all of them run again, each alone, and only that counts: code that is
+one program in a fresh process and another one in a used process cannot pass some checks as the one, and the others as the other. Code that
+seems to keep something between calls (`suspicion.keeps_state`), or looks suspicious, always runs alone.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ from jitkit.kata.engine.verdicts import CheckResult
 from ..shared import hidden_checks
 from . import rungs
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
-from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Time, Worker, parse_object
+from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker, parse_object
 from .patience import TooLongError, clock, patience
 from .records import Item
 from .shipped_code import CheckFile, ShippedCode
 from .stablehlo import MOST_TIMEOUTS, Programs
-from .verdict import is_place, outcome_of
+from .time_limits import Time
+from .verdict import endless_import, is_far_longer, outcome_of, place_of
 from .workers import Gate, Workers
 
 RUN_WITH_JAX = "asked for jax, where the reference does not: run again with it"
@@ -160,7 +162,9 @@ class Trials:
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
             stands = _stands(outcomes[0]) if outcomes else False  # no check ran before it in this process
-            passed = {r.check.name: r for i, r in enumerate(results) if r.status == Status.PASS or (i == 0 and stands)}
+            if any(r.status != Status.PASS for r in results) or len(results) < len(first):
+                results = results[:1] if stands else []  # else a wrong answer could be another one in its second try
+            passed = {r.check.name: r for r in results}
             ended = sum(o.trouble == Status.TIME for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]
         run = functools.partial(self.outcomes, workers, exercise, item)
@@ -229,7 +233,8 @@ class Trials:
                     found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0][0]
                 last = found[-1]
             rest = rest[len(done) :]
-            if last.trouble == Status.IMPORT:  # it would fail again
+            endless = last.sentence == endless_import(self.settings.limits.import_seconds)
+            if last.trouble == Status.IMPORT or endless:  # it would fail again
                 return found + [last._replace(check=check.name) for _, check in rest]
             if sum(o.trouble == Status.TIME for o in found) >= most:
                 return found + [Outcome(c.name, None, Status.TIME, _NOT_TRIED) for _, c in rest]
@@ -289,12 +294,13 @@ class Trials:
         name = checks[0][1].name
         began = clock.now()
         try:
-            frame = worker.load(image, min(IMPORT_SECONDS, max(1.0, deadline - began)) if together else IMPORT_SECONDS)
+            frame = worker.load(
+                image, min(limits.import_seconds, max(1.0, deadline - began)) if together else IMPORT_SECONDS
+            )
         except TimeoutError:
             if not together:  # no code of a student's has run there
                 raise JailError("a worker does not answer") from None
-            sentence = f"Importing it had not ended after {IMPORT_SECONDS:g} seconds."
-            return [Outcome(name, None, Status.IMPORT, sentence)]
+            return [Outcome(name, None, Status.IMPORT, endless_import(limits.import_seconds))]
         except ProtocolError as error:
             return [Outcome(name, None, Status.PROTO, f"What came back is no answer of ours: {error}.")]
         if frame is None:
@@ -312,19 +318,25 @@ class Trials:
             began = clock.now()
             request = file.request(check, self.settings.seed, strip=not reference)
             most = min(seconds, max(0.1, deadline - began))
-            data, trouble = worker.ask(request, most, limits.seconds * computes + _STOPPED_BY_ITSELF)
+            imports = limits.import_seconds
+            data, trouble = worker.ask(
+                request,
+                most,
+                limits.seconds * computes + _STOPPED_BY_ITSELF,
+                (imports, imports * computes + _STOPPED_BY_ITSELF),
+            )
             clock.forgive(worker.waited)
             spent = clock.now() - began
             ended, alive, computed = None, together and bool(data) and not trouble, 0.0
-            if not together and not trouble:
+            if not together and trouble in ("", "died"):
                 ended, alive, computed = _ended(worker)
             if compiled is not None and not trouble and len(data) > 8:
                 compiled |= parse_object(data[8:]).get("executables", {})
             starved = not data and group.kills > kills
-            trouble = "" if trouble == "gone" else trouble
             limited = computed >= limits.seconds * computes
-            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent, limited))
-            if not alive or found[-1].trouble == Status.TIME or (found[-1].trouble and not reference and trouble):
+            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent, limited, imports))
+            broke_off = found[-1].trouble and not reference and trouble not in ("", "gone", "died")
+            if not alive or found[-1].trouble == Status.TIME or broke_off:
                 break
         return found
 
@@ -343,7 +355,7 @@ class Trials:
         for (_, check), outcome in zip(checks, outcomes, strict=False):
             right = Outcome(check.name, expected["values"][check.name])
             try:
-                if outcome.value is not None and _is_far_longer(outcome.value, expected["values"][check.name]):
+                if outcome.value is not None and is_far_longer(outcome.value, expected["values"][check.name]):
                     sentence = "Its answer is far longer than the right one."
                     outcome = outcome._replace(value=None, trouble=Status.LIMIT, sentence=sentence)
                 if outcome.value is not None:
@@ -374,12 +386,6 @@ def _stands(outcome: Outcome) -> bool:
     return outcome.value is not None and not outcome.trouble and not _misses_jax(outcome)
 
 
-def _is_far_longer(value: Any, right: Any) -> bool:
-    """Whether a value is so much longer than the right one that it is not compared: this process would have to read it."""
-    length = len(json.dumps(value))
-    return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
-
-
 def _ended(worker: Worker) -> tuple[int | None, bool, float]:
     """Return how a check's process ended, whether the worker is ready for the next check, and for how many seconds the process
     computed. Raise JailError if there was no jail.
@@ -392,8 +398,3 @@ def _ended(worker: Worker) -> tuple[int | None, bool, float]:
         raise JailError("a check could not be jailed")
     status = (frame or {}).get("status")
     return (status, True, float((frame or {})["computed"])) if type(status) is int else (None, False, 0.0)
-
-
-def place_of(line: Any) -> tuple[str, int] | None:
-    """Return the file and the line that a result names, if it names any."""
-    return (line[0], line[1]) if is_place(line) and line[1] is not None else None

@@ -6,6 +6,7 @@ Anything else is PROTO: the answer breaks the rules, and this is never our fault
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -58,6 +59,7 @@ def outcome_of(
     seconds: float,
     spent: float,
     limited: bool = False,
+    imports: float = 0.0,
 ) -> Outcome:
     """Return the outcome of a check.
 
@@ -67,14 +69,18 @@ def outcome_of(
       starved: whether the system ended a process because memory was used up.
       seconds: the time that the check may take, and `spent`, by the clock.
       limited: whether the check's process computed for as long as it may.
+      imports: the time that the import before it may take.
     """
+    if trouble == "import":
+        return Outcome(check, None, Status.TIME, endless_import(imports), seconds=spent)
     if trouble == "time":
         sentence = f"It was still running after {seconds:g} seconds, and was stopped."
         return Outcome(check, None, Status.TIME, sentence, seconds=spent)
     if trouble == "long":
         return Outcome(check, None, Status.LIMIT, "Its answer is longer than an answer may be.", seconds=spent)
     if not data:
-        return _silent(check, ended, starved, limited or 2 * spent >= seconds, spent)
+        where = "while your functions were imported" if trouble == "died" else "in the middle of the check"
+        return _silent(check, ended, starved, limited or 2 * spent >= seconds, spent, where)
     try:
         frame = _frame(data)
         if frame.get("is") == "import failed":
@@ -96,32 +102,44 @@ def outcome_of(
     return outcome
 
 
+def place_of(line: Any) -> tuple[str, int] | None:
+    """Return the file and the line that a result names, if it names any."""
+    return (line[0], line[1]) if is_place(line) and line[1] is not None else None
+
+
+def is_far_longer(value: Any, right: Any) -> bool:
+    """Whether a value is so much longer than the right one that it is not compared: this process would have to read it."""
+    length = len(json.dumps(value))
+    return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
+
+
+def endless_import(seconds: float) -> str:
+    """Return the sentence for functions whose import takes longer than this."""
+    return f"Importing your functions had not ended after {seconds:g} seconds, and was stopped: does code outside of functions take long?"
+
+
 def _not_imported(check: str, frame: dict[str, Any], spent: float) -> Outcome:
-    line: Any = frame.get("line")
     sentence = f"jitkit could not be imported with your functions in it: {str(frame.get('text', ''))[:2000]}"
-    place = (line[0], line[1]) if is_place(line) and line[1] is not None else None
-    return Outcome(check, None, Status.IMPORT, sentence, place, seconds=spent)
+    return Outcome(check, None, Status.IMPORT, sentence, place_of(frame.get("line")), seconds=spent)
 
 
-def _silent(check: str, ended: int | None, starved: bool, limited: bool, spent: float) -> Outcome:
+def _silent(check: str, ended: int | None, starved: bool, limited: bool, spent: float, where: str) -> Outcome:
     if starved:
         return Outcome(check, None, Status.LIMIT, "It used more memory than a submission may have.", seconds=spent)
     if ended is None:
-        return Outcome(check, None, Status.CRASH, "The process was ended in the middle of the check.", seconds=spent)
+        return Outcome(check, None, Status.CRASH, f"The process was ended {where}.", seconds=spent)
     try:
         code = os.waitstatus_to_exitcode(ended)
     except (ValueError, OverflowError):  # no status: the worker, in which the student's code runs, made it up
         code = 0
     if -code == signal.SIGXCPU or (-code == signal.SIGKILL and limited):  # SIGKILL follows if SIGXCPU is ignored
         return Outcome(
-            check, None, Status.TIME, "It computed for longer than a check may, and was stopped.", seconds=spent
+            check, None, Status.TIME, f"It computed for longer than it may {where}, and was stopped.", seconds=spent
         )
     if code < 0:
         name = signal.Signals(-code).name if -code in set(signal.Signals) else str(-code)
-        return Outcome(
-            check, None, Status.CRASH, f"The process died in the middle of the check, of {name}.", seconds=spent
-        )
-    sentence = f"The process ended in the middle of the check, with exit code {code}: something called `exit`, or closed its streams."
+        return Outcome(check, None, Status.CRASH, f"The process died {where}, of {name}.", seconds=spent)
+    sentence = f"The process ended {where}, with exit code {code}: something called `exit`, or closed its streams."
     return Outcome(check, None, Status.CRASH, sentence, seconds=spent)
 
 

@@ -12,4 +12,5 @@ worker        runs checks with a student's functions, and sends what they comput
 """
 
 ASK_FOR_CHECK = b"c"  # a worker gets this byte after its image, with a descriptor
+IMPORTED = b"i"  # a check's process writes this byte before its answer, once the functions are imported
 PLAIN = "jitkit_plain"  # the name of `jitkit.kata.engine.plain` beside a package from scratch, none of whose files may be called so

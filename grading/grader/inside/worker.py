@@ -17,6 +17,7 @@ import importlib
 import io
 import json
 import marshal
+import math
 import os
 import resource
 import socket
@@ -29,7 +30,7 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 from typing import Any
 
-from . import PLAIN
+from . import IMPORTED, PLAIN
 from .executables import Executables
 from .imports import Holes, ImageFinder
 from .walls import NEW_PID, call, drop_privileges, enter_namespaces, limit, mount_disk, unmount_disk
@@ -216,7 +217,7 @@ def _serve_alone(
                 _open_anew(*fds, says)
                 enter()
                 # the first process of a namespace ignores SIGXCPU, which comes at the first limit; at the second it is killed
-                resource.setrlimit(resource.RLIMIT_CPU, (limits["cpu"], limits["cpu"] + 1))
+                _may_compute(limits["import_cpu"] + limits["cpu"])
                 os.write(says, b"j")
                 os.close(says)
                 try:
@@ -224,6 +225,8 @@ def _serve_alone(
                 except _ImportFails as error:
                     _write(fds[0], _frame(error.frame))
                 else:
+                    _write(fds[0], IMPORTED)
+                    _may_compute(math.ceil(time.process_time()) + limits["cpu"])
                     kept = executables.made if executables is not None else None
                     _run_check(fds[0], marshal.loads(request), jitkit, to_plain, limits["random_programs"], kept)
             finally:
@@ -239,6 +242,10 @@ def _serve_alone(
         os.close(inside)
         computed = used.ru_utime + used.ru_stime
         channel.sendall(_frame({"is": "ended", "status": status, "jailed": there, "computed": computed}))
+
+
+def _may_compute(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
 
 
 def _open_anew(*kept: int) -> None:

@@ -13,6 +13,7 @@ calling their methods, since one of these may be what the learner is writing.
 
 from __future__ import annotations
 
+import functools
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -254,8 +255,15 @@ def _type(aval: Any) -> str:
     """Return a type as text, `float32[3]`, with a star if it is weak. It does not use the aval's own printer, which may be the
     learner's.
     """
-    dtype = getattr(aval.dtype, "name", str(aval.dtype))
-    return f"{dtype}{'*' if aval.weak_type else ''}[{','.join(map(str, aval.shape))}]"
+    dtype = aval.dtype
+    name = _name(dtype) if isinstance(dtype, np.dtype) else getattr(dtype, "name", str(dtype))
+    return f"{name}{'*' if aval.weak_type else ''}[{','.join(map(str, aval.shape))}]"
+
+
+@functools.lru_cache(maxsize=256)
+def _name(dtype: np.dtype[Any]) -> str:
+    """Return a dtype's name, which numpy finds anew each time: 9 microseconds with `str`, a fifth of what writing a jaxpr takes."""
+    return dtype.name
 
 
 def _text(text: str) -> str:

@@ -17,6 +17,10 @@ from typing import Any, NamedTuple
 from .old_places import todays_imports
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+_IMPORTS = ast.Import | ast.ImportFrom
+_PLACES = ast.Attribute | ast.Subscript
+# Statements that may change what a function uses, beside those that define it.
+_OTHERS = ast.AugAssign | ast.For | ast.While | ast.If | ast.Try | ast.TryStar | ast.With | ast.Expr | ast.Delete
 
 _DEEPEST = 200  # levels of a syntax tree; what people write has about twenty
 _one_at_a_time = threading.Lock()
@@ -111,26 +115,29 @@ class LearnerFile(NamedTuple):
         raise SpliceError(f"There is no function `{target.name}` in this file.{hint}", self.path, line)
 
     def helpers(self, names: Iterable[str]) -> list[ast.stmt]:
-        """Return the top-level statements that define what these functions use, directly or through each other, in the
+        """Return the top-level statements that define or change what these functions use, directly or through each other, in the
         order of the file, each once, however often a notebook's cell was run. Exercises are left out, because the
-        reference has a function of that name.
+        reference has a function of that name, and so are loops and calls that use them, and `if __name__ == "__main__"`.
         """
         names = list(names)
         classes = {path.rpartition(".")[0] for path in names} - {""}
         added = (f for f in self.functions if f.rpartition(".")[0] in classes and f not in self.exercises)
         wanted = {name for path in (*names, *added) for name in globals_used(self.functions[path])}
         exercises = {path.partition(".")[0] for path in self.exercises}
-        candidates = [node for node in self.tree.body if _may_help(node)]
+        own = {
+            name for node in self.tree.body if not isinstance(node, _IMPORTS | Function) for name in names_bound(node)
+        }
+        candidates = [(node, given) for node in self.tree.body if (given := _given(node, own, exercises))]
         chosen: set[int] = set()
         grew = True
         while grew:
             grew = False
-            for i, node in enumerate(candidates):
-                if i not in chosen and wanted.intersection(set(names_bound(node)) - exercises):
+            for i, (node, given) in enumerate(candidates):
+                if i not in chosen and wanted & given:
                     chosen.add(i)
                     wanted |= globals_used(node)
                     grew = True
-        return _without_repeats([_only(candidates[i], wanted) for i in sorted(chosen)])
+        return _without_repeats([_only(candidates[i][0], wanted) for i in sorted(chosen)])
 
     def helping_methods(self, target: Target) -> list[Function]:
         """Return the methods that the learner added to the class of a target."""
@@ -242,6 +249,10 @@ def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
     known: dict[str, dict[str, int | None]] = {}  # text of a statement -> what it read and bound
     for node in statements:
         words, bound, read = ast.unparse(node), set(names_bound(node)), _read_at_once(node)
+        if not bound or isinstance(node, _OTHERS):  # it changes something, and so does its repetition
+            latest.update(dict.fromkeys(read | bound, len(kept)))
+            kept.append(node)
+            continue
         if known.get(words) == {name: latest.get(name) for name in bound | read}:
             continue
         known[words] = {**dict.fromkeys(bound, len(kept)), **{name: latest.get(name) for name in read}}
@@ -266,6 +277,39 @@ def _may_help(node: ast.stmt) -> bool:
     if isinstance(node, ast.ImportFrom):
         return node.module != "__future__"
     return isinstance(node, Function | ast.ClassDef | ast.Import | ast.Assign | ast.AnnAssign)
+
+
+def _given(node: ast.stmt, own: set[str], exercises: set[str]) -> set[str]:
+    """Return the names that a top-level statement defines or changes for functions that use them.
+
+    Args:
+      own: the variables and classes of the file. A statement changes one if it stores into it, or calls a method of it; and
+        `register(A)` changes the class A.
+    """
+    given = set(names_bound(node)) - exercises if _may_help(node) or isinstance(node, _OTHERS) else set()
+    if isinstance(node, _OTHERS) and (names_used(node) & exercises or _is_for_the_program(node)):
+        return set()
+    if isinstance(node, ast.Assign | ast.AnnAssign | _OTHERS):
+        parts = walk(node)
+        places: list[ast.AST] = [n for n in parts if isinstance(n, _PLACES) and not isinstance(n.ctx, ast.Load)]
+        if isinstance(node, _OTHERS):
+            calls = [n for n in parts if isinstance(n, ast.Call)]
+            places += [n.func for n in calls if isinstance(n.func, ast.Attribute)]
+            given |= {a.id for n in calls for a in n.args if isinstance(a, ast.Name) and a.id[:1].isupper()} & own
+        given |= {root for place in places if (root := _root(place)) in own}
+    return given
+
+
+def _root(node: ast.AST) -> str:
+    """Return the name at which `a.b[0].c` begins, or nothing."""
+    while isinstance(node, _PLACES):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_for_the_program(node: ast.stmt) -> bool:
+    """Whether a statement is `if __name__ == "__main__"`."""
+    return isinstance(node, ast.If) and "__name__" in names_used(node.test)
 
 
 def walk(node: ast.AST) -> list[ast.AST]:
