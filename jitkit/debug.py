@@ -54,7 +54,7 @@ class _DebugPrimitive(Primitive):
         super().__init__(name, multiple_results=True, pure_shape_rule=False)
         self.function_of = function_of
         self.def_abstract_eval(lambda *avals, **params: [])
-        # Under a derivative it gets the primals.
+        # Under a derivative, the function is called with the primals.
         primitive_jvps[self] = lambda primals, tangents, **params: (self.bind(*primals, **params), [])
         primitive_transposes[self] = lambda cts, *operands, **params: [None] * len(operands)
 

@@ -166,7 +166,7 @@ OPTIONS = {
 }
 
 
-# An option that sets others.
+# Options that set others: name -> the names of those that they set.
 PARTS = {"transfer_guard": [name for name in OPTIONS if name.startswith("transfer_guard_")]}
 
 # An option's environment variable: JITKIT_ and the option in capitals, except for some with an established shorter

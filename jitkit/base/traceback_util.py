@@ -31,9 +31,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _PACKAGE = os.path.normcase(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-# Users of the JIT in its own package: their frames are shown.
+# The rooms of this package that use the JIT as users do: their frames are shown.
 _CALLERS = tuple(_PACKAGE + name + os.sep for name in ("kata", "bench"))
-# Except the stopwatches, which call users' code from elsewhere.
+# The modules of `bench` whose frames are hidden all the same: they call the code that is measured.
 _STOPWATCHES = tuple(os.path.join(_PACKAGE + "bench", name) for name in ("notebook.py", "calls.py", "timing.py"))
 
 _NOTE = "(jitkit hides its own frames; JITKIT_TRACEBACK_FILTERING=off or exc.__jitkit_traceback__ shows them)"

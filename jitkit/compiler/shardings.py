@@ -163,7 +163,7 @@ def check(
     what: str,
     evenly: bool = True,
 ) -> None:
-    """Raise ValueError for an array that has too few axes for its sharding, or one that cannot be divided evenly."""
+    """Raise ValueError for an array that has too few axes for its sharding, or with `evenly` one that its devices do not divide."""
     for sharding, aval, name in zip(shardings, avals, names, strict=True):
         if sharding is None:
             continue

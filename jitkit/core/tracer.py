@@ -56,7 +56,7 @@ class Tracer(Operators):
         self._trace = trace
         self.aval = aval
 
-    # what is known while tracing
+    # attributes that are known while tracing
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,7 +118,7 @@ class Tracer(Operators):
     def __reversed__(self) -> Iterator[Any]:
         return iter(operator.getitem(cast(Any, self), slice(None, None, -1)))
 
-    # what is not
+    # attributes that are not
 
     def __getattr__(self, name: str) -> Any:
         """Raise the error for an attribute that only a concrete array has, or that nothing has. For a method of concrete arrays
@@ -184,7 +184,7 @@ class Tracer(Operators):
         """Return the array behind the tracer, or None if it is not known."""
         return None
 
-    # how it shows itself
+    # printing and errors
 
     def _conversion_context(self, function: str) -> str:
         return (

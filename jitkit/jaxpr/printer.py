@@ -196,7 +196,7 @@ def pp_eqn_plain(
         params = dict(sorted(eqn.params.items()))
     position = _position(eqn) if settings.source_info else None
     scope = f"[{'/'.join(source_info.scopes_of(eqn.source_info.name_stack))}]" if settings.name_stack else None
-    # In this order, which decides who gets which name.
+    # Variables get their names in the order of printing: results first, then parameters, then operands.
     results = pp_vars(eqn.outvars, context, types=settings.print_shapes)
     brackets = [pp_param(name, value, context, settings) for name, value in params.items()]
     operands = pp_vars(eqn.invars, context)

@@ -222,7 +222,7 @@ defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
 
 def _linearize_sin(nonzero: Sequence[bool], x: Any, **params: Any) -> tuple[Any, Callable[[Any], Any]]:
-    y, slope = sin_p.bind(x, **params), cos(x)  # for any accuracy
+    y, slope = sin_p.bind(x, **params), cos(x)  # without `accuracy`, as in JAX
     return y, lambda g: mul(g, slope)
 
 

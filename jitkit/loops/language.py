@@ -128,7 +128,7 @@ class Reader:
                     operands = [self.converted(x, outs[0].aval.dtype, ops, source) for x in operands]
                 blocks = tuple(self.block(inner, call) for inner in _inner(eqn))
                 if name == "reshape" and _without_ones(operands[0].shape) == _without_ones(outs[0].shape):
-                    name = "expand"  # no more than a map of indices
+                    name = "expand"  # only the indices change, as in `expand`
                 ops.append(Op(name, eqn.params, operands, outs, source, blocks))
                 results = outs
             env.update(zip(eqn.outvars, results, strict=True))

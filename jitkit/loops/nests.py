@@ -33,7 +33,7 @@ from .language import Atom
 
 Index = tuple[str, ...]
 _WORD = re.compile(r"[a-z]\w*")
-FLAT: Index = ("flat",)  # the index of an element by its number, in every array of this size
+FLAT: Index = ("flat",)  # stands for the element's number in row-major order
 
 
 class Conflict(Exception):

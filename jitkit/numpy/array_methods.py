@@ -215,7 +215,7 @@ _PROPERTIES: dict[str, str | Callable[[Any], Any]] = {
     "at": "index_update.IndexUpdateHelper", "nbytes": _nbytes, "itemsize": _itemsize, "flat": _flat,
 }  # fmt: skip
 
-# What numbers have. JAX's arrays of random keys are of a class without them; under `jit`, each function answers for itself.
+# Methods that arrays of random keys lack, as in JAX. Under `jit` they have them, and each function raises its own error.
 _NOT_OF_KEYS = frozenset((
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj",
     "conjugate", "cumprod", "cumsum", "diagonal", "dot", "flat", "imag", "mT", "max", "mean", "min", "nonzero", "prod", "ptp",

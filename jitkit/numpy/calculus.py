@@ -94,8 +94,8 @@ def _derivative(a: Any, h: Any, axis: int) -> Any:
 
 @jit(static_argnames=("axis",))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Return the integral along an axis by the trapezoidal rule; `x` are the positions of the samples, `dx` is their distance
-    if there is no `x`.
+    """Return the integral along an axis by the trapezoidal rule; `x` are the positions of the samples; without `x`,
+    `dx` is their distance, or an array of distances.
     """
     if x is None:
         (samples,) = promote_dtypes_inexact(ensure_arraylike("trapezoid", y))

@@ -36,7 +36,7 @@ def _cumulative(
         raise TypeError(f"Cannot interpret {a.dtype.name!r} as a data type")
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported{edits.NO_OUT}")
-    if axis is None or (a.ndim == 0 and a.weak_type):  # here a Python number has an axis
+    if axis is None or (a.ndim == 0 and a.weak_type):  # a Python number counts as a vector of one element
         a = lax.reshape(a, (a.size,))
     axis = canonicalize_axis(0 if axis is None else axis, a.ndim)
     if nan_as is not None:
@@ -44,7 +44,7 @@ def _cumulative(
     if dtype is None:
         widens = promote_integers or a.dtype == np.bool_
         given = promote_integer_dtype(a.dtype) if widens else a.dtype
-        # converted before and after: each may warn
+        # checked twice, as in JAX, which may warn twice
         computed, result = (dtypes.check_and_canonicalize_user_dtype(given, "convert_element_type") for _ in range(2))
     else:
         computed = result = dtypes.check_and_canonicalize_user_dtype(dtype, name)

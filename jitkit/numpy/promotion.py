@@ -104,7 +104,7 @@ def _signature(x: Any) -> Any:
     """Return what a plan depends on: the type of a Python scalar, and the aval of everything else."""
     t = type(x)
     if t is int and not -(2**31) <= x < 2**31:
-        return t, "wide"  # planned again, and refused unless 64-bit types are on
+        return t, "wide"  # a plan of its own: without x64 mode, making it raises an error
     if t in dtypes.python_scalar_dtypes:
         return t
     return core.get_aval(x)
@@ -146,7 +146,7 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
 
     def converted(value: Any) -> Any:
         if isinstance(value, np.ndarray):
-            # an equation as in JAX, whose jitted functions make it a value of the trace
+            # an equation, as in JAX, where the array would be an argument of a jitted function
             return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak)
         return lax._convert_element_type(value, dtype, weak)
 

@@ -100,7 +100,7 @@ def _of_axes(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: An
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     result = (_nanquantile if without_nans else _quantile)(a, weights, q, axis, method, keepdims)
-    if keepdims and kept_shape:  # JAX leaves what has no axes
+    if keepdims and kept_shape:  # an operand without axes keeps its result's shape, as in JAX
         result = result.reshape([*q.shape, *kept_shape])
     return convert(result, dtypes.canonicalize_dtype(a.dtype))
 
@@ -249,7 +249,7 @@ def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool, nans:
     result = lax.expand_dims(result, (q.ndim + axis,)) if keepdims else result
     is_empty = lax.eq(count, lax.full_like(count, 0))
     is_undefined = reductions.any(is_bad, axis=axis, keepdims=keepdims)
-    if nans:  # the comparison above is unused then: JAX's program has it
+    if nans:  # the comparison above is then unused; JAX's jaxpr has it, too
         is_empty = reductions.any(is_nan, axis=axis, keepdims=keepdims)
     is_undefined = lax.bitwise_or(is_undefined, is_empty)
     return where_(lax.expand_dims(is_undefined, ahead), lax.full_like(result, np.nan), result)

@@ -150,7 +150,9 @@ def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Return `num` values from base**start to base**stop, each the same factor above the one before."""
+    """Return `num` values from base**start to base**stop (without `endpoint`, to before it), each the one before times one
+    factor.
+    """
     num = concrete_index(num, "'num' argument of jnp.logspace")
     axis = concrete_index(axis, "'axis' argument of jnp.logspace")
     return _logspace(start, stop, num, endpoint, base, dtype, axis)

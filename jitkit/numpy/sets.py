@@ -99,7 +99,7 @@ def _known(x: Any, context: str) -> Any:
 def _unique_sorted_mask(ar: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, Any]:
     """Return the slices, sorted; for each slice whether it is the first of equal ones; and the positions that the slices had."""
     aux = moveaxis(ar, axis, 0)
-    if dtypes.issubdtype(aux.dtype, np.complexfloating):  # with a nan in one part, sorted like all nans
+    if dtypes.issubdtype(aux.dtype, np.complexfloating):  # nan in one part: make both nan
         aux = where(isnan(aux), scalar_like(aux, np.nan), aux)
     size, *rest = aux.shape
     if math.prod(rest) == 0:
@@ -288,7 +288,7 @@ def setdiff1d(
     mask = _in1d(values, others, invert=True, assume_unique=assume_unique)
     if size is None:
         return values[mask]
-    if not assume_unique:  # after the distinct ones, the first is repeated
+    if not assume_unique:  # `unique` has filled up `values` with its first element: do not take these copies
         count = values.size + 1 - (values == values[0]).sum()
         mask = where(arange(values.size) < count, mask, False)
     return where(arange(size) < mask.sum(), values[where(mask, size=size)], fill)

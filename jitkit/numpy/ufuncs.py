@@ -355,7 +355,7 @@ def bitwise_count(x: Any, /) -> Any:
 
 @jit
 def arccosh(x: Any, /) -> Any:
-    """Return the inverse of the hyperbolic cosine; nan below 1."""
+    """Return the inverse of the hyperbolic cosine; nan for real numbers below 1."""
     result = lax.acosh(*promote_inexact("arccosh", x)[1])
     if dtypes.issubdtype(result.dtype, np.complexfloating):  # the branch with a positive real part
         result = where(real(result) < 0, lax.neg(result), result)
@@ -364,7 +364,7 @@ def arccosh(x: Any, /) -> Any:
 
 @inlined
 def acosh(x: Any, /) -> Any:
-    """Return the inverse of the hyperbolic cosine; nan below 1."""
+    """Return the inverse of the hyperbolic cosine; nan for real numbers below 1."""
     check_arraylike("acosh", x)
     return arccosh(x)
 

@@ -59,7 +59,7 @@ def write_look_up(
     if arity:
         source.lines.append(f"({' '.join(f'p{i},' for i in range(arity))}) = args")
     names = {name: f"k{i}" for i, name in enumerate((*form.names, *form.static_names))}
-    if of_any_call:  # a missing one raises below
+    if of_any_call:  # a missing argument raises KeyError below
         surplus = [f"len(kwargs) != {len(names)}" if names else "kwargs", *([] if arity else ["args"])]
         source.lines.append(f"if {' or '.join(surplus)}: return None")
     source.lines += [f"{variable} = kwargs[{name!r}]" for name, variable in names.items()]

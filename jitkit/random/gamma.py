@@ -54,7 +54,7 @@ def _(ctx: LoweringContext, key: str, a: str, *, log_space: bool) -> str:
         keys, flat = lax.reshape(each, (a.size,)), lax.reshape(a, (a.size,))
         if key.dtype == KeyTy(threefry_prng_impl):
             return [lax.reshape(_sample_each(keys, flat, log_space), a.shape)]
-        # The bits of others depend on what else is in the array.
+        # With other kinds of keys, the bits of an element depend on the rest of the array: draw one element after the other.
         samples = lax.map(lambda pair: _sample_each(pair[0], pair[1], log_space), (keys, flat))
         return [lax.reshape(samples, a.shape)]
 

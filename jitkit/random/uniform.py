@@ -73,7 +73,7 @@ def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
     minval, maxval = lax.broadcast_to_rank(minval, len(shape)), lax.broadcast_to_rank(maxval, len(shape))
     floats = below_one(key, shape, dtype)
     scaled = lax.add(lax.mul(floats, lax.sub(maxval, minval)), minval)
-    return lax.max(minval, lax.reshape(scaled, shape))  # the sum may be rounded below
+    return lax.max(minval, lax.reshape(scaled, shape))  # by rounding, the sum may be less than `minval`
 
 
 def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:

@@ -97,7 +97,7 @@ def _guard_process(name: str, level: str | None) -> None:
 
 
 def explicit_transfers(kind: str) -> contextlib.AbstractContextManager[None]:
-    """Within the block, copies count as explicit ones of the given kind, "device_put" or "device_get"."""
+    """Return a context in which copies count as explicit ones of the given kind, "device_put" or "device_get"."""
     is_guarded = any(config.value(f"transfer_guard_{direction}") for direction in DIRECTIONS)
     return _explicit(f"explicit_{kind}") if is_guarded else contextlib.nullcontext()
 

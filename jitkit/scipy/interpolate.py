@@ -70,7 +70,9 @@ class RegularGridInterpolator:
         return found.reshape(shape[:-1] + self.values.shape[n_axes:])
 
     def _cells(self, xi: Any) -> tuple[list[Any], list[Any], Any]:
-        """Return, axis by axis, the cell that each point is in, and how far in it; and which points are outside."""
+        """Return, axis by axis, the cell of each point, and how far in it the point is; and which points are outside of the grid
+        (with `bounds_error`, none).
+        """
         indices, distances = [], []
         is_outside = zeros((xi.shape[1],), dtype=bool)
         for x, grid in zip(xi, self.grid, strict=True):

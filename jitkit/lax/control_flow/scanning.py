@@ -279,7 +279,7 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
 
 
 def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
-    """Trace the body to a jaxpr. Raise TypeError unless it returns a pair: since JAX 0.11 a tuple or a list, before
+    """Return the traced body. Raise TypeError unless it returns a pair: since JAX 0.11 a tuple or a list, before
     that any node with two children.
     """
     traced = trace_body(body, in_tree, avals)

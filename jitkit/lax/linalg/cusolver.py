@@ -27,8 +27,8 @@ from ..slicing import slice
 from ..utils import is_a
 from .lapack import adjoint, checked_dtype, cusolver_target, info_of, write_call
 
-_LARGEST_FOR_JACOBI = 1024  # rows and columns
-_LARGEST_IN_A_BATCH = 32  # up to this, rotations find all of U and V only
+_LARGEST_FOR_JACOBI = 1024  # the most rows or columns for Jacobi's method
+_LARGEST_IN_A_BATCH = 32  # up to this size, Jacobi's method always gives all of U and V
 
 
 def call_hybrid(

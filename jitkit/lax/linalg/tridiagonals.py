@@ -89,7 +89,7 @@ def _solution_shape(dl: Shape, d: Shape, du: Shape, b: Shape, **_: Any) -> list[
 
 
 _PERTURBED = {"cpu": "tridiagonal_solve_perturbed_ffi", "gpu": "cu_tridiagonal_solve_perturbed"}
-_CUSPARSE_NEEDS = 3  # rows
+_CUSPARSE_NEEDS = 3  # the least number of rows that cuSPARSE takes
 _ROWS_A_TURN = 32
 
 tridiagonal_solve_p = linalg_primitive("tridiagonal_solve", (1, 1, 1, 2), _solution_shape)

@@ -110,7 +110,7 @@ def _no_rotation(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return cosine and sine of the rotation that turns the vector (x, y) to the first axis; none of their squares overflows."""
+    """Return cosine and sine of the rotation that turns the vector (x, y) to the first axis, without overflow; nan for (0, 0)."""
     size_x, size_y = abs_(x), abs_(y)
     largest = select(gt(size_x, size_y), size_x, size_y)
     x, y = x / largest, y / largest

@@ -36,7 +36,7 @@ _PADE = {
         670442572800, 33522128640, 1323241920, 40840800, 960960, 16380, 182, 1,
     ),
 }  # fmt: skip
-# The 1-norms up to which all approximants but the last are exact, and the norm for the last: table 2.3. In 32 bits, degree 7 is the last.
+# For each approximant, the largest 1-norm for which it is accurate (table 2.3), the last one by itself: degree 13, or in 32 bits 7.
 _LIMITS = {
     64: (
         (1.495585217958292e-002, 2.539398330063230e-001, 9.504178996162932e-001, 2.097847961257068e000),

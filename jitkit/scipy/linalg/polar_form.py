@@ -168,7 +168,7 @@ def polar(
 
     The method "qdwh" takes the side "right" for matrices with no more columns than rows, "left" for others, and raises
     NotImplementedError otherwise; "svd" takes both sides. `max_iterations` does nothing, as in JAX. Raise ValueError for
-    another side or method.
+    another side or method, or less than two axes.
     """
     arr = asarray(a)
     if arr.ndim < 2:

@@ -25,7 +25,7 @@ def mul(scalar: Any, tree: Any) -> Any:
 
 
 def real_product(x: Any, y: Any) -> Any:
-    """Return the real part of the product of two trees."""
+    """Return the real part of the inner product of two trees."""
     return sum(tree_leaves(tree_map(real_part, x, y)))
 
 
@@ -36,5 +36,5 @@ def real_part(x: Any, y: Any) -> Any:
 
 
 def product(x: Any, y: Any) -> Any:
-    """Return the product of two trees, where x is conjugated."""
+    """Return the inner product of two trees, where x is conjugated."""
     return sum(tree_leaves(tree_map(precise_vdot, x, y)))

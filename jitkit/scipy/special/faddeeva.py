@@ -116,7 +116,7 @@ def erfcx(x: Any) -> Any:
 
 # --- Dawson's integral -------------------------------------------------------------------------------------------------
 
-# numerators and denominators up to 3.25, up to 6.25 and beyond, from the highest power on
+# numerators and denominators for |x| up to 3.25, up to 6.25 and beyond, from the highest power on
 _NEAR = (
     (1.1368149897175597e-11, 8.492622676674738e-10, 1.9443420417555306e-08, 9.531517412544844e-07,
      3.078283098749132e-06, 0.00035251336852028877, -0.0008501498467244109, 0.04226182230055466,

@@ -141,7 +141,7 @@ def _series_that_ends(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _finite_part(a: Any, b: Any, d2: Any, e: Any, s: Any, steps: Any) -> Any:
-    """Return the sum of the first |c - a - b| powers of s = 1 - x."""
+    """Return the sum of the first `steps` terms, |c - a - b| in number, of a series in s = 1 - x."""
 
     def add_term(i: Any, state: Any) -> Any:
         a, b, d2, e, p, s, t, total = state

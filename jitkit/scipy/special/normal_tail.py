@@ -17,7 +17,7 @@ from ...numpy import full, polyval, where, zeros_like
 
 DEGREE_OF_TAIL = 3
 
-# Quotients of polynomials, from the highest power down: between exp(-2) and 1 - exp(-2); for z < 8 below; for z >= 8.
+# Numerators and denominators, from the highest power on: for p from exp(-2) to 1 - exp(-2); for z = sqrt(-2 log p) < 8; for z >= 8.
 _MIDDLE = (
     (-59.96335010141079, 98.00107541859997, -56.67628574690703, 13.931260938727968, -1.2391658386738125),
     (

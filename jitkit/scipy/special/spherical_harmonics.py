@@ -20,7 +20,7 @@ from ...core import dtypes
 from ...core.tracer import concrete_or_error
 from ...pjit.jit import jit
 
-_FIRST = 0.5  # over the root of pi: the harmonic of degree 0, which is constant
+_FIRST = 0.5  # divided by the root of pi: the value of the harmonic of degree 0
 
 
 def _recurrence(most: int, dtype: Any) -> tuple[Any, Any]:

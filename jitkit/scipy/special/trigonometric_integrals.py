@@ -20,7 +20,7 @@ from ..arguments import promoted
 
 # --- Si and Ci ---------------------------------------------------------------------------------------------------------
 
-# numerators and denominators, from the highest power on: of Si and Ci up to 4; of f and g up to 8 and beyond
+# numerators and denominators, from the highest power on: of Si and Ci for x up to 4; of f and g for x up to 8 and beyond
 _SI = (
     (-8.391678279103039e-11, 4.625917144270128e-08, -9.757593038436328e-06, 0.0009769454381704354,
      -0.04134703162294066, 1.0),
@@ -133,7 +133,7 @@ def sici_jvp(primals: Any, tangents: Any) -> Any:
 
 # --- Fresnel's integrals -----------------------------------------------------------------------------------------------
 
-# of 32 bits: S and C of small numbers, f and g of others; of 64 bits the same, as numerators and denominators
+# polynomials for S and C of small numbers, and for f and g of others; for 64 bits numerators and denominators of them
 _OF_32_BITS = (
     (1.6476294637887e-09, -1.522754752581096e-07, 8.4247488085024e-06, -0.0003120693124703272, 0.007244727626597022,
      -0.09228055941124598, 0.5235987735681432),
