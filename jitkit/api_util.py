@@ -32,7 +32,7 @@ def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> 
 
 @transformation_with_aux2
 def flatten_fun_nokwargs(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
-    """Do as `flatten_fun` for a function without keyword arguments; `in_tree` is the tree of `args`."""
+    """Return what `flatten_fun` returns, for a function without keyword arguments; `in_tree` is the tree of `args`."""
     out, out_tree = tree_flatten(inside(*tree_unflatten(in_tree, leaves)))
     store.store(out_tree)
     return out

@@ -50,7 +50,7 @@ class CustomCall(Primitive):
         mlir.register_lowering(self)(lambda ctx, *args, call_jaxpr, **params: ctx.lower_region(call_jaxpr, args))
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the primitive. Without a trace, run a function with effects operation by operation: a check in it must raise."""
+        """Return the results. Without a trace, run a function with effects operation by operation: a check in it must raise."""
         trace, jaxpr = core.current_trace(), params["call_jaxpr"]
         if trace is None and jaxpr.effects:
             return eval_jaxpr(jaxpr, jaxpr.consts, *args)

@@ -132,7 +132,7 @@ class BatchedJvpRule(JvpRule):
     tag: object = None  # the tag of the trace whose tracers the rule may close over
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """Return results and tangents; each pair has its batch axis at one position."""
+        """Return the results and their tangents, flat, and their tree. A result and its tangent have the same batch axis."""
         if not self.symbolic_zeros:
             tangents = list(map(instantiate_zeros, tangents))
         moving = [type(t) is not Zero for t in tangents]

@@ -163,7 +163,7 @@ def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_call(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a call in two. If a residual is an operand or a result of the first call, this call does not also return it as a
+    """Return a call, split in two. If a residual is an operand or a result of the first call, this call does not also return it as a
     residual.
     """
     jaxpr, donated = eqn.params["jaxpr"], eqn.params["donated_invars"]
@@ -213,7 +213,7 @@ split_rules[jit_p] = _of_call
 
 
 def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a `cond` into two with the same index. A branch returns placeholders for the residuals that only other branches have."""
+    """Return a `cond`, split into two with the same index. A branch returns placeholders for the residuals that only other branches have."""
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     needed = not_there(eqn, there)
     if unknown[0]:

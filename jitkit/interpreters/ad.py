@@ -128,8 +128,8 @@ class DualTrace(Trace):
         return primal if type(tangent) is Zero or is_float0(tangent) else self.tracer(self, primal, tangent)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Differentiate one operation of the function. Operands are tracers of this trace, pairs of a primal and a
-        tangent, or values that do not change.
+        """Return the results of one operation, with their tangents. Operands are tracers of this trace, pairs of a primal and
+        a tangent, or values that do not change.
 
         If all tangents are `Zero`, bind the primitive on the primals under the outer trace, `self.parent`. Otherwise
         `self.differentiate` gives the results and their tangents (lists for a primitive of `multiple_results`);

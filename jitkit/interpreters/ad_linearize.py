@@ -140,7 +140,7 @@ class PartialTrace(Trace):
         return tangent if self.is_tangent(tangent) else zero_tangent(primal)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Process one operation of a JVP rule. If no operand is a tangent, bind it now under the outer trace,
+        """Return the results of one operation of a JVP rule. If no operand is a tangent, bind it now under the outer trace,
         `self.parent`; else record it (`self.write_down`), since tangents have no values yet.
         """
         if any(map(self.is_tangent, args)):

@@ -107,8 +107,8 @@ class LoweringContext:
         return self.function.define(text, self.origin, results)
 
     def emit_op(self, text: str, operand_avals: Sequence[Any], out: Any) -> str:
-        """Write `%n = text : (types of operand_avals) -> type of out`, for text that names operands and
-        attributes itself.
+        """Write `%n = text : (types of operand_avals) -> type of out`, for text that names operands and attributes itself;
+        return the name `%n`.
         """
         types = f"({', '.join(map(type_of, operand_avals))}) -> {type_of(out)}"
         return self.function.define(f"{text} : {types}", self.origin)
@@ -237,8 +237,8 @@ class LoweringContext:
         return [self.read(atom, env) for atom in jaxpr.outvars]
 
     def inline(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
-        """Write a jaxpr that is part of a rule, such as the body of a region. Its lines belong to the rule's own
-        equation, whose avals are restored afterwards.
+        """Write a jaxpr that is part of a rule, such as the body of a region; return the names of its results. Its lines
+        belong to the rule's own equation, whose avals are restored afterwards.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining
         self._inlining = True
@@ -250,9 +250,9 @@ class LoweringContext:
     def lower_region(
         self, jaxpr: Jaxpr, args: Sequence[str], scope: str = "", own_lines: bool | None = None
     ) -> list[str]:
-        """Write a jaxpr that came from a user's function, such as the body of a loop. With `own_lines`, each line has the
-        source of its own equation; with False, the source of the rule's equation; None keeps the enclosing setting.
-        `scope` goes into the names of the lines. Afterwards the context is again as the rule's equation needs it.
+        """Write a jaxpr of a user's function, such as the body of a loop; return the names of its results. With `own_lines`, each line
+        has the source of its own equation; with False, of the rule's equation; None keeps the enclosing setting. `scope` goes
+        into the names of the lines. Afterwards the context is again as the rule's equation needs it.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack
         # with the equation's scopes, unless an enclosing region has added them
@@ -290,9 +290,9 @@ class LoweringContext:
         return env[atom]
 
     def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
-        """Like `read`, but bring a value of another shape to `shape`: a scalar, or one with axes of size 1 where
-        `shape` has more. A literal is written as a constant of that shape; for a variable, write a line that broadcasts
-        it.
+        """Return the name of an atom's value, broadcast to `shape`: of a scalar, or of one with axes of size 1 where `shape`
+        has more. A literal is written as a constant of that shape; for a variable of another shape, write a line that
+        broadcasts it.
         """
         if atom.aval.shape == shape:
             return self.read(atom, env)
@@ -375,7 +375,7 @@ class LoweringContext:
 
 
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
-    """Write a jaxpr as a private function of the module, and add it to the module's `functions`.
+    """Write a jaxpr as a private function of the module, add it to the module's `functions`, and return it.
 
     Its name is `name`, with a suffix if that is taken (`Module.symbol`). Before its arguments, which are `%arg0: type`,
     it takes a token for each ordered effect of the jaxpr (`ordered_effects`).

@@ -45,7 +45,7 @@ class _PartialTrace(DynamicJaxprTrace):
         self.writer = None if parent is None else parent.writer  # known operations are not recorded here
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Bind the primitive in the outer trace if no operand is a tracer of this trace; otherwise record an equation."""
+        """Return the results: bind the primitive in the outer trace if no operand is a tracer of this trace; else record an equation."""
         if any(_is_of(self, x) for x in args):
             return super().process_primitive(primitive, args, params)
         with core.set_current_trace(self.parent):

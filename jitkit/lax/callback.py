@@ -281,7 +281,7 @@ def pure_callback(
 def io_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any:
-    """Call `callback(*args, **kwargs)` each time that the compiled program gets there.
+    """Return the results of `callback(*args, **kwargs)`, which is called each time that the compiled program gets there.
 
     Like `pure_callback`, for functions with side effects: read a file, draw from a generator. With `ordered`, the calls
     happen in the order of the program.

@@ -157,7 +157,7 @@ def one_op(op: str) -> LoweringRule:
 
 
 def compare(ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedArray, total_order: bool = False) -> str:
-    """Write one comparison (EQ, NE, LT, ...) of two values of the same aval."""
+    """Write one comparison (EQ, NE, LT, ...) of two values of the same aval; return its name."""
     if is_a(aval.dtype, *INEXACT):
         kind = "TOTALORDER" if total_order else "FLOAT"
     else:
@@ -176,8 +176,8 @@ def comparison(direction: str, total_order: bool = False) -> LoweringRule:
 
 
 def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> str:
-    """Write the conversion of a value to another dtype: to its real part for a complex number; to whether it is not 0
-    for a bool.
+    """Write the conversion of a value to another dtype, and return its name. A complex number becomes its real part; a bool
+    says whether the value is not 0.
     """
     if is_a(aval.dtype, *COMPLEX) and not is_a(dtype, *COMPLEX):
         part = aval.update(dtype=real_dtype(aval))
@@ -188,7 +188,7 @@ def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> st
 
 
 def select(ctx: LoweringContext, predicate: str, on_true: str, on_false: str, shape: Any, aval: Any) -> str:
-    """Write a choice between two values of one aval, by a predicate of the given shape: theirs, or ()."""
+    """Write a choice between two values of one aval, by a predicate of the given shape: theirs, or (). Return its name."""
     types = f"{mlir.tensor_type(shape, bool)}, {mlir.type_of(aval)}"
     return ctx.emit_text(f"stablehlo.select {predicate}, {on_true}, {on_false} : {types}")
 

@@ -123,8 +123,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 
 @traceback_util.api_boundary
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
-    """Put the leaves of a tree on a device (or a `jax.sharding.Sharding`) as Arrays committed to it. `device` may be a
-    tree of these, which ends above the leaves.
+    """Return the tree with its leaves on a device (or a `jax.sharding.Sharding`), as Arrays committed to it. `device` may be
+    a tree of these, which is a prefix of `x`.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
 
@@ -158,8 +158,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
 
 
 def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
-    """Put what this process has of an array on the devices of a sharding. With one process, that is the whole array, and the same
-    as `device_put`. `sharding` and `local_data` may be trees.
+    """Return the array of which this process has `local_data`, on the devices of a sharding. With one process, that is the whole
+    array, as by `device_put`. `sharding` and `local_data` may be trees.
 
     Args:
       global_shape: the shape of the whole array, or a tree of shapes; here that of `local_data`, which None means, too.

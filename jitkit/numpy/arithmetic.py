@@ -129,25 +129,25 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def deg2rad(x: Any, /) -> Any:
-    """Convert x degrees to radians."""
+    """Return x degrees in radians."""
     _, (x,) = promote_inexact("deg2rad", x)
     return lax.mul(x, constant(x, np.pi / 180))
 
 
 @inlined
 def rad2deg(x: Any, /) -> Any:
-    """Convert x radians to degrees."""
+    """Return x radians in degrees."""
     _, (x,) = promote_inexact("rad2deg", x)
     return lax.mul(x, constant(x, 180 / np.pi))
 
 
 def degrees(x: Any, /) -> Any:
-    """Convert x radians to degrees."""
+    """Return x radians in degrees."""
     return rad2deg(x)
 
 
 def radians(x: Any, /) -> Any:
-    """Convert x degrees to radians."""
+    """Return x degrees in radians."""
     return deg2rad(x)
 
 

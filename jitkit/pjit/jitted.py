@@ -182,8 +182,8 @@ class Jitted(Traceable):
         return form
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Handle a call that the dispatcher did not find: find the entry of the signature, make it if there is none,
-        and run it.
+        """Return the result of a call that the dispatcher did not find: find the entry of the signature, make it if there
+        is none, and run it.
         """
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))

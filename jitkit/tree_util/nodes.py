@@ -81,7 +81,7 @@ class NoneNode(NodeType):
         return "None"
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Raise ValueError for anything but None; None is not a prefix of a leaf."""
+        """Return no children. Raise ValueError for anything but None: None is not a prefix of a leaf."""
         if node is not None:
             raise ValueError(
                 f"Expected None, got {node!r}.\n\n"

@@ -309,7 +309,7 @@ class Partial(functools.partial[Any]):
     """
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Self:
-        """Wrap a `func` that is itself a partial: if the two were merged, its arguments would be children, too."""
+        """Return the Partial. A `func` that is itself a partial is wrapped: merged with it, its arguments would be children, too."""
         boxed = _HashableCallableShim(func) if isinstance(func, functools.partial) else func
         return super().__new__(cls, boxed, *args, **kwargs)
 

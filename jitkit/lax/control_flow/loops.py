@@ -90,8 +90,8 @@ def lower_while(
 def lower_batch_of_loops(
     ctx: LoweringContext, *args: str, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
 ) -> list[str]:
-    """Write the loop for a condition that is an array of bools: it goes on while any element does, and elements that are
-    finished keep their carry.
+    """Write the loop for a condition that is an array of bools, and return the names of the last carry. The loop goes on while
+    any element does, and elements that are finished keep their carry.
     """
     sizes = [cond_nconsts, body_nconsts]
     [answer] = cond_jaxpr.out_avals
@@ -123,7 +123,9 @@ def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
 
 
 def _where(ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any) -> str:
-    """Write a selection: `after` for the elements that go on, `before` for the others. The axes of `goes_on` are the first of both."""
+    """Write a selection: `after` for the elements that go on, `before` for the others; return its name. The first axes of both are
+    those of `goes_on`.
+    """
 
     def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
         return [select(broadcast_in_dim(goes_on, aval.shape, range(answer.ndim)), after, before)]

@@ -40,7 +40,9 @@ def call_hybrid(
     magma: bool | None,
     options: Mapping[str, bool] | None = None,
 ) -> list[str]:
-    """Write the call of a routine that computes on the host, or by MAGMA. If `magma` is None, MAGMA is used if it is found."""
+    """Write the call of a routine that computes on the host, or by MAGMA; return the names of its results. If `magma` is None, MAGMA
+    is used if it is found.
+    """
     checked_dtype(ctx.avals_in[0].dtype)
     said: dict[str, str | int | bool] = {"magma": {None: "auto", True: "on", False: "off"}[magma], **(options or {})}
     return write_call(ctx, f"cuhybrid_{routine}", operands, ctx.avals_in, results, overwrites, said)
@@ -49,7 +51,7 @@ def call_hybrid(
 def svd(
     ctx: LoweringContext, x: str, parts: Sequence[ShapedArray], full_matrices: bool, compute_uv: bool, way: str | None
 ) -> list[str]:
-    """Write the singular values, U, V^H and `info` of matrices; `parts` are the types of the first three.
+    """Write the singular values, U, V^H and `info` of matrices, and return their names; `parts` are the types of the first three.
 
     They are found by "QR", by rotations ("Jacobi"), or by "polar" decomposition. If `way` does not say, large matrices go by QR,
     others by rotations.
@@ -70,7 +72,7 @@ def svd(
         return [values, left, right, failed]
 
     def cut(left: Any, right: Any) -> list[Any]:
-        """Turn V into V^H, and cut off the columns beyond those that were asked for."""
+        """Return U and V^H, without the columns and rows beyond those that were asked for."""
         return [slice(y, [0] * y.ndim, to.shape) for y, to in ((left, u), (adjoint(right), vt))]
 
     left, right = inline_function(ctx, cut, [left, right], made)
@@ -97,7 +99,7 @@ def _svd_by_qr(
 
 
 def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: Mapping[str, bool]) -> tuple[str, str, str, str]:
-    """Write the eigenvalues of square matrices, their left and right eigenvectors if `wanted`, and `info`."""
+    """Write the eigenvalues of square matrices, their left and right eigenvectors if `wanted`, and `info`; return the names."""
     [aval] = ctx.avals_in
     results = [aval, w_aval, aval, aval, info_of(aval)]
     _, w, left, right, failed = write_call(ctx, cusolver_target("geev", aval), [x], [aval], results, {}, wanted)

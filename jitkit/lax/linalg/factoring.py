@@ -112,7 +112,7 @@ def _(ctx: LoweringContext, pivots: str, *, permutation_size: int) -> str:
 
 
 def _write_order(ctx: LoweringContext, pivots: str, aval: ShapedArray, out: ShapedArray) -> str:
-    """Write the order of rows that swaps make: a loop, or, on a GPU, where each turn would be a launch, a call."""
+    """Write the order of rows that swaps make, and return its name: a loop, or, on a GPU, where each turn would be a launch, a call."""
     if ctx.module.platform == "gpu":
         target = "cu_lu_pivots_to_permutation"
         return lapack.write_call(ctx, target, [pivots], [aval], [out], {}, by_columns=False, own_axes=1)[0]

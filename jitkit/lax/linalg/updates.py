@@ -95,7 +95,9 @@ def _(ctx: LoweringContext, r: str, w: str) -> str:
 
 
 def _updated(r: Any, w: Any) -> Any:
-    """Turn w into zero, row after row of R: a rotation of a row and w does not change R^T R + w w^T."""
+    """Return the R' of `cholesky_update`: turn w into zero, row after row of R. A rotation of a row and w does not change
+    R^T R + w w^T.
+    """
     for k in range(w.shape[0]):
         row = r[k]
         cosine, sine = cond(eq(w[k], w.dtype.type(0)), _no_rotation, _rotation, row[k], w[k])

@@ -31,7 +31,8 @@ def stft(
     padded: bool = True,
     axis: int = -1,
 ) -> tuple[Any, Any, Any]:
-    """Return frequencies, times, and the Fourier transforms of overlapping segments of a signal, along the last axis.
+    """Return frequencies, times, and the Fourier transforms of overlapping segments of a signal, one segment after the other along
+    the last axis.
 
     Args:
       x: signals along `axis`, with `fs` samples in a unit of time.
