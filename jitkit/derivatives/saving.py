@@ -70,7 +70,7 @@ def split_by_policy(
     all_there: bool,
     policy: Policy,
 ) -> Split:
-    """Split a jaxpr.
+    """Return a jaxpr, split in two: what is done now, and what is done later, from the residuals.
 
     Args:
       unknown, there: for each input.
@@ -213,7 +213,7 @@ split_rules[jit_p] = _of_call
 
 
 def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a `cond`, split into two with the same index. A branch returns placeholders for the residuals that only other branches have."""
+    """Return a `cond`, split into two with the same index. A branch returns placeholders for residuals that only other branches have."""
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     needed = not_there(eqn, there)
     if unknown[0]:
