@@ -73,7 +73,7 @@ def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
 
 
 def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any) -> None:
-    """Write the executable to the folder; a folder that cannot be written is a warning, not an error."""
+    """Write the executable to the folder; warn if that is not possible."""
     _store(_path(*_parts(text, owners, options)), lambda: runtime.serialize(loaded))
 
 

@@ -103,7 +103,7 @@ class LoweringContext:
         return self.function.define(f"{op} {', '.join(operands)}{attributes} : {types}", self.origin)
 
     def emit_text(self, text: str, results: int = 1) -> str:
-        """Write `%n = text`. With several results (`%n:2 = text`) the name of the i-th is `{returned}#i`."""
+        """Write `%n = text` and return `%n`. With several results (`%n:2 = text`) the name of the i-th is `%n#i`."""
         return self.function.define(text, self.origin, results)
 
     def emit_op(self, text: str, operand_avals: Sequence[Any], out: Any) -> str:

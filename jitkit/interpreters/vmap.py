@@ -286,7 +286,7 @@ def _type_of(x: Any) -> str:
 
 
 def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any) -> list[Any]:
-    """Move the results' batch axes to where `out_axes` wants them.
+    """Return the results with their batch axes where `out_axes` wants them.
 
     Args:
       axis: the mapped axis: its size, and its name or None.

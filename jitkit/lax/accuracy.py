@@ -15,7 +15,7 @@ from typing import Any
 
 
 class AccuracyMode(enum.Enum):
-    """The compiler's most exact implementation, or its default one."""
+    """Which implementation of an elementwise function the compiler takes: its most exact one, or its default."""
 
     HIGHEST = 1
     DEFAULT = 2

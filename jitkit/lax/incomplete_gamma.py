@@ -47,8 +47,8 @@ def _chosen(flags: Any, new: tuple[Any, ...], old: tuple[Any, ...]) -> tuple[Any
 
 
 def _series(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
-    """Return the share below x, by the power series; only `active` elements need it, and the loop ends when they are
-    done.
+    """Return the share below x, or the derivative that `what` names, by the power series; only `active` elements need it, and
+    the loop ends when they are done.
     """
     eps = dtypes.finfo(x.dtype).eps
 

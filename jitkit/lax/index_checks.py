@@ -27,8 +27,8 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-        """Return a mode from its name: "clip", "fill" or "drop" (also for None), "promise_in_bounds". Raise ValueError
-        for another.
+        """Return a mode from its name: "clip", "fill" or "drop" (also for None), "promise_in_bounds" or "one_hot"; a mode itself
+        as it is. Raise ValueError for another name.
         """
         if isinstance(mode, GatherScatterMode):
             return mode

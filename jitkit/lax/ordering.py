@@ -45,7 +45,7 @@ primitive_jvps[stop_gradient_p] = lambda primals, tangents: (stop_gradient(*prim
 
 
 def copy(x: Any) -> Any:
-    """Return an array of its own with x's values; it lives on when x is donated or deleted."""
+    """Return a new array with x's values, which lives on when x is donated or deleted."""
     return copy_p.bind(x)
 
 

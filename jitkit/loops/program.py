@@ -116,7 +116,7 @@ def _keep(block: np.ndarray[Any, Any], spare: list[np.ndarray[Any, Any]]) -> Non
 
 
 class Results:
-    """The results of a run."""
+    """The results of a run, with the method that jaxlib's results have."""
 
     def __init__(self, buffers: list[runtime.Buffer]) -> None:
         self._buffers = buffers

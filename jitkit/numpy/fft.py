@@ -157,7 +157,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return the inverse of `rfft`; n is even by default."""
+    """Return the inverse of `rfft`, of length n; for m elements, n is 2 (m - 1) by default."""
     return _along_one("irfft", FftType.IRFFT, a, n, axis, norm)
 
 

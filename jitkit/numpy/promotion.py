@@ -129,7 +129,7 @@ def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:
 
 
 def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
-    """Return how one operand gets its dtype and weakness. A Python scalar is converted here, to be a literal of the
+    """Return how one operand gets its dtype and weakness; None if it has them. A Python scalar is converted here, to be a literal of the
     jaxpr.
     """
     if aval.dtype == dtype and aval.weak_type == weak:

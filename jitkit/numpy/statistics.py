@@ -116,7 +116,7 @@ def var(
     correction: float | None = None,
 ) -> Any:
     """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan where that is not positive.
-    `correction` is another name of `ddof`.
+    `correction` is another name of `ddof`, and `mean` is the mean, if it is known.
     """
     correction = _correction(ddof, correction)
     check_arraylike("var", a)

@@ -113,8 +113,8 @@ def _partial_eval(
 
 
 def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]) -> list[Any]:
-    """Call a jaxpr whose first `count` outputs are results, and whose other outputs are residuals. The call does not return a
-    result that is an argument, or a residual that is a result; these are filled in afterwards.
+    """Return the outputs of a call of a jaxpr: `count` results, then residuals. The call itself does not return a result that is an
+    argument, or a residual that is a result; these are filled in afterwards.
     """
     places = forwarded_inputs(jaxpr)[:count] + [None] * (len(jaxpr.outvars) - count)
     params = dict(params)

@@ -32,7 +32,9 @@ def key_of(x: Any) -> Any:
 
 
 def _first_key(x: Any) -> Any:
-    """Return the key of a value whose type occurs for the first time, and remember the type's function."""
+    """Return the key of a value whose type occurs for the first time, and remember the type's function. Raise
+    UnexpectedTracerError for a tracer, TypeError for anything else that is not an array.
+    """
     t = type(x)
     if isinstance(x, Tracer):
         raise core.escaped_tracer_error(x)

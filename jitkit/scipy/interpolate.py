@@ -27,6 +27,9 @@ class RegularGridInterpolator:
       method: "linear" or "nearest".
       bounds_error: must be False, since compiled code cannot raise; True raises NotImplementedError.
       fill_value: what points outside of the grid get; None extrapolates.
+
+    Raises:
+      ValueError: for more points than axes of `values`, an unknown method, or a fill value of another kind of numbers.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ _noted: weakref.WeakKeyDictionary[PyTreeDef, tuple[KeyEntry, ...]] = weakref.Wea
 
 
 def child_keys(treedef: PyTreeDef) -> Sequence[KeyEntry]:
-    """Return the key entries of the children of a structure's root; for a class with its own keys, those noted
+    """Return the key entries of the children of a structure's root, none for a leaf; for a class with its own keys, those noted
     (`note_keys`).
     """
     if treedef.node_type is None:

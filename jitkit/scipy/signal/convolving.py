@@ -43,7 +43,7 @@ def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
     """Return the convolution of two matrices, with zeros around them; `mode` as for `convolve`. Raise NotImplementedError for
-    another `boundary` or `fillvalue`.
+    another `boundary` or `fillvalue`, ValueError for another number of axes.
     """
     _check_2d("convolve2d", in1, in2, boundary, fillvalue)
     return _convolve_nd(in1, in2, mode, precision)
@@ -58,7 +58,7 @@ def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
     """Return the correlation of two matrices, with zeros around them; `mode` as for `convolve`. Raise NotImplementedError for
-    another `boundary` or `fillvalue`.
+    another `boundary` or `fillvalue`, ValueError for another number of axes.
     """
     _check_2d("correlate2d", in1, in2, boundary, fillvalue)
     fits = all(m <= n for m, n in zip(in1.shape, in2.shape, strict=True))
