@@ -1,4 +1,4 @@
-"""What several processes tell each other. Here there is one process, so it hears itself
+"""What several processes tell each other. Here there is one process, and nothing is sent
 
 JAX: jax/experimental/multihost_utils.py:process_allgather
 """

@@ -1,4 +1,4 @@
-"""The names of `jax.experimental.sparse` that libraries import. jitkit has no sparse matrices: creating one raises
+"""The names of `jax.experimental.sparse` that libraries import. jitkit has no sparse matrices: creating one raises NotImplementedError
 
 JAX: jax/experimental/sparse/bcoo.py:BCOO
 """

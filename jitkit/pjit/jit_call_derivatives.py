@@ -1,6 +1,6 @@
 """Differentiates a call: its derivatives are calls of the jaxprs that compute values, tangents and cotangents.
 
-To linearize a call gives two: the first is made now, and also returns residuals; the second computes tangents from them.
+Linearizing a call gives two calls: the first is made now, and also returns residuals; the second computes tangents from them.
 
 JAX: jax/_src/pjit.py:_pjit_jvp
 """

@@ -1,4 +1,4 @@
-"""`pmap`, `shard_map` and `make_mesh` spread a function over devices; here they work on one device, and refuse more
+"""`pmap`, `shard_map` and `make_mesh` spread a function over devices; here they work on one device, and refuse several
 
 On one device `pmap` is `vmap` over an axis of one element, and `shard_map` gives the device each argument whole.
 

@@ -1,4 +1,4 @@
-"""uniform numbers -> normal ones, and what is made of those.
+"""uniform numbers -> normal ones, and numbers of distributions that are computed from normal ones.
 
 JAX: jax/_src/random/core.py:_normal_real
 """

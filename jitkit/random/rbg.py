@@ -3,7 +3,7 @@
 XLA has an operation for random bits, `lax.rng_bit_generator`, whose algorithm each platform chooses (Philox on CPU). So the same key
 gives other bits on another platform. The bits of a batch of keys are one stream, that of the first key, as in JAX.
 
-Keys are made by Threefry, of the two halves of a key apart (`rbg`), or by the operation itself (`unsafe_rbg`: nobody has shown that
+New keys are made by Threefry, from each half of a key by itself (`rbg`), or by the operation (`unsafe_rbg`: nobody has shown that
 such keys are independent).
 
 JAX: jax/_src/random/rbg.py:rbg_prng_impl
