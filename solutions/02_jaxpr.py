@@ -243,7 +243,7 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
             for atom in eqn.invars:
                 if type(atom) is Var:
                     live.add(atom)
-            left.append(eqn)  # the usual case, at a fifth of the cost
+            left.append(eqn)  # what `keep_or_drop` would do, in a fifth of the time
             continue
         rule = dce_rules.get(eqn.primitive, keep_or_drop)
         needed, rest = rule([var in live for var in eqn.outvars], eqn)

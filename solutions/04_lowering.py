@@ -119,9 +119,9 @@ class LoweringContext:
         return env[atom]
 
     def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
-        """Like `read`, but bring a value of another shape to `shape`: a scalar, or one with axes of size 1 where
-        `shape` has more. A literal is written as a constant of that shape; for a variable, write a line that broadcasts
-        it.
+        """Return the name of an atom's value, broadcast to `shape`: of a scalar, or of one with axes of size 1 where `shape`
+        has more. A literal is written as a constant of that shape; for a variable of another shape, write a line that
+        broadcasts it.
         """
         if atom.aval.shape == shape:
             return self.read(atom, env)
@@ -328,7 +328,7 @@ def emit_reduce(
 
 
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
-    """Write a jaxpr as a private function of the module, and add it to the module's `functions`.
+    """Write a jaxpr as a private function of the module, add it to the module's `functions`, and return it.
 
     Its name is `name`, with a suffix if that is taken (`Module.symbol`). Before its arguments, which are `%arg0: type`,
     it takes a token for each ordered effect of the jaxpr (`ordered_effects`).

@@ -109,8 +109,8 @@ def sum_of_shares(
 
 class DualTrace:
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Differentiate one operation of the function. Operands are tracers of this trace, pairs of a primal and a
-        tangent, or values that do not change.
+        """Return the results of one operation, with their tangents. Operands are tracers of this trace, pairs of a primal and
+        a tangent, or values that do not change.
 
         If all tangents are `Zero`, bind the primitive on the primals under the outer trace, `self.parent`. Otherwise
         `self.differentiate` gives the results and their tangents (lists for a primitive of `multiple_results`);
@@ -195,7 +195,7 @@ def jvp_jaxpr(
 
 class PartialTrace:
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Process one operation of a JVP rule. If no operand is a tangent, bind it now under the outer trace,
+        """Return the results of one operation of a JVP rule. If no operand is a tangent, bind it now under the outer trace,
         `self.parent`; else record it (`self.write_down`), since tangents have no values yet.
         """
         if any(map(self.is_tangent, args)):

@@ -257,7 +257,7 @@ def call_on_batches(
 
 
 def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTreeDef, out_axes: Any) -> list[Any]:
-    """Move the results' batch axes to where `out_axes` wants them.
+    """Return the results with their batch axes where `out_axes` wants them.
 
     Args:
       axis: the mapped axis: its size, and its name or None.
