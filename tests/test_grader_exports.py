@@ -30,6 +30,7 @@ from grading.grader.roster import PolicyError
 from grading.grader.shipped_code import ENTRY, CheckFile, reduced
 from grading.grader.standing import UNSANDBOXED, Standing, standing
 from grading.grader.store import Store, StoreError
+from grading.grader.tables import cell
 from grading.grader.verdict import outcome_of
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.statuses import Status
@@ -379,6 +380,22 @@ def test_tables_run_no_formula_and_say_where_there_was_no_jail(class_, sandbox):
     assert (UNSANDBOXED in exports.to_junit(standing)) == (sandbox == "none")
     assert (UNSANDBOXED in exports.to_json(standing)) == (sandbox == "none")
     assert (UNSANDBOXED in gradebooks.gradescope_results(class_, standing.warning)) == (sandbox == "none")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("=1+1", "'=1+1"),
+        ("\t\r =1", "   '=1"),
+        ("\uff1dcmd()", "'\uff1dcmd()"),
+        ("ann;=cmd()", "ann;'=cmd()"),
+        ("a; -1; b", "a; '-1; b"),
+        ("x = 1, y = 2", "x = 1, y = 2"),
+        ("O'Brien-Lee", "O'Brien-Lee"),
+    ],
+)
+def test_no_cell_is_a_formula_wherever_a_spreadsheet_divides_a_line(text, shown):
+    assert cell(text) == shown
 
 
 def test_junit_is_xml_whatever_names_are(class_):

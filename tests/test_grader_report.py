@@ -305,6 +305,10 @@ def test_a_browser_sorts_and_filters_the_class_and_nothing_is_wider_than_a_phone
             for name in names:
                 page.goto((folder / "report" / name).as_uri())
                 assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, name
+            page.goto((folder / "report" / "index.html").as_uri())
+            page.eval_on_selector(".students .name", "cell => cell.textContent = 'x'.repeat(300)")
+            wide = "cells => Math.max(...cells.map(cell => cell.getBoundingClientRect().width))"
+            assert page.eval_on_selector_all(".students .name", wide) < 300, "one long name moves nobody's points away"
             assert said == []
         browser.close()
     finally:

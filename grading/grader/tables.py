@@ -14,6 +14,10 @@ from typing import Any
 
 from .records import PASS, HandIn
 
+# The first letter of a formula, at the start of a cell; or after a semicolon, at which spreadsheets of many countries divide a line. Some
+# take the wide letters of East Asian fonts, too.
+_FORMULA = re.compile("(^\\s*|;\\s*)(?=[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
+
 
 class ExportError(Exception):
     """Raised if an export cannot be made, with the reason."""
@@ -26,7 +30,7 @@ def cell(value: Any) -> str:
     if isinstance(value, int | float):
         return f"{value:g}"
     text = "".join(c if c.isprintable() else " " for c in str(value))
-    return f"'{text}" if re.match(r"\s*[=+\-@|%]", text) else text
+    return _FORMULA.sub(r"\1'", text)
 
 
 def table(rows: Iterable[Sequence[Any]]) -> str:
