@@ -151,6 +151,7 @@ _WAYS: dict[str, Callable[[], object]] = {
     "the policy of a file's memory": _policy_of_a_file,
     "hints for files": _hint_for_a_file,
     "memory that is merged": lambda: mmap.mmap(-1, 4096).madvise(12),
+    "memory that is merged by itself": _of_libc("prctl", 67, 1, 0, 0, 0),
 }
 
 

@@ -26,16 +26,16 @@ _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _MOVE, _REC, _PRIVATE 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, SET_PDEATHSIG = 38, 24, 22, 1
 
-# For each machine: its number for seccomp, the numbers of clone, fcntl, futex, mmap and madvise, and the numbers of the system calls that a
-# submission may not make. First row: memory that belongs to no process, so that no limit counts it (shmget, msgget, memfd_create). Second
-# row: calls by which workers could talk to each other, or see each other (socket, socketpair, semget, mq_open, flock, sysinfo,
+# For each machine: its number for seccomp, the numbers of clone, fcntl, futex, mmap, madvise and prctl, and those of the system calls
+# that a submission may not make. First row: memory that belongs to no process, so that no limit counts it (shmget, msgget, memfd_create).
+# Second row: calls by which workers could talk to each other, or see each other (socket, socketpair, semget, mq_open, flock, sysinfo,
 # sched_setaffinity, syslog; pipe and pipe2, whose inodes are numbered for the whole machine). Third row: calls that show what others do
 # with shared files and file systems (mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs,
-# ustat; mbind, get_mempolicy, migrate_pages and move_pages, since the kernel keeps with a file in memory from which nodes its pages are to
-# come, and tells whoever maps it). Fourth row: calls that make a process wait longer for a processor, which the limits of time do not count
-# (setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr). Locks by fcntl are refused below.
+# ustat; mbind, get_mempolicy, migrate_pages and move_pages, since the kernel keeps with a file in memory from which nodes its pages are
+# to come, and tells whoever maps it). Fourth row: calls that make a process wait longer for a processor, which the limits of time do not
+# count (setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr). Locks by fcntl are refused below.
 _FORBIDDEN = {
-    "x86_64": (0xC000003E, 56, 72, 202, 9, 28, (
+    "x86_64": (0xC000003E, 56, 72, 202, 9, 28, 157, (
         29, 68, 319,
         41, 53, 64, 240, 73, 99, 203, 103, 22, 293,
         27, 327, 221, 187, 253, 294, 300, 137, 138, 136, 237, 239, 256, 279,
@@ -43,7 +43,7 @@ _FORBIDDEN = {
         101, 135, 139, 155, 161, 163, 165, 166, 167, 169, 175, 179, 246, 248, 249, 250, 272, 298, 303, 304, 308, 310, 311, 312, 313, 321,
         323, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442,
     )),
-    "aarch64": (0xC00000B7, 220, 25, 98, 222, 233, (
+    "aarch64": (0xC00000B7, 220, 25, 98, 222, 233, 167, (
         194, 186, 279,
         198, 199, 190, 180, 32, 179, 122, 116, 59, 59,
         232, 286, 223, 213, 26, 26, 262, 43, 44, 44, 235, 236, 238, 239,
@@ -62,10 +62,11 @@ _HUGE_PAGES = 0x40000  # a flag of mmap; all processes share one pool of huge pa
 _CLONE3 = 435
 # What a compiler needs beside these: its driver starts processes, tells by a pipe if one cannot start, and asks how much memory there is.
 _OF_COMPILERS = {"x86_64": (22, 293, 99, 137, 138), "aarch64": (59, 179, 43, 44)}
-# Commands of fcntl: locks, leases, notifications of changes in a folder; how long a file's data is to live, which is kept with the file.
-_LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1026, 1035, 1036, 1037, 1038)
+_LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1026)  # commands of fcntl: locks, leases, and notifications of changes in a folder
+_NEWER_LOCKS = 1035  # from here on: how long a file's data is to live, which is kept with the file; and commands newer than this filter
 # Of madvise: pages that are equal in several processes become one; pages of a file are put aside, removed, or become a large one.
 _ADVICE = (12, 20, 21, 9, 25)
+_MERGES = 67  # a word for prctl: all equal pages of the process may become one with those of others
 
 libc = ctypes.CDLL(None, use_errno=True)
 _CAPABILITIES_OF_THIS, _NONE = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # what capset takes
@@ -151,7 +152,7 @@ def system_call_filter(compiles: bool = False) -> bytes:
     number = _FORBIDDEN.get(os.uname().machine)
     if number is None:
         raise OSError(f"no list of system calls for {os.uname().machine}")
-    architecture, clone, fcntl, futex, mmap, madvise, refused = number
+    architecture, clone, fcntl, futex, mmap, madvise, prctl, refused = number
     if compiles:
         refused = tuple(n for n in refused if n not in _OF_COMPILERS[os.uname().machine])
     load, equal, at_least, has, answer = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -177,9 +178,13 @@ def system_call_filter(compiles: bool = False) -> bytes:
     ):
         program += [(equal, 0, 4, call_), (load, 0, 0, 16 + 8 * argument)]
         program += [(has, 0, 1, flag), (answer, 0, 0, yes), (answer, 0, 0, no)]
-    for call_, argument, values in ((fcntl, 1, _LOCKS), (madvise, 2, _ADVICE)):
-        program += [(equal, 0, 3 + len(values), call_), (load, 0, 0, 16 + 8 * argument)]
-        program += [(equal, len(values) - i, 0, value) for i, value in enumerate(values)]
+    for call_, argument, tests in (
+        (fcntl, 1, [*((equal, command) for command in _LOCKS), (at_least, _NEWER_LOCKS)]),
+        (madvise, 2, [(equal, advice) for advice in _ADVICE]),
+        (prctl, 0, [(equal, _MERGES)]),
+    ):
+        program += [(equal, 0, 3 + len(tests), call_), (load, 0, 0, 16 + 8 * argument)]
+        program += [(code, len(tests) - i, 0, value) for i, (code, value) in enumerate(tests)]
         program += [(answer, 0, 0, allow), (answer, 0, 0, eperm)]
     program += [(answer, 0, 0, allow)]
     return b"".join(struct.pack("HBBI", *line) for line in program)
