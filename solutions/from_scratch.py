@@ -36,7 +36,7 @@ numpy, lax, core, errors = [SimpleNamespace() for _ in range(4)]
 
 
 class Aval(namedtuple("Aval", "shape dtype weak_type", defaults=[False])):
-    """The type of an array: what is known without its numbers. The type of a Python number is weak: it gives way."""
+    """The type of an array. That of a Python number is weak: its dtype gives way to an array's."""
 
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: math.prod(self.shape))
@@ -46,7 +46,7 @@ class Aval(namedtuple("Aval", "shape dtype weak_type", defaults=[False])):
 
 
 def resized(x, shape):
-    """The type of `x`, with another shape."""
+    """Return the type of `x`, with another shape."""
     return Aval(tuple(shape), x.dtype, x.weak_type)
 
 
@@ -86,7 +86,7 @@ for name in ("__bool__", "__float__", "__int__", "__index__"):
 
 
 def as_value(x):
-    """Make a Value of what users pass. Numbers are copied, so later changes of theirs do not reach ours."""
+    """Make a Value of what users pass. Arrays are copied: if a user's array changes later, the Value does not."""
     if isinstance(x, Value):
         return x
     if isinstance(x, (bool, int, float, np.ndarray, np.generic)) and np.asarray(x).dtype.kind in "biuf":
@@ -122,7 +122,7 @@ door = SimpleNamespace(trace=Eager())  # `jitkit` has one for each thread
 
 
 def asked(trace, f, *args, **kwargs):
-    """What `f` returns when `trace` stands at the door."""
+    """Call `f` with `trace` at the door, and return its result."""
     before, door.trace = door.trace, trace
     try:
         return f(*args, **kwargs)
@@ -159,8 +159,8 @@ KINDS = {"b": 0, "i": 1, "u": 1, "f": 2}
 
 @functools.cache
 def common_type(avals, to_float):
-    """The common dtype, whether it is weak, and whether all have this type already. The highest kind (bool, integer,
-    float) wins, and within a kind a weak type gives way."""
+    """Return the common dtype, whether it is weak, and whether all have this type already. The highest kind (bool,
+    integer, float) wins, and within a kind a weak type gives way."""
     top = max(KINDS[a.dtype.kind] for a in avals)
     highest = [a for a in avals if KINDS[a.dtype.kind] == top]
     strong = [a.dtype for a in highest if not a.weak_type]
@@ -188,7 +188,7 @@ def elementwise(name, public, to_float):
 
 TO_FLOAT = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1")
 QUESTIONS = dict(lt="less", le="less_equal", gt="greater", ge="greater_equal", eq="equal", ne="not_equal")
-ELEMENTWISE = {  # as JAX calls the primitive, and numpy the function
+ELEMENTWISE = {  # JAX's name of the primitive -> numpy's name of the function
     **{name: name for name in ("abs", "sign", "floor", "add", *TO_FLOAT)}, "neg": "negative", "sub": "subtract",
     "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum", "pow": "power", "not": "invert",
     "and": "bitwise_and", "or": "bitwise_or", **QUESTIONS}
@@ -199,7 +199,7 @@ Value.__truediv__, Value.__rtruediv__, Value.__invert__ = Value.__div__, Value._
 
 
 def truth(x):
-    """Truth values: which numbers differ from 0."""
+    """Return truth values: which numbers differ from 0."""
     x = as_value(x)
     return x if x.dtype == BOOL else x != 0
 
@@ -220,12 +220,13 @@ numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
 # => Array([ 1. -1.], dtype=float32)
 
 # === 02 Write it down =================================================================================================
-# Call a function with tracers, which have a type and no numbers, and put an interpreter at the door that writes. The
-# function runs as always, and its operations end up in a list of equations. What Python itself does leaves no trace.
+# Call a function with tracers, which have a type and no numbers, and put an interpreter at the door that writes
+# operations down. The function runs as always, and its operations end up in a list of equations. What Python itself
+# does leaves no trace.
 
 
 class Tracer(Value):
-    """A value about which only its trace knows more: `data`."""
+    """A value without numbers. What its trace knows about it is in `data`."""
 
     def __init__(self, trace, aval, data):
         self.trace, self.aval, self.data = trace, aval, data
@@ -235,7 +236,7 @@ class Tracer(Value):
 
 
 class Var:
-    """A variable of a program: it has an identity and a type."""
+    """A variable of a program: it has a type, and is equal only to itself."""
 
     def __init__(self, aval):
         self.aval = aval
@@ -277,8 +278,8 @@ class JaxprTrace:
         return outs
 
     def atom(self, x):
-        """What an equation contains for a value: its variable, a literal number, or a new variable for what is not
-        ours."""
+        """Return what stands for a value in an equation: its variable, if it is a tracer of this trace; itself, if it is
+        a number; else the variable of a constant."""
         if type(x) is Tracer and x.trace is self:
             return x.data
         if type(x) is Array and x.shape == ():
@@ -289,7 +290,7 @@ class JaxprTrace:
         return self.constants.setdefault(id(x), (Var(x.aval), x))[0]
 
     def jaxpr(self, outs):
-        """The program that returns these values."""
+        """Return the program that returns these values."""
         outvars = [self.atom(as_value(x)) for x in outs]
         self.is_over = True
         variables, values = unzip(self.constants.values())
@@ -302,7 +303,7 @@ def unzip(pairs):
 
 
 def by_trying(primitive, *avals, **params):
-    """The types of an equation's results. The laziest way is to compute with zeros; section 4 does better."""
+    """Return the types of an equation's results, by computing with zeros. Section 4 has a better way."""
     return [x.aval for x in impl[primitive](*[Array(np.zeros(a.shape, a.dtype), a) for a in avals], **params)]
 
 
@@ -319,7 +320,7 @@ containers = {tuple: (lambda xs: (xs, None), lambda data, xs: tuple(xs))}  # typ
 
 
 def flatten(tree):
-    """Take a tree apart: its leaves, and its TreeDef."""
+    """Return the leaves of a tree, and its TreeDef."""
     if type(tree) not in containers:
         return [tree], LEAF
     children, data = containers[type(tree)][0](tree)
@@ -354,14 +355,14 @@ class Flat:
 
 
 def trace_tree(f, tree, avals):
-    """Trace `f(*args)`, for a tree of arguments whose leaves have these types: the program, and the TreeDef of its
-    result."""
+    """Trace `f(*args)`, for a tree of arguments whose leaves have these types. Return the program, and the TreeDef of
+    its result."""
     flat, trace = Flat(f, tree), JaxprTrace(avals)
     return trace.jaxpr(asked(trace, flat, *trace.tracers)), flat.out_tree
 
 
 def make_jaxpr(f):
-    """`make_jaxpr(f)(*args)` is the program of `f` for arguments of these types."""
+    """`make_jaxpr(f)(*args)` returns the program of `f` for arguments of these types."""
 
     def traced(*args):
         leaves, tree = flatten_values(args)
@@ -406,9 +407,9 @@ Jaxpr.__repr__ = show
 # =>   in (d,) }
 
 # === 03 Run it again ==================================================================================================
-# A program is data. An interpreter for it has ten lines: an environment, and `bind` for each equation. Whoever stands
-# at the door decides what it means to run the program, so this function also lowers programs to text, differentiates
-# and batches them, and writes them down anew.
+# A program is data. An interpreter for it has ten lines: an environment from variables to values, and for each equation
+# an operation that goes through the door. Whoever stands at the door decides what it means to run the program, so this
+# function also lowers programs to text, differentiates and batches them, and writes them down anew.
 
 
 def eval_jaxpr(jaxpr, consts, *args):
@@ -416,7 +417,7 @@ def eval_jaxpr(jaxpr, consts, *args):
     env = dict(zip(jaxpr.constvars, consts, strict=True))
     env.update(zip(jaxpr.invars, map(as_value, args), strict=True))
 
-    process = door.trace.process  # of the one who stands at the door all the time
+    process = door.trace.process  # looked up once: nobody else comes to the door meanwhile
     for primitive, invars, params, outvars in jaxpr.eqns:
         operands = [v if type(v) is Array else env[v] for v in invars]
         env.update(zip(outvars, process(primitive, operands, params)))
@@ -438,12 +439,12 @@ core.eval_jaxpr = eval_jaxpr
 
 # === 04 Types =========================================================================================================
 # Computing with zeros in order to know a shape is slow, and its errors say nothing useful when shapes do not fit. A
-# type rule needs no numbers, runs while Python still knows which line is to blame, and remembers its answers.
+# type rule needs no numbers, runs while Python still knows which line is to blame, and can remember its answers.
 
 
 @functools.cache
 def elementwise_type(primitive, *avals):
-    """The type of an elementwise result: numpy's broadcasting, and the common dtype, or bool for a comparison."""
+    """Return the type of an elementwise result: its shape by numpy's broadcasting; bool for comparisons."""
     shapes = [a.shape for a in avals]
     try:
         shape = np.broadcast_shapes(*shapes)
@@ -457,7 +458,7 @@ for primitive in elementwise_primitives.values():
     types[primitive] = functools.partial(elementwise_type, primitive)
 types[convert_p] = lambda x, new_dtype, weak_type: [Aval(x.shape, new_dtype, weak_type)]
 
-# A tracer has no number to give to Python, and must say so: without `__bool__` any object is true.
+# A tracer has no number to give to Python, and must say so: Python takes any object without `__bool__` for true.
 
 
 def refuse(method, error, what, instead):
@@ -540,7 +541,7 @@ class Text:
         return lowerings[primitive](self, outs, *[x if type(x) is Tracer else self.named(x) for x in args], **params)
 
     def named(self, x):
-        """The name of a value. A constant gets one, by a line that has its bytes, so that no digit is lost."""
+        """Return a value named in the text. A constant gets its name by a line with its bytes, so no digit is lost."""
         if type(x) is Tracer:
             return x
         data = np.asarray(x)
@@ -561,14 +562,14 @@ class Text:
         return [Tracer(self, aval, f"{name}#{i}") for i, aval in enumerate(outs)]
 
     def spread(self, x, shape):
-        """An operand with the shape of the result: numpy's broadcasting, written out."""
+        """Broadcast an operand to the shape of the result, by a line of its own."""
         if x.aval.shape == shape:
             return x
         axes = list(range(len(shape) - x.ndim, len(shape)))
         return self.op(f"stablehlo.broadcast_in_dim {x.data}, dims = {axes}", [x], [resized(x, shape)])[0]
 
     def arguments(self, avals):
-        """Names for a function's arguments, and their declaration."""
+        """Return tracers with names for a function's arguments, and the text that declares them."""
         xs = [Tracer(self, aval, f"%arg{next(self.numbers)}") for aval in avals]
         return xs, ", ".join([f"{x.data}: {tensor(x.aval)}" for x in xs])
 
@@ -595,7 +596,7 @@ def lower_jaxpr(jaxpr):
 
 
 def lower(f, *args):
-    """The StableHLO of `f` for arguments of these types."""
+    """Return the StableHLO of `f` for arguments of these types."""
     return lower_jaxpr(make_jaxpr(f)(*args))
 
 
@@ -605,11 +606,11 @@ def one_line(op, attributes=lambda *xs, **params: ""):
 
 
 def elementwise_line(op, text, outs, *xs):
-    """Make the rule of an elementwise operation: operands get the shape of the result; a type that all share is
+    """Write the line of an elementwise operation. Operands get the shape of the result; a type that all share is
     written once."""
     shape, kind = outs[0].shape, tensor(outs[0])
     operands = ", ".join([x.data if x.aval.shape == shape else text.spread(x, shape).data for x in xs])
-    if "compare" in op:  # their results have another type than their operands
+    if "compare" in op:  # the result has another type than the operands
         kind = f"({tensors([resized(x, shape) for x in xs])}) -> {kind}"
     return text.line(f"stablehlo.{op} {operands} : {kind}", outs)
 
@@ -649,12 +650,12 @@ def run(jaxpr, args):
         jaxpr.executable = xla.compile(lower_jaxpr(jaxpr))
     for x in args:
         if isinstance(x.data, np.ndarray):
-            x.data = xla.put(x.data)  # an Array's numbers are copied there once
+            x.data = xla.put(x.data)  # copied to XLA's memory once: later calls find it there
     return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))
 
 
 def hoist(*jaxprs):
-    """All that some programs closed over, and the programs with these values as their first arguments."""
+    """Return all values that some programs closed over, and the programs with additional first arguments for them."""
     variables, consts = unzip([pair for jaxpr in jaxprs for pair in zip(jaxpr.constvars, jaxpr.consts, strict=True)])
     return consts, [Jaxpr([], variables + jaxpr.invars, jaxpr.eqns, jaxpr.outvars, []) for jaxpr in jaxprs]
 
@@ -672,7 +673,7 @@ class Jit:
         return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
 
     def trace(self, tree, avals):
-        """What the program closed over, the program, and the TreeDef of its result."""
+        """Return what the program closed over, the program, and the TreeDef of its result."""
         jaxpr, out_tree = trace_tree(lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)
         consts, [jaxpr] = hoist(jaxpr)
         return consts, jaxpr, out_tree
@@ -693,7 +694,7 @@ Jaxpr.run, jit = run, Jit  # `behind_the_door.py` has programs of another class,
 #
 # The programs of `f` live as long as `f`: a lambda that is made in a loop takes its programs with it.
 
-memories = weakref.WeakKeyDictionary()  # function -> key -> its program, and the TreeDef of what it returns
+memories = weakref.WeakKeyDictionary()  # function -> key -> what `trace` returned
 
 
 class RememberingJit(Jit):
@@ -706,15 +707,15 @@ class RememberingJit(Jit):
     def trace(self, tree, avals):
         key = tree, avals
         found = consts, *_ = self.known.get(key) or super().trace(tree, avals)
-        if not any(type(x) is Tracer for x in consts):  # which are valid as long as their trace goes on
+        if not any(type(x) is Tracer for x in consts):  # a tracer is dead when its trace has ended
             self.known[key] = found
         return found
 
     def __call__(self, *args, **kwargs):
         if kwargs or type(door.trace) is not Eager or not all([type(x) is Array for x in args]):
             return super().__call__(*args, **kwargs)
-        # Only Arrays, the usual case: their types are the key, and nothing has to be taken apart. And there is no
-        # trace around it, with tracers that it could close over.
+        # The usual case: all arguments are Arrays, so their types are the key, and nothing has to be taken apart; and
+        # no trace goes on, so `f` cannot close over its tracers.
         avals = tuple([x.aval for x in args])
         consts, jaxpr, out_tree = self.known.get(avals) or self.known.setdefault(
             avals, self.trace(flatten((args, {}))[1], avals))
@@ -730,9 +731,10 @@ jit = RememberingJit
 # => traced for f32[]
 
 # === 09 Numbers that are not data =====================================================================================
-# Some arguments are for Python: a number of layers, the name of an activation. The function gets the value itself,
-# and the value is part of the key, by hash and equality, and by its type, since `True == 1 == 1.0`. The tree has a
-# place for it already: a container without leaves, whose data is the value.
+# Some arguments are not numbers to compute with, but say what Python does while it traces: a number of layers, the name
+# of an activation. The function gets the value itself, and the value is part of the key, by hash and equality, and by
+# its type, since `True == 1 == 1.0`. The tree has a place for it already: a container without leaves, whose data is the
+# value.
 
 
 Static = namedtuple("Static", "value")
@@ -746,7 +748,7 @@ class StaticJit(RememberingJit):
         super().__init__(f)
         numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several
         self.parameters = list(inspect.signature(f).parameters)
-        self.parameters += range(len(self.parameters), 1 + max(numbers, default=0))  # of `*args` by number only
+        self.parameters += range(len(self.parameters), 1 + max(numbers, default=0))  # items of `*args` have numbers only
         self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}
 
     def __call__(self, *args, **kwargs):
@@ -791,17 +793,17 @@ def primitive(name, by, type_, lowering):
 
 
 def as_axes(axis, ndim):
-    """A tuple of axes, from None for all, one axis, or several; negative ones count from the end."""
+    """Return axes as a tuple. None means all; there may be one or several; negative ones count from the end."""
     return tuple(np.arange(ndim)[slice(None) if axis is None else np.ravel(axis).astype(int)].tolist())
 
 
 def without(shape, axes, ones=False):
-    """The shape after a reduction; with `keepdims` it has ones."""
+    """Return a shape without some axes; with `ones`, these get size 1 instead."""
     return tuple([1 if i in axes else n for i, n in enumerate(shape) if ones or i not in axes])
 
 
 def reduction(name, by, op, first):
-    """Write a sum or a maximum: XLA wants the operation, and the value to begin with."""
+    """Define a sum or a maximum. XLA needs the operation, and the value to begin with."""
 
     def lowering(text, outs, x, axis):
         begin = text.named(as_value(np.asarray(first(x.dtype), x.dtype)))
@@ -871,8 +873,7 @@ def where(which, yes, no):
     return select_p(truth(which), yes, no)
 
 
-# A window has a corner, which is data, and a size, which is not. A window that would reach over the edge is moved
-# back.
+# The corner of a window may be data; its size may not. A window that would reach over the edge is moved back.
 def window(x, *corner, sizes):
     starts = np.clip(corner, 0, np.subtract(x.shape, sizes))
     return x[tuple(map(slice, starts, starts + sizes))]
@@ -928,10 +929,10 @@ def dot_type(x, y, letters):
 
 
 def lower_dot(text, outs, x, y, letters):
-    """XLA wants the numbers of the axes that both share; in its result those that are kept come first, then the rest
-    of x and y. For `ij,jk->ik`: batching [] x [], contracting [1] x [0], which has the axes `ik`. For `bij,bjk->bik`:
-    batching [0] x [0], contracting
-    [2] x [1], which has `bik`."""
+    """XLA gets the numbers of the axes that x and y share: those that the result keeps (batching), and those that are
+    summed over (contracting). In XLA's result the batching axes come first, then the other axes of x, then those of y.
+    For `ij,jk->ik`: batching [] x [], contracting [1] x [0]. For `bij,bjk->bik`: batching [0] x [0], contracting
+    [2] x [1]."""
     xs, ys, out = letters
     batch, summed = [[c for c in xs if c in ys and (c in out) == kept] for kept in (True, False)]
     have = [*batch, *[c for c in xs if c not in ys], *[c for c in ys if c not in xs]]
@@ -945,7 +946,7 @@ dot_p = primitive("dot_general", lambda x, y, letters: np.einsum("{},{}->{}".for
 
 
 def matmul(x, y):
-    """`x @ y`: sums over k; the axes before the last two are a batch."""
+    """`x @ y`: sum over the axis k; the axes before the last two are a batch."""
     x, y = promote([x, y])
     batch = LETTERS[: max(x.ndim, y.ndim, 2) - 2].upper()
     xs, ys = ("k" if z.ndim == 1 else (batch + last)[-z.ndim :] for z, last in ((x, "ik"), (y, "kj")))
@@ -953,7 +954,7 @@ def matmul(x, y):
 
 
 def dot(x, y):
-    """All rows of x with all columns of y: this is `@` only if one of them has one axis or both have two."""
+    """Multiply all rows of x with all columns of y: this is `@` only if one of them has one axis or both have two."""
     x, y = promote([x, y])
     rows, columns = LETTERS.upper()[: x.ndim - 1], LETTERS.upper()[x.ndim - 1 :][: y.ndim - 1]
     return dot_p(x, y, letters=(rows + "k", columns[:-1] + "k" + columns[-1:], rows + columns))
@@ -972,8 +973,8 @@ Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[
 
 # === 11 Jit in jit ====================================================================================================
 # If a jitted function is called while another one is traced, a JaxprTrace stands at the door: the call becomes one
-# equation, with a program as its parameter. What the program closed over is among its arguments already. XLA gets one
-# private function for each program, however often it is called.
+# equation, with a program as its parameter. What the program closed over is among its arguments already (section 7).
+# XLA gets one private function for each program, however often it is called.
 
 types[jit_p] = lambda *avals, jaxpr, name: jaxpr.out_avals
 
@@ -993,7 +994,7 @@ lowerings[jit_p] = lower_jit
 
 
 def must_agree(what, avals, others, tree, other_tree):
-    """Raise a TypeError if trees differ, or types in more than weakness."""
+    """Raise a TypeError if the trees differ, or if types differ in shape or dtype."""
     if tree != other_tree or [(a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in others]:
         raise TypeError(f"{what} must have equal types: here are {avals} in {tree}, there {others} in {other_tree}")
 
@@ -1012,7 +1013,7 @@ def switch(index, branches, *operands):
 
 
 def choose(index, branches, operands):
-    """`switch`, for an index that is in range."""
+    """Do the work of `cond` and `switch`, for an index that is in range."""
     leaves, tree = flatten_values(operands)
     jaxprs, out_trees = unzip([trace_tree(branch, tree, [x.aval for x in leaves]) for branch in branches])
     for jaxpr, out_tree in zip(jaxprs, out_trees, strict=True):
@@ -1025,7 +1026,7 @@ lax.cond, lax.switch = cond, switch
 
 
 def region(text, jaxpr, xs, head=""):
-    """Write lines within braces, which may use the names around them."""
+    """Return a program's lines in braces. They may use the names around them."""
     return f"{{\n{head}{text.body(jaxpr, xs, 'stablehlo.return')}\n}}"
 
 
@@ -1053,9 +1054,9 @@ cond_p = define("cond", run_cond, lambda index, *avals, branches: branches[0].ou
 # =>   in (d,) }
 
 # === 13 Repeat ========================================================================================================
-# The number of turns of a loop may depend on data. Its body is one program for all turns, so the carry, which goes
-# from turn to turn, has one type. A number that comes in weak and goes out strong is made strong beforehand; then
-# each part has to come out as it went in.
+# The number of turns of a loop may depend on data. Its body is one program for all turns, so the carry, which goes from
+# turn to turn, has one type. If a weak number of the first carry comes out of the body strong, it is made strong before
+# the loop; then each part has to come out as it went in.
 
 
 def split_list(xs, *sizes):
@@ -1072,7 +1073,7 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
 
 
 def trace_body(name, f, init, row_avals, rows_tree, again=True):
-    """Trace a loop's body, `carry, y = f(carry, row)`: its program, the TreeDef of its result, and the first
+    """Trace a loop's body, `carry, y = f(carry, row)`. Return its program, the TreeDef of its result, and the first
     carry."""
     carry, tree = flatten_values(init)
     jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *row_avals])
@@ -1099,7 +1100,7 @@ lax.while_loop = while_loop
 
 
 def lower_while(text, outs, *xs, num_consts, cond_jaxpr, body_jaxpr):
-    """Two regions, each with the carry as its arguments."""
+    """Write two regions, each with the carry as its arguments."""
     consts, carry = split_list(xs, num_consts)
     xs, declared = text.arguments(outs)
     regions = [region(text, jaxpr, consts + xs, f"^bb0({declared}):\n") for jaxpr in (cond_jaxpr, body_jaxpr)]
@@ -1109,11 +1110,11 @@ def lower_while(text, outs, *xs, num_consts, cond_jaxpr, body_jaxpr):
 while_p = define("while", run_while, lambda *avals, body_jaxpr, **params: body_jaxpr.out_avals, lower_while)
 
 # === 14 Scan ==========================================================================================================
-# A scan loops over the rows of arrays, and stacks a row of results in each turn. For XLA it is a `while` that reads
-# its rows and writes its results at an index. We write that in our own language: `while_loop` is called with the Text
-# at the door, where closed-over values have names. The program contains the body once, so compiling takes as long for
-# a thousand turns as for two. Why is it a primitive? Because the number of turns is known: section 16 runs a scan
-# backward.
+# A scan loops over the rows of arrays, and stacks a row of results in each turn. For XLA it is a `while` that reads its
+# rows and writes its results at an index. We write that with our own `while_loop`. When a scan is lowered, `while_loop`
+# is called with the Text at the door, so the values that its functions close over have names. The program contains the
+# body once, so compiling takes as long for a thousand turns as for two. Why is it a primitive? Because the number of
+# turns is known: section 16 runs a scan backward.
 
 
 def scan_type(*avals, jaxpr, length, num_carry, **params):
@@ -1140,7 +1141,7 @@ scan_p = define("scan", scan_as_while, scan_type, lambda text, outs, *xs, **para
 
 
 def scan(f, init, xs=None, length=None, reverse=False):
-    """Run `carry, y = f(carry, x)` for each row x of `xs`: the last carry, and the ys as rows of arrays."""
+    """Run `carry, y = f(carry, x)` for each row x of `xs`. Return the last carry, and the ys as rows of arrays."""
     rows, tree = flatten_values(xs)
     lengths = {len(x) for x in rows} | ({length} - {None})
     if len(lengths) != 1:
@@ -1185,7 +1186,7 @@ class InFront:
     the door before. Operations without a tracer of its own go to that trace, too."""
 
     def __init__(self, *args):
-        super().__init__(*args)  # whoever it is besides, as in section 16
+        super().__init__(*args)  # of a second base class, as in section 16
         self.behind = door.trace
 
     def process(self, primitive, args, params):
@@ -1209,7 +1210,7 @@ class JVPTrace(InFront):
 
 
 def jvp_flat(f, primals, tangents):
-    """Results of `f`, a function of Values, and their tangents."""
+    """Return the results of `f`, a function of Values, and their tangents."""
     trace = JVPTrace()
     outs = asked(trace, f, *map(trace.join, primals, tangents))
     return unzip([trace.apart(as_value(x)) for x in outs])
@@ -1220,7 +1221,7 @@ def zero_for_none(t, x):
 
 
 def filled(tangents, xs):
-    """Tangents with zeros for None, where the value is a float."""
+    """Return tangents with zeros in place of None, where the value is a float."""
     return [zero_for_none(t, x) if x.dtype.kind == "f" else None for t, x in zip(tangents, xs, strict=True)]
 
 
@@ -1252,11 +1253,11 @@ def by_partials(p, *partials):
 
 
 def share(x, y, out, t):
-    """The tangent of a maximum: that of the larger operand, and half of each if they are equal."""
+    """Return the share of x in the tangent of a maximum or minimum: all of it if x is chosen, half if x equals y."""
     return t * where(x == out, where(y == out, 0.5, 1.0), 0.0)
 
 
-P = SimpleNamespace(**elementwise_primitives)  # the primitives by name: P.sin
+P = SimpleNamespace(**elementwise_primitives)  # `P.sin` is the primitive
 for p in elementwise_primitives.values():
     by_partials(p)
 by_partials(P.neg, lambda x, out, t: -t)
@@ -1420,15 +1421,15 @@ class LinearTrace(InFront, JaxprTrace):
 
 
 def linearize(f, primals):
-    """The results of `f`, and the linear program from tangents of its arguments to tangents of its results."""
+    """Return the results of `f`, and the linear program from tangents of arguments to tangents of results."""
     trace = LinearTrace([x.aval for x in primals])
     tangents = [t if x.dtype.kind == "f" else None for x, t in zip(primals, trace.tracers, strict=True)]
     outs, dots = asked(trace, jvp_flat, f, primals, tangents)
-    return outs, trace.jaxpr([0.0 if t is None else t for t in dots])  # a number, for which `backward` has no cotangent
+    return outs, trace.jaxpr([0.0 if t is None else t for t in dots])  # `backward` ignores numbers
 
 
 def backward(jaxpr, args, cotangents):
-    """The cotangents of those arguments of a program that are Linear, from those of its results; None for others."""
+    """Return the cotangents of a program's Linear arguments, from those of its results; None for other arguments."""
     values, cts, linear = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True)), {}, []
     values.update((v, x) for v, x in zip(jaxpr.invars, args, strict=True) if type(x) is not Linear)
 
@@ -1459,7 +1460,7 @@ def backward(jaxpr, args, cotangents):
 
 
 def vjp(f, *primals):
-    """`f(*primals)`, and the function from the cotangents of its results to those of the arguments."""
+    """Return `f(*primals)`, and the function from the cotangents of its results to those of the arguments."""
     xs, tree = flatten_values(primals)
     flat = Flat(f, tree)
     outs, linear = linearize(flat, xs)
@@ -1625,7 +1626,7 @@ class BatchTrace(InFront):
 
 
 def vmap_flat(f, size, flags, leaves):
-    """The results of `f` for a batch, and which of them have the batch axis, as their first axis."""
+    """Return the results of `f` for a batch, and which of them have the batch axis, as their first axis."""
     trace = BatchTrace(size)
     outs = list(map(as_value, asked(trace, f, *map(trace.wrap, leaves, flags))))
     return unzip([(x.data, True) if belongs(x, trace) else (x, False) for x in outs])
@@ -1657,7 +1658,7 @@ def vmap(f, in_axes=0, out_axes=0):
 
 
 def axes_of_leaves(axis, x):
-    """The axis of each leaf of x, from one axis for all, or a tree of axes like x."""
+    """Return the axis of each leaf of x; `axis` is one for all, or a tree of axes like x."""
     if isinstance(axis, (dict, list, tuple)):
         children, parts = (containers[type(tree)][0](tree)[0] for tree in (axis, x))
         return [a for one, other in zip(children, parts, strict=True) for a in axes_of_leaves(one, other)]
@@ -1755,7 +1756,7 @@ def batch_cond(size, flags, index, *xs, branches):
 
 
 def batch_while(size, flags, *xs, num_consts, cond_jaxpr, body_jaxpr):
-    """The loop goes on as long as any example needs it; examples that are done stay as they are."""
+    """Batch a loop: it goes on as long as any example needs it, and examples that are done keep their values."""
     (consts, carry), (const_flags, carry_flags) = split_list(xs, num_consts), split_list(flags, num_consts)
     whole = (*const_flags, *[True] * len(carry))
     test, body = vmapped(cond_jaxpr, size, whole), vmapped(body_jaxpr, size, whole)
@@ -1768,7 +1769,7 @@ def batch_while(size, flags, *xs, num_consts, cond_jaxpr, body_jaxpr):
 
 
 def batch_scan(size, flags, *xs, jaxpr, length, reverse, num_consts, num_carry):
-    """Rows contain the batch: the loop's axis stays first, and the batch axis comes second."""
+    """Batch a scan. In its rows the loop's axis stays first, and the batch axis comes second."""
     const_flags, carry_flags, row_flags = split_list(flags, num_consts, num_carry)
     consts, carry, rows = split_list(xs, num_consts, num_carry)
     rows = [move_axis(x, 0, 1) if b else x for x, b in zip(rows, row_flags, strict=True)]
