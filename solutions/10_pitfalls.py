@@ -167,7 +167,7 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 #
 # Usual mistakes:
 #   - Multiplying by weights of 1 and 0: 0 times infinity is nan. (With a mask of truth values it happens to
-#     go well, as XLA makes a choice of that product; `where` says so.)
+#     go well, since XLA turns that product into a select. `where` is a select from the start.)
 #   - Dividing by the number of chosen elements when it is 0.
 #   - Sorting the values: the task asks for the first ones in order, not for the largest ones.
 #

@@ -204,8 +204,8 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
 # --- 14.4 Who lives here ------------------------------------------------------------------------------------
 # Memory is a register file, too: the question is the same as for registers, and so is the answer, by the
 # intervals in which values live. A chain of a hundred operations needs two arrays. To find the smallest
-# memory for any intervals and sizes is as hard as packing; the first gap that fits is good enough, and its
-# result can be read.
+# memory for any intervals and sizes is as hard as packing; the first gap that fits is good enough, and the
+# plan is easy to follow.
 #
 # Usual mistakes:
 #   - Giving a buffer back at its last use in the text of a loop.

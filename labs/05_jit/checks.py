@@ -784,7 +784,9 @@ def sizes(jk, rng):
     return distances, nearest.number, counts, far.number, most, calls.closest([], now, calls.TRACES)
 
 
-@check("05.5", "Those that are compared, and in which order, says `latest_first`.", against=["all calls are compared"])
+@check(
+    "05.5", "`latest_first` says which records are compared, and in which order.", against=["all calls are compared"]
+)
 def worth_it(jk, rng):
     calls, a, b = module(jk, "misses.record"), aval(jk, int(rng.integers(2, 9))), aval(jk)
     number = int(rng.integers(99))
@@ -1000,7 +1002,7 @@ def results_go_on(jk, rng):
 
 @check(
     "05.7",
-    "Leaves that are on the host, constants, and arguments that nobody reads make another way.",
+    "With leaves on the host, constants, or arguments that nobody reads, a call takes another way than the shortest.",
     against=[
         "leaves are what a program takes",
         "as many arguments as leaves are the same arguments",
@@ -1114,7 +1116,7 @@ def forgets_dtype(jk, rng):
     return double(floats(rng, 3)), double(numbers.view("int32")), double(numbers.view("uint32"))
 
 
-@check("05.8", "With one that forgets the value, nothing is wrong.", against=["the values are in the key"])
+@check("05.8", "With a key that forgets the values, nothing is wrong.", against=["the values are in the key"])
 def forgets_everything(jk, rng):
     f = jit_by(jk, lambda x: None, lambda x: x * x)
     with jk.base.stage_log.listen() as events:

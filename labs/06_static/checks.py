@@ -380,7 +380,7 @@ def equal_of_other_types(jk, rng):
 
 @check(
     "06.4",
-    "Different values with one hash are different: that of -1 is that of -2.",
+    "Different values with one hash are different: -1 and -2 have the same hash.",
     against=["the hash tells values apart"],
 )
 def one_hash(jk, rng):
@@ -421,7 +421,7 @@ class Settings:
 
 @check(
     "06.4",
-    "The hash is that of the beginning: so a value that was changed can be found out.",
+    "The hash is the one that the value had at the beginning, so a value that was changed is noticed.",
     against=["the hash can be taken when it is needed"],
 )
 def remembered_hash(jk, rng):

@@ -687,7 +687,7 @@ def trees(jk, rng):
 
 @check(
     "11.5",
-    "With respect to other arguments, and to several of them.",
+    "The gradient may be with respect to another argument than the first, or to several.",
     against=["the first argument is meant", "one number is a tuple of one"],
 )
 def numbers_of_arguments(jk, rng):
@@ -934,7 +934,7 @@ def mended(jk):
 
 @check(
     "11.7",
-    "The entropy and its gradient, of probabilities that are positive.",
+    "Where all probabilities are positive, the entropy and its gradient keep their values.",
     against=["a small number makes logarithms safe", "a little keeps the logarithm finite"],
 )
 def entropy(jk, rng):
@@ -959,7 +959,7 @@ def entropy_of_zeros(jk, rng):
 
 @check(
     "11.7",
-    "The cube root, and its gradient in both directions.",
+    "The cube root has its value, and a gradient in forward and in reverse mode.",
     against=["a while loop can be reversed", "a loop is a constant", "the number of steps does not matter"],
 )
 def cube_root(jk, rng):
@@ -972,7 +972,7 @@ def cube_root(jk, rng):
 
 @check(
     "11.7",
-    "After as many steps as it is told, and with the rule that it is told, it may be far from the root still.",
+    "It takes as many steps of the given rule as `steps` says, even if the result is still far from the root.",
     against=["Newton needs a little", "twenty steps are enough", "Newton needs a little", "twenty steps are enough"],
     tolerance=1e-3,
 )
@@ -1003,7 +1003,11 @@ def as_long(jk, rng):
     return sizes[0] == sizes[2], sizes[1] == sizes[3]
 
 
-@check("11.7", "Through layers, and back, with respect to both arguments.", against=["a loop is a constant"])
+@check(
+    "11.7",
+    "The layers have their result, and gradients with respect to both arguments.",
+    against=["a loop is a constant"],
+)
 def layers(jk, rng):
     x, w = row(rng, 3), rng.normal(size=(4, 3)).astype("float32")
     f = mended(jk).through_layers

@@ -394,7 +394,7 @@ def left(jk, rng):
 
 @check(
     "12.4",
-    "A batch on the right: behind all axes of the left operand that are kept, and the batch axes.",
+    "A batch on the right: its axis is kept, among those of the right operand, behind the kept axes of the left one.",
     against=[
         "the batch axis comes first",
         "axes need no shifting",
@@ -426,7 +426,7 @@ def one_is_no_batch(jk, rng):
 
 @check(
     "12.4",
-    "Numbers: the dimension numbers of the product, and the place of its batch axis.",
+    "The function returns the dimension numbers of the product, and the place of its batch axis.",
     against=["batch axes come last", "the batch axis comes first", "only contracting axes are shifted"],
 )
 def numbers(jk, rng):

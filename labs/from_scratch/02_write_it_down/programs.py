@@ -63,7 +63,9 @@ def shared(jk, rng):
     return jaxpr(jk.make_jaxpr(f)(floats(rng, 2)))
 
 
-@program("02", "Several results, and arguments that are results.", against=["the result is what was computed last"])
+@program(
+    "02", "A function may return several results, and its arguments.", against=["the result is what was computed last"]
+)
 def results(jk, rng):
     jnp = jk.numpy
     return jaxpr(jk.make_jaxpr(lambda x, y: (jnp.cos(y), x, x + y))(floats(rng, 3), floats(rng, 3)))

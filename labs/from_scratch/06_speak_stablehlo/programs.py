@@ -52,13 +52,13 @@ def comparisons(jk, rng):
     return text(jk, lambda x, y: [x < y, x <= y, x > y, x >= y, x == y, x != y, jk.numpy.logical_not(x < y)], x, y)
 
 
-@program("06", "Conversions between dtypes.")
+@program("06", "Conversions between dtypes are written.")
 def conversions(jk, rng):
     return text(jk, lambda x, n: [x * n, n / 2, (x > 1.0) + n], floats(rng, 3), rng.integers(1, 9, 3).astype(np.int32))
 
 
 @program(
-    "06", "No result, an argument as the result, a literal as the result.", against=["only equations have results"]
+    "06", "There may be no result; a result may be an argument, or a literal.", against=["only equations have results"]
 )
 def corners(jk, rng):
     return text(jk, lambda x, y: (y, 2.0, x, y), floats(rng, 2), floats(rng, 3)), text(jk, lambda: None)

@@ -83,7 +83,7 @@ def refused(jk, rng):
     return raised(jk.jit(lambda x: x if x > 0 else -x), 1.0)
 
 
-@program("07", "No arguments, no results.")
+@program("07", "A function may have no arguments, or no results.")
 def nothing(jk, rng):
     return jk.jit(lambda: 2.5)(), jk.jit(lambda x: None)(floats(rng, 2))
 

@@ -15,7 +15,7 @@ def both(jk, f, *args):
 
 @program(
     "10",
-    "Sums over all axes, one, several; axes counted from the end; axes that are kept.",
+    "Sums go over all axes, one or several; axes may count from the end, or be kept.",
     against=["a negative axis is not an axis"],
 )
 def sums(jk, rng):
@@ -154,7 +154,7 @@ def made(jk, rng):
     return both(jk, f, jnp.asarray(floats(rng, 2, 3)))
 
 
-@program("10", "A layer: these together.")
+@program("10", "A layer of a network uses these functions together.")
 def layer(jk, rng):
     f = lambda w, b, x: jk.numpy.maximum(x @ w + b, 0.0).sum(axis=0)
     return both(jk, f, *map(jk.numpy.asarray, (floats(rng, 4, 3), floats(rng, 3), floats(rng, 5, 4))))

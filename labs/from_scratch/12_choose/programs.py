@@ -10,7 +10,7 @@ def floats(rng, *shape):
 
 @program(
     "12",
-    "Both branches, at once and compiled.",
+    "Each branch gives its result, at once and compiled.",
     against=["the branches are the wrong way round", "the decision is made while tracing", "only one branch is traced"],
 )
 def sides(jk, rng):
@@ -128,7 +128,7 @@ def not_scalar(jk, rng):
     return [raised(g, jk.numpy.asarray(floats(rng, n))) for n in (3, 1) for g in (f, jk.make_jaxpr(f))]
 
 
-@program("12", "A choice within a choice.")
+@program("12", "A choice may contain a choice.")
 def nested(jk, rng):
     f = jk.jit(
         lambda x: jk.lax.cond(x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x)
@@ -173,7 +173,7 @@ def unlike_at_once(jk, rng):
     ]
 
 
-@program("12", "Four branches, each closing over something else, some of them used in several.")
+@program("12", "Four branches close over different values, and share some of them.")
 def many(jk, rng):
     def f(i, x, y):
         z = x * y

@@ -103,7 +103,7 @@ def no_truth_value(jk, rng):
     ]
 
 
-@program("13", "A loop in a loop.")
+@program("13", "A loop may contain a loop.")
 def nested(jk, rng):
     def inner(x):
         return jk.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] + x), (0, x))[1]

@@ -78,7 +78,9 @@ def constant(jk, rng):
 
 
 @program(
-    "15", "Sums, maxima, products, shapes, choices, windows.", against=["a maximum moves as all of its operands do"]
+    "15",
+    "Sums, maxima, products, shapes, choices and windows have derivatives.",
+    against=["a maximum moves as all of its operands do"],
 )
 def movers(jk, rng):
     jnp = jk.numpy
@@ -90,7 +92,7 @@ def movers(jk, rng):
     return [moved(jk, f, floats(rng, 3, 3), floats(rng, 3, 3)) for f in fs]
 
 
-@program("15", "Trees, and several arguments.")
+@program("15", "There may be several arguments, and they may be trees.")
 def trees(jk, rng):
     f = lambda p, x: {"y": p["w"] * x, "n": (p["b"],)}
     p, t = ({"w": floats(rng, 2), "b": floats(rng)} for _ in range(2))
@@ -110,7 +112,7 @@ def perturbation(jk, rng):
     return derivative(lambda x: x * derivative(lambda y: x + y)(1.0))(x), derivative(derivative(jk.numpy.sin))(x)
 
 
-@program("15", "The derivative of a jitted function, and one within a jitted function.")
+@program("15", "A jitted function has a derivative, and may contain one.")
 def jitted(jk, rng):
     g = jk.jit(lambda x: jk.numpy.sin(x) * x)
     x, t = floats(rng, 3), floats(rng, 3)
@@ -126,7 +128,7 @@ def choice(jk, rng):
 
 @program(
     "15",
-    "The derivative of loops: the tangent goes round with the carry.",
+    "Loops have derivatives: the tangent goes round with the carry.",
     against=["a loop's tangent is that of its first turn"],
 )
 def loops(jk, rng):
@@ -231,7 +233,7 @@ def unlike_types(jk, rng):
     ]
 
 
-@program("15", "The derivative of three branches, of a scan in reverse, of loops that close over moving values.")
+@program("15", "Three branches, a scan in reverse, and loops that close over moving values have derivatives.")
 def every_loop(jk, rng):
     lax, x, t = jk.lax, floats(rng, 3), floats(rng, 3)
     fs = {

@@ -28,7 +28,7 @@ def fan_out(jk, rng):
     return jk.grad(f)(floats(rng, 3))
 
 
-@program("16", "Each operation, backward.", against=["a division's cotangent is multiplied"])
+@program("16", "Each operation has a gradient.", against=["a division's cotangent is multiplied"])
 def operations(jk, rng):
     jnp = jk.numpy
     fs = [
@@ -51,7 +51,7 @@ def broadcasting(jk, rng):
 
 @program(
     "16",
-    "Products of matrices, by both, and of batches of them; shapes, windows; axes in any order.",
+    "Products of matrices, and of batches of them, have gradients by both operands; so have shapes, windows, and axes in any order.",
     against=[
         "the transpose of `@` is `@`",
         "a permutation is its own inverse",
@@ -72,7 +72,7 @@ def matrices(jk, rng):
     ]
 
 
-@program("16", "Trees of parameters; the value beside the derivative; something else beside both.")
+@program("16", "Parameters may be trees; the value may come with the derivative, and other data with both.")
 def trees(jk, rng):
     def loss(p, x):
         y = jk.numpy.tanh(x @ p["w"] + p["b"])
@@ -94,7 +94,7 @@ def zeros(jk, rng):
     )
 
 
-@program("16", "The gradient of a jitted function, and a jitted gradient, which is one program.")
+@program("16", "A jitted function has a gradient, and a jitted gradient is one program.")
 def jitted(jk, rng):
     f = jk.jit(lambda x: (jk.numpy.sin(x) * x).sum())
     x = floats(rng, 3)
@@ -123,7 +123,7 @@ def scans(jk, rng):
 
 @program(
     "16",
-    "The gradient of a scan whose carry parts matter only after some turns, and of one with a jitted body.",
+    "A scan has a gradient, too, if parts of its carry matter only after some turns, or if its body is jitted.",
     against=["a pullback is of one cotangent"],
 )
 def late(jk, rng):
@@ -146,7 +146,7 @@ def refused(jk, rng):
     return raised(jk.grad(lambda x: jk.lax.while_loop(lambda c: c < 9.0, lambda c: c * x, x)), 1.5)
 
 
-@program("16", "The derivative of the derivative.")
+@program("16", "A derivative has a derivative.")
 def twice(jk, rng):
     x = floats(rng, 3)
     return jk.grad(jk.grad(jk.numpy.sin))(1.0), jk.grad(
@@ -200,7 +200,7 @@ def every_pair(jk, rng):
 
 @program(
     "16",
-    "Ties share: of a maximum of two, of an axis, of all.",
+    "Equal maxima share the gradient: of two operands, along an axis, of all elements.",
     against=["if numbers are equal, the first one has the derivative"],
 )
 def ties(jk, rng):
@@ -220,7 +220,7 @@ def ties(jk, rng):
     )
 
 
-@program("16", "Shapes, windows, sums: each operation that moves numbers, alone.")
+@program("16", "Each operation that moves numbers has a gradient: shapes, windows, sums.")
 def every_move(jk, rng):
     jnp, w = jk.numpy, jk.numpy.asarray(floats(rng, 24))
     weigh = lambda y: (y.reshape(-1) * w[: y.size]).sum()
@@ -250,7 +250,7 @@ def every_move(jk, rng):
     return {name: jk.grad(lambda x, f=f: weigh(f(x)))(x) for name, f in fs.items()}
 
 
-@program("16", "Loops: from the end, with constants, with an index, one row; of three branches.",
+@program("16", "Loops from the end, with constants, with an index and of one row have gradients; so has a choice of three branches.",
          against=["the backward loop runs forward"])  # fmt: skip
 def every_loop(jk, rng):
     lax, x = jk.lax, floats(rng, 3)

@@ -8,7 +8,7 @@ def floats(rng, *shape):
     return rng.uniform(-1.5, 1.5, shape).astype(np.float32)
 
 
-@program("17", "A function of one example, applied to a batch.")
+@program("17", "A function of one example can be applied to a batch.")
 def simple(jk, rng):
     f = lambda x: jk.numpy.sin(x) * 2.0 + x
     return jk.vmap(f)(floats(rng, 4, 3)), jk.vmap(f)(floats(rng, 2, 3, 2))
@@ -56,7 +56,7 @@ def ranks(jk, rng):
 
 @program(
     "17",
-    "Products: either side, both sides, matrices and vectors.",
+    "Products may have a batch on either side, or on both: of matrices and of vectors.",
     against=["`@` of two batches multiplies all with all"],
 )
 def products(jk, rng):
@@ -72,7 +72,7 @@ def products(jk, rng):
 
 @program(
     "17",
-    "Reductions, shapes, windows, choices.",
+    "Reductions, shapes, windows and choices can be batched.",
     against=[
         "axes are counted with the batch",
         "what is the same for all has no batch",
@@ -96,7 +96,7 @@ def movers(jk, rng):
     return jk.vmap(f)(floats(rng, 4, 2, 3))
 
 
-@program("17", "Trees of arguments, trees of axes.")
+@program("17", "Arguments and axes may be trees.")
 def trees(jk, rng):
     f = lambda p, x: {"y": p["w"] @ x + p["b"]}
     p = {"w": floats(rng, 2, 3), "b": floats(rng, 4, 2)}
@@ -128,7 +128,9 @@ def loops(jk, rng):
 
 
 @program(
-    "17", "`scan` and `fori_loop`, rows and carries batched or not.", against=["the rows of a scan are the examples"]
+    "17",
+    "`scan` and `fori_loop` take rows and carries that are batched, and ones that are not.",
+    against=["the rows of a scan are the examples"],
 )
 def scans(jk, rng):
     f = lambda c, xs: jk.lax.scan(lambda c, x: (c + x * c, c), c, xs)
@@ -155,7 +157,11 @@ def late(jk, rng):
     return [jk.vmap(f)(floats(rng, 3)) for f in fs]
 
 
-@program("17", "Of jitted functions, and jitted: one program.", against=["a jitted function is for one example"])
+@program(
+    "17",
+    "A jitted function can be batched, and a batched function can be jitted, as one program.",
+    against=["a jitted function is for one example"],
+)
 def jitted(jk, rng):
     f = jk.jit(lambda w, x: jk.numpy.tanh(jk.numpy.asarray(w) @ x).sum())
     w, x = floats(rng, 2, 3), floats(rng, 4, 3)
@@ -163,7 +169,7 @@ def jitted(jk, rng):
     return g(w, x), counted(jk.jit(g), w, x, compiled=1, executed=1), jk.grad(lambda w: g(w, x).sum())(w)
 
 
-@program("17", "An index for each example.")
+@program("17", "Each example may have an index of its own.")
 def indices(jk, rng):
     x = jk.numpy.asarray(floats(rng, 5, 2))
     return jk.vmap(lambda i: x[i])(rng.integers(0, 5, 3).astype(np.int32))
@@ -171,7 +177,7 @@ def indices(jk, rng):
 
 @program(
     "17",
-    "A batch of derivatives, the derivative of a batch, and a batch within a batch.",
+    "There may be a batch of derivatives, the derivative of a batch, and a batch within a batch.",
     against=["batches within batches are one batch"],
 )
 def composed(jk, rng):
@@ -188,7 +194,7 @@ def wrong(jk, rng):
     )
 
 
-@program("17", "Each function and each operation, with either operand batched, both, along any axis.",
+@program("17", "Each function and each operation can be batched: either operand or both, along any axis.",
          against=["None is axis 0"])  # fmt: skip
 def every_name(jk, rng):
     jnp = jk.numpy
@@ -206,7 +212,7 @@ def every_name(jk, rng):
 
 @program(
     "17",
-    "Each operation that moves numbers, along the first axis and the last.",
+    "Each operation that moves numbers can be batched along the first axis and along the last.",
     against=["axes are counted with the batch"],
 )
 def every_move(jk, rng):
@@ -251,7 +257,7 @@ def every_axis(jk, rng):
     }
 
 
-@program("17", "Loops from the end, of three branches, with a test that differs from example to example.",
+@program("17", "Loops from the end, choices of three branches, and loops whose test differs from example to example can be batched.",
          against=["examples that are done go on", "the first example decides for all"])  # fmt: skip
 def every_loop(jk, rng):
     lax, x = jk.lax, floats(rng, 3, 4)

@@ -24,7 +24,7 @@ def forward(jk, params, x):
     return x @ params[-1]["w"] + params[-1]["b"]
 
 
-@program("18", "Activations.", against=["selu is relu", "silu is relu with a slope"])
+@program("18", "Activations compute what JAX's compute.", against=["selu is relu", "silu is relu with a slope"])
 def activations(jk, rng):
     x = floats(rng, 6)
     return [
@@ -54,7 +54,7 @@ def certain(jk, rng):
 
 @program(
     "18",
-    "`var`, `std`, `concatenate`, `stack`, `linspace`.",
+    "`var`, `std`, `concatenate`, `stack` and `linspace` compute what numpy's compute.",
     against=[
         "the variance divides by n - 1",
         "a std is a variance",
@@ -187,7 +187,7 @@ def newton(jk, rng):
     return jk.jit(lambda x: jk.lax.fori_loop(0, 5, step, x))(4.0 + float(rng.uniform())), h
 
 
-@program("18", "A recurrent network, batched, and its derivative.", tolerance=1e-4)
+@program("18", "A recurrent network can be batched, and has a derivative.", tolerance=1e-4)
 def recurrent(jk, rng):
     def loss(w, xs):
         h, _ = jk.lax.scan(lambda h, x: (jk.numpy.tanh(h @ w + x), None), jk.numpy.zeros(3), xs)
@@ -197,7 +197,7 @@ def recurrent(jk, rng):
     return jk.jit(jk.value_and_grad(total))(floats(rng, 3, 3), floats(rng, 4, 6, 3))
 
 
-@program("18", "Jacobians, forward and backward.", against=["a Jacobian is transposed"])
+@program("18", "`jacfwd` and `jacrev` give Jacobians.", against=["a Jacobian is transposed"])
 def jacobians(jk, rng):
     f = lambda x: jk.numpy.sin(x) * x[0]
     x = floats(rng, 3)

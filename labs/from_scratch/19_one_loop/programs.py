@@ -34,7 +34,7 @@ def broadcasting(jk, rng):
     return behind(f, x, row, column, float(rng.uniform(1, 2)), loops=1, memory=36 + 12 + 12 + 4 + 36)
 
 
-@program("19", "Two arguments that are both larger along one axis.", against=["an axis of size 1 goes on"])
+@program("19", "Two arguments are broadcast, each along other axes.", against=["an axis of size 1 goes on"])
 def outer(jk, rng):
     f = own(jk, lambda x, y: jk.numpy.exp(-x) + jk.numpy.maximum(x, y))
     return f(floats(rng, 4, 1, 2), floats(rng, 3, 1))
@@ -50,7 +50,7 @@ def several(jk, rng):
     return behind(f, floats(rng, 6), floats(rng, 6), loops=1)
 
 
-@program("19", "Results of several shapes; a number alone; none at all.")
+@program("19", "Results may have several shapes; there may be only a number, or no result at all.")
 def shapes(jk, rng):
     x, y = floats(rng, 2, 3), floats(rng, 2, 1)
     f = own(jk, lambda x, y: (x - y, y * y, 2.5, jk.numpy.sin(1.0)))
@@ -76,7 +76,7 @@ def nans(jk, rng):
     return f(x * floats(rng), y)
 
 
-@program("19", "All elementwise operations on floats.")
+@program("19", "All elementwise operations of floats compute what XLA computes.")
 def operations(jk, rng):
     n = jk.numpy
     names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "abs", "sign", "floor", "negative")
@@ -102,7 +102,7 @@ def operations(jk, rng):
 
 @program(
     "19",
-    "Of negative numbers, of nan and -0.0, and of numbers that are nearly 0.",
+    "Operations on negative numbers, on nan and -0.0, and on numbers that are nearly 0 give XLA's results.",
     against=["floor goes towards 0", "nan has no sign", "log1p(x) is log(1 + x)", "0.0 and -0.0 are equally large"],
 )
 def edges(jk, rng):
@@ -116,7 +116,7 @@ def edges(jk, rng):
 
 @program(
     "19",
-    "A float becomes the nearest integer that its type has, towards 0; a nan becomes 0; what is not 0 is true.",
+    "A float is rounded towards 0, to the nearest integer that the type has; a nan becomes 0; as truth values, all but 0 are true.",
     against=["C's cast will do", "a truth value is an integer first", "a truth value is any number"],
 )
 def conversions(jk, rng):
@@ -126,13 +126,13 @@ def conversions(jk, rng):
     return f(np.float32([np.nan, np.inf, -np.inf, 3e9, -3e9, 70000.5, 300.5, -129.5, -1.5, 0.5, -0.0, few]))
 
 
-@program("19", "A sum of truth values is one.", against=["True + True is 2"])
+@program("19", "The sum of two truth values is a truth value.", against=["True + True is 2"])
 def truth(jk, rng):
     b, c = np.array([True, True, False, False]), np.array([True, False, True, False])
     return own(jk, lambda b, c: ((b + c).astype(np.int32), (b + c) == b, b * c, (b + b) * 3.0))(b, c)
 
 
-@program("19", "Long axes.", against=["there are at most 256 numbers"])
+@program("19", "Axes may be long.", against=["there are at most 256 numbers"])
 def long(jk, rng):
     f = own(jk, lambda x: jk.numpy.sin(x) - 0.5)
     return f(floats(rng, 300, 2)), f(floats(rng, 2, 300)), f(floats(rng, 70000))
@@ -152,7 +152,7 @@ def one_function(jk, rng):
 
 @program(
     "19",
-    "Numbers that are weak give results that are, and have programs of their own.",
+    "Weak numbers give weak results, and have programs of their own.",
     against=["a weak number is one like others"],
 )
 def weak(jk, rng):
@@ -219,7 +219,7 @@ def once(jk, rng):
     return again, f(floats(rng, 4)), f(rng.integers(0, 9, 3).astype(np.int32)), f(floats(rng, 3, 1))
 
 
-@program("19", "Numbers that lie in another order, or with gaps; empty arrays.")
+@program("19", "The numbers of an argument may lie in another order, or with gaps; arrays may be empty.")
 def strides(jk, rng):
     f = own(jk, lambda x, y: x * 2.0 - y)
     x = floats(rng, 6, 4)

@@ -73,7 +73,7 @@ def no_zero(jk, rng):
 
 @program(
     "20",
-    "Of numbers without axes it is no other: x - x, x / x and x == x, where x is nan or inf.",
+    "The same holds for numbers without axes: x - x, x / x and x == x, where x is nan or inf.",
     against=["x / x of a number is 1"],
 )
 def no_shape(jk, rng):
@@ -111,7 +111,7 @@ def constants(jk, rng):
     return optimised(jk, f, floats(rng, 3), left=["mul"])
 
 
-@program("20", "An operation that changes shape, dtype or weakness is not idle.", against=["types do not count"])
+@program("20", "An operation that changes shape, dtype or weakness stays.", against=["types do not count"])
 def types(jk, rng):
     x, n, half = floats(rng, 3), float(rng.uniform()), np.float16([1, 2])
     strong = optimised(jk, lambda y: y.astype(np.float32), n, left=["convert_element_type"])
@@ -124,7 +124,7 @@ def types(jk, rng):
     )
 
 
-@program("20", "Calls are replaced by what they call, and that is thinned out with the rest.")
+@program("20", "Calls are replaced by what they call, whose needless equations go, too.")
 def calls(jk, rng):
     g = jk.jit(lambda x, c: jk.numpy.sin(x) * c)
     f = lambda x: g(x, 1.0) + g(x, 2.0) + g(x, 2.0)
@@ -148,7 +148,7 @@ def arguments(jk, rng):
 
 @program(
     "20",
-    "A program for `cc` is thinned out before it is written: its C has one sine, and no exponential.",
+    "A program is optimised before its C is written: the C has one sine, and no exponential.",
     against=["only `optimise` optimises"],
 )
 def in_c(jk, rng):

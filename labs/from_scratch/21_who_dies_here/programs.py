@@ -37,7 +37,7 @@ def softmax(jk, rng):
     )
 
 
-@program("21", "Along some axes: the first, the last, several, and those counted from the end.")
+@program("21", "Sums and maxima may go along the first axis, the last or several, or along axes counted from the end.")
 def axes(jk, rng):
     n, x = jk.numpy, floats(rng, 3, 4, 2)
     f = own(jk, lambda x: (n.sum(x, 0), n.sum(x * 2.0, 2), n.max(x, (0, 2)), n.sum(x, -2), n.max(x, 1), n.sum(x)))
@@ -158,7 +158,7 @@ def nested(jk, rng):
     return behind(own(jk, f), floats(rng, 3, 5), loops=5)
 
 
-@program("21", "Mean and deviation of the columns.")
+@program("21", "The columns of a matrix are centred, and divided by their deviations.")
 def deviation(jk, rng):
     def f(x):
         centred = x - jk.numpy.mean(x, 0)

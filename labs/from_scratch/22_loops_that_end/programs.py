@@ -137,7 +137,7 @@ def read_within(jk, rng):
 
 @program(
     "22",
-    "Programs within are thinned out, too: what is dead or computed twice in a branch or a body.",
+    "What is dead, or computed twice, in a branch or a body is dropped, too.",
     against=["programs within stay as they are"],
 )
 def thin_within(jk, rng):
@@ -191,7 +191,7 @@ def switch(jk, rng):
 
 @program(
     "22",
-    "A repetition as long as it takes; one that ends before it began.",
+    "A loop runs as long as its condition holds; it may run zero times.",
     against=["the condition comes after the body"],
 )
 def repetition(jk, rng):
@@ -223,7 +223,11 @@ def memory(jk, rng):
     return [behind(g, k, x, loops=5, memory=6 * 1024) for k in (1, 1000)]
 
 
-@program("22", "Repetitions and decisions in each other, and before and after loops.", against=["both branches run"])
+@program(
+    "22",
+    "Loops and choices may contain each other, and stand before and after other loops.",
+    against=["both branches run"],
+)
 def nested(jk, rng):
     lax, n = jk.lax, jk.numpy
 

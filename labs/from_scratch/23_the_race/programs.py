@@ -31,7 +31,7 @@ def exponential(jk, rng):
     )
 
 
-@program("23", "So is a hyperbolic tangent, here of two layers.", against=["C's library will do"])
+@program("23", "So is a hyperbolic tangent: the program has two layers of them.", against=["C's library will do"])
 def tangents(jk, rng):
     f = own(jk, lambda x, w, v: jk.numpy.tanh(jk.numpy.tanh(x @ w) @ v))
     return behind(f, floats(rng, 5, 8), floats(rng, 8, 6), floats(rng, 6, 3), loops=4, without=NO_CALL)
@@ -85,7 +85,7 @@ def edges_of_the_tangent(jk, rng):
     return f(np.float32([np.inf, -np.inf, far, -far, np.nan, 0.0, -0.0]))
 
 
-@program("23", "A nan is not itself, and inf - inf is one.", against=["-ffast-math is only faster"])
+@program("23", "A nan is not equal to itself, and inf - inf is a nan.", against=["-ffast-math is only faster"])
 def not_a_number(jk, rng):
     n = jk.numpy
     x = np.float32([np.nan, np.inf, -np.inf, 1.0, float(rng.uniform())])
@@ -103,7 +103,9 @@ def as_written(jk, rng):
 
 
 @program(
-    "23", "Softmax of numbers that are large: no call, and one exponential for each.", against=["C's library will do"]
+    "23",
+    "Softmax of large numbers calls no function of C's library, and has one exponential for each number.",
+    against=["C's library will do"],
 )
 def softmax(jk, rng):
     n = jk.numpy
