@@ -38,7 +38,7 @@ class Program(NamedTuple):
     out_tree: PyTreeDef
     donated: tuple[bool, ...] = ()
     keep_unused: bool = False
-    options: CompilerOptions = ()
+    options: CompilerOptions = ()  # XLA's own options, as pairs of name and value
     backend: str | None = None  # "c": the room `loops` instead of XLA
 
 

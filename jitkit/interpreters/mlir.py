@@ -80,9 +80,8 @@ class LoweringContext:
         self.avals_out: Sequence[Any] = ()  # the avals of the equation's results
         self.primitive: Primitive | None = None  # the equation's primitive
         self.origin: Origin | None = None  # the equation's origin, for `loc`
-        self.tokens = {
-            effect: f"%token{i}" for i, effect in enumerate(function.ordered)
-        }  # the name of the latest token of each ordered effect
+        # the name of the latest token of each ordered effect
+        self.tokens = {effect: f"%token{i}" for i, effect in enumerate(function.ordered)}
         self._constants: dict[Any, str] = {}  # names of constants already written
         self._inlining = False  # whether the body of a call is written in its place
 

@@ -60,9 +60,9 @@ class Buffer:
 class Place(NamedTuple):
     """Where an array is stored: without gaps in a buffer, from element `base` (an expression) on."""
 
-    buffer: Buffer
+    buffer: Buffer  # the memory that contains it
     shape: tuple[int, ...]
-    base: str = ""
+    base: str = ""  # the element of the buffer at which it begins, an expression of C; "" is 0
 
 
 class Access(NamedTuple):
@@ -97,11 +97,11 @@ class Nest:
 
     def __init__(self, number: int, shape: tuple[int, ...], flat: bool, time: int) -> None:
         self.number = number
-        self.shape = shape
-        self.flat = flat
+        self.shape = shape  # the number of elements along each axis
+        self.flat = flat  # whether it is one loop over all elements
         self.time = time
         self.closed = False
-        self.inner: list[Inner] = []
+        self.inner: list[Inner] = []  # the inner loops, the current one last
         self.names: dict[Any, str] = {}  # names of values that this iteration of the inner loop has computed
         self.outer_names: dict[Any, str] = {}  # names of values that this iteration of the outer loops has computed
         # buffer -> the inner loop that writes it, the index, the name that is stored, and whether after the loop

@@ -76,6 +76,7 @@ class Entry:
         if options.no_execution:
             run = _refused(executable.name)
         is_checked = options.debug_nans or options.debug_infs
+        # the function that runs a call: it takes the leaves, and returns the result in its tree
         self.run = _checked(run, executable.name, options) if is_checked else run
         is_plain = not (executable.donates or options.no_execution or is_checked or options.debug_key_reuse)
         self.direct = direct(executable, out_tree, leaf_keys) if is_plain else None

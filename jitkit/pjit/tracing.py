@@ -61,9 +61,8 @@ class Traceable:
         self.cache: FunctionCache = cache_of(fun)  # everything cached for the function, under all options
         self.cache.misses.note_making(fun)
         self.table: Table = self.cache.table(options)  # the entries of calls under these options
-        self.is_placed = (
-            options.in_shardings is not None or options.out_shardings is not None
-        )  # whether `jit` was told shardings
+        # whether `jit` was given shardings
+        self.is_placed = options.in_shardings is not None or options.out_shardings is not None
 
     # --- the stages that a user can stop at -----------------------------------------------------------------
 

@@ -48,6 +48,10 @@ class Static:
     """A static value as part of a key: equal when type and value are equal.
 
     The hash is computed once and kept: if it differs later, the value has been mutated.
+
+    Attributes:
+      value: the static value.
+      hash: the hash of the value, taken when this object was made.
     """
 
     __slots__ = ("hash", "value")

@@ -27,7 +27,7 @@ class NodeType:
     keys_are_fixed = True  # the metadata fix the key entries of the children, so that no node has to be asked
 
     def __init__(self, cls: type) -> None:
-        self.cls = cls
+        self.cls = cls  # the type of the nodes
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """Return the children and the metadata of a node."""

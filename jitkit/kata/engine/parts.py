@@ -243,7 +243,7 @@ def _what(value: Any) -> str:
     if _is_type_expression(value):
         return f"The type `{re.sub(r'([a-z_]+[.])+(?=[A-Z])', '', str(value))}`."
     if callable(value):
-        return f"That of `{value.__module__}`." if value.__module__ else ""
+        return f"Defined in `{value.__module__}`." if value.__module__ else ""
     if value is None:
         return "`None`."
     text, kind = repr(value), type(value).__name__
