@@ -63,7 +63,11 @@ def maxima(jk, rng):
     )
 
 
-@program("21", "Integers and truth values; sums of nothing.", against=["sums are floats"])
+@program(
+    "21",
+    "Sums and maxima of integers and truth values keep their dtypes; sums of nothing are 0.",
+    against=["sums are floats"],
+)
 def kinds(jk, rng):
     n = jk.numpy
     f = own(jk, lambda i, b: (n.sum(i), n.sum(b), n.sum(i > 3), n.max(b), n.sum(i * i, 0)))
@@ -167,7 +171,7 @@ def deviation(jk, rng):
     return behind(own(jk, f), floats(rng, 6, 4), loops=3)
 
 
-@program("21", "What is returned twice, unchanged, or as a part of a sum.")
+@program("21", "A result may be returned twice, be an argument, or go into a sum as well.")
 def returned(jk, rng):
     def f(x, y):
         e = jk.numpy.exp(x)

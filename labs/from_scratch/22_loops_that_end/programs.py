@@ -178,7 +178,7 @@ def decision(jk, rng):
 
 @program(
     "22",
-    "One of several branches; an index that is too large; numbers, and what was closed over.",
+    "One of several branches runs, the last one for an index that is too large; branches may close over values, and return numbers.",
     against=["both branches run"],
 )
 def switch(jk, rng):
