@@ -32,6 +32,9 @@ class FakeTracer:
     def _error_repr(self) -> str:
         return f"traced array with shape {self.shape}"
 
+    def _static_name(self):
+        return None
+
     def _origin_msg(self) -> str:
         return self.origin
 

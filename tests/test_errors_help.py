@@ -52,6 +52,12 @@ def without_i(carry):
     return carry
 
 
+def into_numpy(x):
+    out = np.zeros(3)
+    out[0] = x[:1]
+    return out
+
+
 def of_two(i, total):
     return i, total
 
@@ -204,6 +210,33 @@ PROGRAMS = {
     "a dict of axes": (lambda lib, jnp: lib.vmap(lambda d: d["a"], in_axes={"a": 0})({"a": jnp.ones(3)}), "in_axes=({'a': 0},)"),
     "jacobian by integers": (lambda lib, jnp: lib.jacfwd(lambda x: x * 2)(jnp.arange(3)), "x.astype(float)"),
     "a list added": (lambda lib, jnp: jnp.ones(3) + [1, 2, 3], "Make the list or tuple an array"),
+    "axes for a dict of other keys": (
+        lambda lib, jnp: lib.vmap(lambda p, x: x @ p["w"], in_axes=({"w": None, "b": None}, 0))({"w": jnp.ones((3, 2))}, jnp.ones((4, 3))),
+        "one axis, or None, for a whole tree",
+    ),
+    "vmap along an axis too many": (lambda lib, jnp: lib.vmap(lambda a: a, in_axes=1)(jnp.ones(3)), "the last one is 0"),
+    "an argument that is not there": (
+        lambda lib, jnp: lib.grad(lambda a, b: a * b, argnums=2)(1.0, 1.0), "the last one that this call has is 1",
+    ),
+    "gradient of a dict with an integer": (
+        lambda lib, jnp: lib.grad(lambda p: p["w"] * p["n"])({"w": 1.0, "n": 2}), "pass integers in an argument of their own",
+    ),
+    "two values at one place": (lambda lib, jnp: jnp.zeros(3).at[0].set(jnp.ones(2)), "`x.at[:2].set(values)`"),
+    "x.at[i] + y": (lambda lib, jnp: jnp.zeros(3).at[0] + 1, "`x.at[index].add(y)`"),
+    "trees of other keys": (lambda lib, jnp: lib.tree.map(lambda a, b: a, {"a": 1, "b": 2}, {"a": 1}), "the same kinds of nodes, keys and lengths"),
+    "the inverse of a row": (lambda lib, jnp: jnp.linalg.inv(jnp.ones((2, 3))), "jnp.linalg.pinv"),
+    "indices with a point": (lambda lib, jnp: jnp.take(jnp.arange(5.0), jnp.array([0.0, 1.0])), "indices.astype(int)"),
+    "rows of two lengths": (lambda lib, jnp: jnp.array([[1, 2], [3]]), "rows of one length"),
+    "branches of two shapes": (
+        lambda lib, jnp: lib.lax.cond(True, lambda x: x, lambda x: x[:2], jnp.ones(3)), "arrays of one shape: pad the smaller",
+    ),
+    "a static dict": (
+        lambda lib, jnp: lib.jit(lambda x, c: x * c["lr"], static_argnums=1)(1.0, {"lr": 0.1}), "`dict(...)` makes a dict of it again",
+    ),
+    "a size that is computed": (
+        lambda lib, jnp: lib.jit(lambda x: jnp.ones(jnp.prod(jnp.array(x.shape))))(jnp.ones((2, 3))), "`math.prod(x.shape)`",
+    ),
+    "into an array of NumPy": (lambda lib, jnp: lib.jit(into_numpy)(jnp.ones(3)), "`out = out.at[i].set(value)`"),
     "a tree scaled": (lambda lib, jnp: jnp.ones(3) * {"a": 1}, "jax.tree.map"),
 }  # fmt: skip
 NAMED_OTHERWISE = {"a list added": "ArrayImpl", "a tree scaled": "jaxlib._jax.ArrayImpl"}  # the class of an array
@@ -255,3 +288,93 @@ def test_a_carry_that_differs_is_told_by_what_comes_back():
 
     with pytest.raises(TypeError, match=r"What comes back for c is made at test_errors_help.py:\d+\."):
         jitkit.lax.scan(step, jitkit.numpy.zeros(2), jitkit.numpy.ones(3))
+
+
+def turns(x):
+    while x.sum() > 1:
+        x = x / 2
+    return x
+
+
+def chosen(x):
+    if x > 0:
+        return x
+    return -x
+
+
+def positive(x):
+    assert x > 0
+    return x
+
+
+def added(x, n):
+    return sum(x for _ in range(n))
+
+
+def entry(i):
+    numbers = [10, 20, 30]
+    return numbers[i]
+
+
+# a program, its arguments, and the first row of the table in its message
+FITTING = {
+    "while": (turns, [np.ones(3)], "lax.while_loop(condition, body, start)"),
+    "if": (chosen, [1.0], "lax.cond(condition, on_true, on_false, *operands)"),
+    "one of two": (lambda x: x if x > 0 else -x, [1.0], "jnp.where(condition, a, b)"),
+    "and": (lambda x: x > 0 and x < 1, [1.0], "&, |, ~ with parentheses: (0 < x) & (x < 1)"),
+    "in": (lambda x: x in [1, 2], [1], "(x == 1) | (x == 2)"),
+    "max": (lambda x, y: max(x, y), [1.0, 2.0], "jnp.minimum, jnp.maximum, jnp.sort(jnp.stack([x, y]))"),
+    "assert": (positive, [1.0], "check outside of the traced function; to look: jitkit.debug.print('{}', x)"),
+    "range": (added, [1.0, 2], "lax.fori_loop(0, n, body, start)"),
+    "an index": (entry, [1], "jnp.array(numbers)[i]"),
+    "math": (lambda x: math.exp(x), [1.0], "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)"),
+    "float": (lambda x: float(x), [1.0], "x.astype(jnp.int32) instead of int(x)"),
+    "unique": (lambda x: jitkit.numpy.unique(x), [np.ones(3)], "say how many: jnp.unique(x, size=3), jnp.nonzero(x, size=3)"),
+    "a size": (lambda n: jitkit.numpy.arange(n), [3], "make that argument static: jit(f, static_argnames='n')"),
+    "a sum": (lambda x: x[x > 0].sum(), [np.ones(3)], "jnp.where(mask, x, 0).sum()"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_the_row_that_fits_the_line_comes_first(name):
+    program, args, first = FITTING[name]
+    with pytest.raises((TypeError, IndexError)) as caught:
+        jitkit.jit(program)(*args)
+    table = str(caught.value).partition("\n\n")[2].splitlines()
+    assert table[1].strip().partition("  ")[2].strip() == first
+
+
+def test_an_argument_is_named_that_can_be_static_and_none_where_all_are_arrays():
+    def scaled(x, times):
+        return x if times > 1 else -x
+
+    with pytest.raises(TypeError, match="jit\\(f, static_argnames='times'\\)"):
+        jitkit.jit(scaled)(np.ones(3), 2)
+    np.testing.assert_array_equal(jitkit.jit(scaled, static_argnames="times")(np.ones(3), 2), np.ones(3))
+    with pytest.raises(TypeError) as caught:
+        jitkit.jit(turns)(np.ones(3))
+    assert "static" not in str(caught.value)
+
+
+def test_what_the_advice_says_runs():
+    jnp, lax, x = jitkit.numpy, jitkit.lax, jitkit.numpy.array([1.0, -2.0, 3.0])
+    whole = jitkit.jit(lambda x: lax.while_loop(lambda x: x.sum() > 1, lambda x: x / 2, x))(x)
+    np.testing.assert_allclose(whole, turns(np.array([1.0, -2.0, 3.0])))
+    assert jitkit.jit(lambda x: (x == 1) | (x == 2))(2)
+    assert jitkit.jit(lambda i: jnp.array([10, 20, 30])[i])(1) == 20
+    assert jitkit.jit(lambda x: jnp.exp(x))(0.0) == 1.0
+    assert jitkit.jit(lambda x: jnp.unique(x, size=3))(x).shape == (3,)
+    assert jitkit.jit(lambda x: jnp.where(x > 0, x, 0).sum())(x) == 4.0
+    assert jitkit.jit(lambda x: jnp.ones(math.prod(x.shape)))(x).shape == (3,)
+    np.testing.assert_array_equal(x.at[:2].set(jnp.array([5.0, 6.0])), [5.0, 6.0, 3.0])
+    np.testing.assert_array_equal(x.at[0].add(1.0), [2.0, -2.0, 3.0])
+    static = jitkit.jit(lambda x, c: x * dict(c)["lr"], static_argnums=1)
+    np.testing.assert_allclose(static(x, tuple({"lr": 0.5}.items())), x * 0.5)
+    params, grads = {"w": x, "b": x}, {"w": x, "b": x}
+    assert jitkit.tree.structure(params) == jitkit.tree.structure(grads)
+    mapped = jitkit.vmap(lambda p, x: x @ p["w"], in_axes=(None, 0))
+    assert mapped(params, jnp.ones((4, 3))).shape == (4,)
+    assert jitkit.grad(lambda p, n: (p["w"] * n).sum())({"w": x}, 2)["w"].shape == (3,)
+    assert jnp.linalg.pinv(jnp.ones((2, 3))).shape == (3, 2)
+    assert jnp.take(x, jnp.array([0.0, 1.0]).astype(int)).shape == (2,)
+    assert lax.cond(True, lambda x: x, lambda x: jnp.pad(x[:2], (0, 1)), x).shape == (3,)

@@ -230,7 +230,7 @@ PAGE = {
     ),
     "an array of NumPy, indexed": Entry(
         "TracerArrayConversionError", entry_of_numpy_table, "return table[i]",
-        ("the argument i", "jnp.asarray(table)[i]", "static_argnums"), entry_of_table,
+        ("the argument i", "jnp.asarray(table)[i]", "static_argnames='i'"), entry_of_table,
     ),
     "an integer for NumPy": Entry(
         "TracerIntegerConversionError", split_by_numpy, "",
@@ -246,7 +246,7 @@ PAGE = {
     ),
     "a flag": Entry(
         "TracerBoolConversionError", flag, "if normalize:",
-        ("the argument normalize", "static_argnames='flag'"), static_flag,
+        ("the argument normalize", "static_argnames='normalize'"), static_flag,
     ),
     "a function that decides": Entry(
         "TracerBoolConversionError", min_of_python, "return min(x, 0)",

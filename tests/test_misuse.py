@@ -385,7 +385,7 @@ TEXTS = {
             "TypeError: unhashable type: 'dict'\n"
             "\n"
             "A static argument is part of the key under which compiled code is found, so it needs a hash."
-            " Pass a tuple of its items, or a frozen dataclass, instead of a dict."
+            " Pass a tuple of its items (`dict(...)` makes a dict of it again), or a frozen dataclass, instead of a dict."
         ),
     ),
     "static set": (

@@ -454,7 +454,8 @@ def test_a_mismatch_names_the_path_and_both_sides() -> None:
     assert str(caught.value) == (
         "pytree structure error: different types at key path\n"
         "    tree_map tree['w'][1]\n"
-        "There the prefix is a\n    <class 'tuple'>\nand the full tree is a\n    <class 'list'>"
+        "There the prefix is a\n    <class 'tuple'>\nand the full tree is a\n    <class 'list'>\n"
+        "All trees must have the same kinds of nodes, keys and lengths: `jax.tree.structure(tree)` shows those of one."
     )
 
 

@@ -72,6 +72,11 @@ STATIC_SIZE = (
     "`jit(f, static_argnames='n')`."
 )
 
+COMPUTED_SIZE = (
+    "\nA size is part of the program, so a traced value cannot decide it, and `jnp` makes traced values. Compute it in "
+    "Python: `math.prod(x.shape)`, `x.shape[0] // 2`."
+)
+
 A_NUMBER = "\nTo multiply by a number, write `x * 2`."
 
 BOTH_OR_NONE = (
@@ -119,7 +124,7 @@ SCANNED = (
 
 FLOAT_INPUT = (
     "\nDerivatives are taken with respect to real numbers: write `3.0` instead of `3`, or `x.astype(float)`. "
-    "`argnums` says which argument it is."
+    "`argnums` says which argument it is; in a tree all leaves count, so pass integers in an argument of their own."
 )
 
 FLOAT_OUTPUT = (
@@ -130,6 +135,8 @@ FLOAT_OUTPUT = (
 PAIR_WITH_AUX = (
     "\nWith has_aux=True the function must return a pair: `return loss, aux`. `grad` differentiates the first."
 )
+
+TOO_FEW = "\n`argnums` counts the arguments from 0, so the last one that this call has is {}."
 
 BY_POSITION = (
     "\n`argnums` counts the arguments that are passed by position, from 0: write `grad(f)(x)` instead of "
@@ -174,6 +181,40 @@ KEYS_ARE_NOT_NUMBERS = (
 )
 
 KEY_ARITHMETIC = "\nA key is not a number. `random.fold_in(key, i)` makes a new one, `random.split(key)` makes several."
+
+FEWER_AXES = (
+    "\nBroadcasting adds axes in front, and removes none. To write into one place of an array, give it one number; to write "
+    "several, index several places: `x.at[:2].set(values)`."
+)
+
+AXES_OF_A_TREE = (
+    "\nWrite one axis, or None, for a whole tree, or a tree of axes that has the same keys and lengths as the argument."
+)
+
+ONE_STRUCTURE = (
+    "\nAll trees must have the same kinds of nodes, keys and lengths: `jax.tree.structure(tree)` shows those of one."
+)
+
+INTEGER_INDICES = (
+    "\nIndices must be integers: convert them, `indices.astype(int)`, or make them without a decimal point."
+)
+
+SQUARE = "\nThe last two axes must have one size. For other matrices there are `jnp.linalg.pinv(a)` and `jnp.linalg.lstsq(a, b)`."
+
+INTO_NUMPY = (
+    "\nA NumPy array holds numbers, and a traced value is none yet. Make the array with `jnp`, and a new one for each change: "
+    "`out = out.at[i].set(value)`; or collect the values, and `jnp.stack(values)`."
+)
+
+RAGGED = "\nAn array has rows of one length. Fill the short ones up, and keep a mask or the lengths; or keep a list of arrays."
+
+OF_OTHER_SHAPES = (
+    "\nBoth must return arrays of one shape: pad the smaller one (`jnp.pad`), or hide the rest with `jnp.where`."
+)
+
+NO_OPERATION_AT = (
+    "\nSay what to do at the index: `x.at[index].add(y)`, `.multiply(y)`, `.set(y)`; to read it, `x[index]`."
+)
 
 OF_THE_SAME_TREE = "\nPass all leaves, in the order in which `tree.flatten` returns them."
 

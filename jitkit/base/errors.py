@@ -14,14 +14,17 @@ JAX: jax/_src/errors.py:ConcretizationTypeError
 from __future__ import annotations
 
 import gc
+import linecache
 import pathlib
+import re
 import sys
 from collections.abc import Sequence
 from types import CellType, FrameType, FunctionType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from . import config
+from . import config, edits, source_info
 
+_STATIC = re.compile(r"static_arg(?:names='\w+'|nums=\d+)")
 _PAGE_OF_JAX = "https://docs.jax.dev/en/latest/101/errors.html"
 _OWN_PAGE = pathlib.Path(__file__).parents[2] / "docs" / "errors.md"  # in a clone only
 
@@ -38,10 +41,40 @@ class TracedValue(Protocol):
         ...
 
 
-def _table(why: str, *rows: tuple[str, str]) -> str:
-    """Return a paragraph, and below it two columns: the situation, and the edit."""
-    width = max(len(situation) for situation, _ in rows)
-    return "\n".join((why, *(f"  {situation:{width}}  {edit}" for situation, edit in rows)))
+class _Table(NamedTuple):
+    """A paragraph, and below it rows of two columns: the situation, and the edit. A row may have a pattern of the lines of
+    Python to which it belongs.
+    """
+
+    why: str
+    rows: tuple[tuple[str, ...], ...]
+
+    def text(self, static: str | None = None) -> str:
+        """Return the table as text: first the rows that fit the line at which the user's code is. `static` is the name of an argument
+        that decides the value and can be made static; if it is empty there is none, and the rows that say so are left out.
+        """
+        frame = source_info.user_frame(2)
+        line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip() if frame is not None else ""
+        rows = [row for row in self.rows if static != "" or "static_argn" not in row[1]]
+        fits = [len(row) > 2 and re.search(row[2], line) is not None for row in rows]
+        ordered = [row for wanted in (True, False) for row, fit in zip(rows, fits, strict=True) if fit is wanted]
+        width = max(len(situation) for situation, *_ in ordered)
+        lines = (f"  {situation:{width}}  {_with_name(edit, static)}" for situation, edit, *_ in ordered)
+        return "\n".join((self.why, *lines))
+
+
+def _table(why: str, *rows: tuple[str, ...]) -> _Table:
+    return _Table(why, rows)
+
+
+def _with_name(edit: str, static: str | None) -> str:
+    return _STATIC.sub(f"static_argnames='{static}'", edit) if static else edit
+
+
+def static_size(tracer: TracedValue) -> str:
+    """Return the advice for a traced size: make an argument static, or, if none can be, compute the size in Python."""
+    static = tracer._static_name()
+    return edits.COMPUTED_SIZE if static == "" else _with_name(edits.STATIC_SIZE, static)
 
 
 # --- the classes that JAX documents -------------------------------------------------------------------------
@@ -83,16 +116,22 @@ class ConcretizationTypeError(JAXTypeError):
     def __init__(self, tracer: TracedValue, context: str = "") -> None:
         super().__init__(
             "Abstract tracer value encountered where concrete value is expected: "
-            f"{tracer._error_repr()}\n{context.removesuffix(tracer._origin_msg())}{tracer._origin_msg()}\n\n{_HOW_TO_CONCRETIZE}"
+            f"{tracer._error_repr()}\n{context.removesuffix(tracer._origin_msg())}{tracer._origin_msg()}\n\n"
+            f"{_HOW_TO_CONCRETIZE.text(tracer._static_name())}"
         )
 
 
 _HOW_TO_CONCRETIZE = _table(
     "The value itself is needed here. While a function is traced there is only its shape and its dtype.",
     ("a size, axis or count that rarely changes", "make that argument static: jit(f, static_argnames='n')"),
+    (
+        "as many results as the values decide",
+        "say how many: jnp.unique(x, size=3), jnp.nonzero(x, size=3)",
+        r"unique|nonzero|argwhere|where\(",
+    ),
     ("a number that the shape gives", "x.shape[0], x.ndim, x.size and len(x) are plain ints"),
-    ("another dtype", "x.astype(jnp.int32) instead of int(x)"),
-    ("a function of `math`", "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)"),
+    ("another dtype", "x.astype(jnp.int32) instead of int(x)", r"\b(int|float|complex)\("),
+    ("a function of `math`", "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)", r"\bmath\.\w+\("),
     ("as many values as a mask selects", "keep the shape: jnp.where(mask, x, 0)"),
     ("to look at it", "jitkit.debug.print('{}', x)"),
     ("to use it in Python", "return x, and convert it outside of the traced function"),
@@ -103,19 +142,23 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value was used where Python needs True or False: in `if`, `while`, `and`, `not`, `min`, `assert`."""
 
     def __init__(self, tracer: TracedValue) -> None:
-        JAXTypeError.__init__(
-            self, f"Attempted boolean conversion of {tracer._error_repr()}.{tracer._origin_msg()}\n\n{_HOW_TO_DECIDE}"
-        )
+        origin, how = tracer._origin_msg(), _HOW_TO_DECIDE.text(tracer._static_name())
+        JAXTypeError.__init__(self, f"Attempted boolean conversion of {tracer._error_repr()}.{origin}\n\n{how}")
 
 
 _HOW_TO_DECIDE = _table(
     "Python must choose here, once for all calls. The choice has to become part of the program instead.",
-    ("one of two values", "jnp.where(condition, a, b)"),
-    ("one of two branches", "lax.cond(condition, on_true, on_false, *operands)"),
-    ("a loop with a condition", "lax.while_loop(condition, body, start)"),
-    ("`and`, `or`, `not`, 0 < x < 1", "&, |, ~ with parentheses: (0 < x) & (x < 1)"),
-    ("min, max, sorted", "jnp.minimum, jnp.maximum, jnp.sort(jnp.stack([x, y]))"),
-    ("assert", "check outside of the traced function; to look: jitkit.debug.print('{}', x)"),
+    ("one of two values", "jnp.where(condition, a, b)", r"\bif\b.*\belse\b"),
+    ("one of two branches", "lax.cond(condition, on_true, on_false, *operands)", r"^(el)?if\b"),
+    ("a loop with a condition", "lax.while_loop(condition, body, start)", r"^while\b"),
+    (
+        "`and`, `or`, `not`, 0 < x < 1",
+        "&, |, ~ with parentheses: (0 < x) & (x < 1)",
+        r"\b(and|or|not)\b|[<>]=?[^<>]*[<>]",
+    ),
+    ("x in [1, 2]", "(x == 1) | (x == 2)", r"^(?!for\b).*\bin [\[({]"),
+    ("min, max, sorted", "jnp.minimum, jnp.maximum, jnp.sort(jnp.stack([x, y]))", r"(?<!\.)\b(min|max|sorted)\("),
+    ("assert", "check outside of the traced function; to look: jitkit.debug.print('{}', x)", r"^assert\b"),
     ("a flag, the same in most calls", "make that argument static: jit(f, static_argnames='flag')"),
 )
 
@@ -124,16 +167,15 @@ class TracerIntegerConversionError(JAXTypeError):
     """A traced value was used where Python needs an integer: in `range(n)`, as the index of a list, as an axis."""
 
     def __init__(self, tracer: TracedValue) -> None:
-        super().__init__(
-            f"The __index__() method was called on {tracer._error_repr()}{tracer._origin_msg()}\n\n{_HOW_TO_INDEX}"
-        )
+        how = _HOW_TO_INDEX.text(tracer._static_name())
+        super().__init__(f"The __index__() method was called on {tracer._error_repr()}{tracer._origin_msg()}\n\n{how}")
 
 
 _HOW_TO_INDEX = _table(
     "Python needs an integer here, and this one is not known before the compiled function runs.",
-    ("range(n)", "lax.fori_loop(0, n, body, start)"),
-    ("the index of a list of numbers", "jnp.array(numbers)[i]"),
-    ("the index of a list of functions", "lax.switch(i, functions, *operands)"),
+    ("range(n)", "lax.fori_loop(0, n, body, start)", r"\brange\("),
+    ("the index of a list of numbers", "jnp.array(numbers)[i]", r"\w\["),
+    ("the index of a list of functions", "lax.switch(i, functions, *operands)", r"\w\[[^]]*\]\("),
     ("a shape, axis or count that rarely changes", "make that argument static: jit(f, static_argnames='n')"),
 )
 
@@ -144,7 +186,7 @@ class TracerArrayConversionError(JAXTypeError):
     def __init__(self, tracer: TracedValue) -> None:
         super().__init__(
             f"The numpy.ndarray conversion method __array__() was called on {tracer._error_repr()}"
-            f"{tracer._origin_msg()}\n\n{_HOW_WITHOUT_NUMPY}"
+            f"{tracer._origin_msg()}\n\n{_HOW_WITHOUT_NUMPY.text(tracer._static_name())}"
         )
 
 
@@ -168,15 +210,15 @@ class NonConcreteBooleanIndexError(JAXIndexError):
     """
 
     def __init__(self, tracer: Any, origin: str = "") -> None:
-        super().__init__(f"Array boolean indices must be concrete; got {tracer}{origin}\n\n{_HOW_TO_MASK}")
+        super().__init__(f"Array boolean indices must be concrete; got {tracer}{origin}\n\n{_HOW_TO_MASK.text()}")
 
 
 _HOW_TO_MASK = _table(
     "x[mask] has as many elements as the mask has True, and a compiled program must know all its shapes.",
     ("x[mask]", "jnp.where(mask, x, 0), of the same shape as x"),
-    ("x[mask].sum()", "jnp.where(mask, x, 0).sum()"),
-    ("x[mask].mean()", "jnp.where(mask, x, 0).sum() / mask.sum()"),
-    ("x.at[mask].set(y)", "jnp.where(mask, y, x)"),
+    ("x[mask].sum()", "jnp.where(mask, x, 0).sum()", r"\]\.sum\("),
+    ("x[mask].mean()", "jnp.where(mask, x, 0).sum() / mask.sum()", r"\]\.mean\("),
+    ("x.at[mask].set(y)", "jnp.where(mask, y, x)", r"\.at\["),
     ("the selected values themselves", "return x and mask, and index outside of the traced function"),
 )
 

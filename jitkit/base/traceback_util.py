@@ -25,7 +25,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
-from . import config, habits, mixed_with_jax
+from . import config, edits, habits, mixed_with_jax
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -115,6 +115,7 @@ def filter_traceback(error: BaseException) -> None:
         mode = config.value("traceback_filtering")
         mixed_with_jax.amend_refusal(error)
         _amend_keyword(error)
+        _amend_assignment(error)
         if mode != "off":
             for link in _chain(error):
                 _unlink_own_contexts(link)
@@ -128,6 +129,12 @@ def filter_traceback(error: BaseException) -> None:
 def _amend_keyword(error: BaseException) -> None:
     if isinstance(error, TypeError) and error.args and "unexpected keyword argument" in str(error.args[0]):
         error.args = (f"{error.args[0]}{habits.about_keyword(error)}",)
+
+
+def _amend_assignment(error: BaseException) -> None:
+    """Add the advice where NumPy refused to write a traced value into one of its arrays."""
+    if type(error) is ValueError and error.args == ("setting an array element with a sequence.",):
+        error.args = (f"{error.args[0]}{edits.INTO_NUMPY}",)
 
 
 def filter_text(text: str, entry: str) -> str:

@@ -196,6 +196,12 @@ class Tracer(Operators):
     def _error_repr(self) -> str:
         return f"traced array with shape {self.aval.str_short()}"
 
+    def _static_name(self) -> str | None:
+        """Return the name of an argument that the value depends on and that may be made static; empty if there is none, None
+        if that is not known.
+        """
+        return None
+
     def _origin_msg(self) -> str:
         """Return a sentence on where the value comes from, beginning with a newline; an empty text if that is not known."""
         return ""

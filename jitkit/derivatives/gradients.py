@@ -141,9 +141,10 @@ def fix_others(
     """
     highest = max(numbers) if isinstance(numbers, tuple) else numbers
     if highest >= len(args):
+        advice = edits.BY_POSITION if kwargs or not args else edits.TOO_FEW.format(len(args) - 1)
         raise TypeError(
             f"differentiating with respect to {argnums=} requires at least {highest + 1} positional arguments to be "
-            f"passed by the caller, but got only {len(args)} positional arguments.{edits.BY_POSITION}"
+            f"passed by the caller, but got only {len(args)} positional arguments.{advice}"
         )
     return split_arguments(fun, numbers, args, kwargs)
 

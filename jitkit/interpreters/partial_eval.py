@@ -73,6 +73,12 @@ class DynamicJaxprTracer(Tracer):
     def _origin_msg(self) -> str:
         return describe_origin(self)
 
+    def _static_name(self) -> str:
+        positions, _ = _progenitors(self._trace, self.atom)
+        names = self._trace.debug_info.arg_names
+        numbers = [i for i in positions if i < len(names) and getattr(self._trace.invars[i].aval, "shape", None) == ()]
+        return next((names[i] for i in numbers if names[i].isidentifier()), "")
+
 
 class DynamicJaxprTrace(Trace):
     """Records what a function does, equation by equation, while it is the current trace."""

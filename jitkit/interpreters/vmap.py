@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import source_info, traceback_util
+from ..base import edits, source_info, traceback_util
 from ..base.util import wraps
 from ..signature import api_util
 from ..tree_util import (
@@ -179,7 +179,7 @@ def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
     details = "\n  ".join(error(name).args[0] for error in errors)
     raise ValueError(
         f"{name} specification must be a tree prefix of the corresponding value; \n"
-        f"  Mismatch details ({len(errors)} found):\n  {details}"
+        f"  Mismatch details ({len(errors)} found):\n  {details}{edits.AXES_OF_A_TREE}"
     )
 
 
@@ -225,10 +225,14 @@ def _size_along(x: Any, dim: int) -> int:
     """Return the size of an axis. Raise ValueError if an array has too few axes; raise TypeError for a value that is not an array."""
     shape = core.typeof(x).shape
     if not -len(shape) <= dim < len(shape):
+        advice = (
+            f"Its axes are numbered from 0: the last one is {len(shape) - 1}."
+            if shape
+            else "For an argument that is the same for all elements, write None among the axes: vmap(f, in_axes=(0, None))."
+        )
         raise ValueError(
             f"vmap was requested to map its argument along axis {dim}, which implies that its rank should be at least "
-            f"{dim + 1 if dim >= 0 else -dim}, but is only {len(shape)} (its shape is {shape})\n"
-            "For an argument that is the same for all elements, write None among the axes: vmap(f, in_axes=(0, None))."
+            f"{dim + 1 if dim >= 0 else -dim}, but is only {len(shape)} (its shape is {shape})\n{advice}"
         )
     return int(shape[dim])
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..base import edits
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering
@@ -66,7 +67,7 @@ def _(
     _check_axes(operand, indices, dimension_numbers)
     _check_window(operand, indices, dimension_numbers, slice_sizes)
     if not dtypes.issubdtype(indices.dtype, np.integer):
-        raise ValueError("indices must have an integer type")
+        raise ValueError(f"indices must have an integer type{edits.INTEGER_INDICES}")
     offset_dims, collapsed, _, batching, _ = dimension_numbers
     window = iter([size for axis, size in enumerate(slice_sizes) if axis not in collapsed and axis not in batching])
     which = iter(indices.shape[:-1])

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .. import core
+from ..base import edits
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.batching import AxisData, Dims, Vals, bdim_at_front, moveaxis, register_batcher, shifted_by_numpy
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
@@ -64,7 +65,7 @@ def _check_scatter(
     _check_axes(operand, indices, updates, dnums)
     _check_windows(operand, indices, updates, dnums)
     if not dtypes.issubdtype(indices.dtype, np.integer):
-        raise ValueError("indices must have an integer type")
+        raise ValueError(f"indices must have an integer type{edits.INTEGER_INDICES}")
     check_same_dtypes("scatter", operand, updates)
 
 

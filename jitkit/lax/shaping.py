@@ -140,7 +140,9 @@ def broadcast_to(operand: Any, shape: Sequence[int]) -> Any:
     if old_shape == shape:
         return asarray(operand)
     if len(shape) < len(old_shape):
-        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={old_shape} {shape=}")
+        raise ValueError(
+            f"Cannot broadcast to shape with fewer dimensions: arr_shape={old_shape} {shape=}{edits.FEWER_AXES}"
+        )
     lead = len(shape) - len(old_shape)
     if any(old not in (1, new) for old, new in zip(old_shape, shape[lead:], strict=True)):
         aval = core.get_aval(operand)

@@ -104,7 +104,7 @@ def _invalid_shape(shape: Any, context: str) -> TypeError:
         message += edits.INTEGER_SIZE
     of_jax = map(errors.about_value_of_jax, shape) if isinstance(shape, (tuple, list)) else ()
     if traced:
-        message += "".join(size._origin_msg() for size in traced) + edits.STATIC_SIZE
+        message += "".join(size._origin_msg() for size in traced) + errors.static_size(traced[0])
     return TypeError(message + next(filter(None, of_jax), ""))
 
 

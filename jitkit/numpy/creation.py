@@ -152,7 +152,10 @@ def _from_sequence(x: Any, dtype: Any) -> Any:
         known = [leaf if core.is_array_type(type(leaf)) else np.asarray(leaf) for leaf in leaves]
         dtype = dtypes.lattice_result_type(*known)[0] if known else dtypes.default_float_dtype()
     if not any(is_array(leaf) for leaf in leaves):
-        return as_array(np.asarray(x, dtype))
+        try:
+            return as_array(np.asarray(x, dtype))
+        except ValueError as error:
+            raise ValueError(f"{error}{edits.RAGGED * ('inhomogeneous' in str(error))}") from None
     return _stack(x, dtype)
 
 

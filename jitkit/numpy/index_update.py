@@ -17,6 +17,16 @@ from .indexing import take_index
 from .ufuncs import divide
 
 
+def _refusal(symbol: str) -> Callable[[Any, Any], Any]:
+    """Return the method that refuses an operation with `x.at[index]`, which is neither the number there nor an array."""
+
+    def method(self: Any, other: Any) -> Any:
+        types = f"'_IndexUpdateRef' and '{type(other).__name__}'"
+        raise TypeError(f"unsupported operand type(s) for {symbol}: {types}{edits.NO_OPERATION_AT}")
+
+    return method
+
+
 class IndexUpdateHelper:
     """`x.at`: takes an index, and then an operation there. x does not change: each method returns a new array."""
 
@@ -115,6 +125,11 @@ class IndexUpdateRef:
     def __init__(self, array: Any, index: Any) -> None:
         self.array = array
         self.index = index
+
+    __add__, __iadd__ = _refusal("+"), _refusal("+=")
+    __sub__, __isub__ = _refusal("-"), _refusal("-=")
+    __mul__, __imul__ = _refusal("*"), _refusal("*=")
+    __truediv__, __itruediv__ = _refusal("/"), _refusal("/=")
 
     def __repr__(self) -> str:
         return f"_IndexUpdateRef({self.array!r}, {self.index!r})"

@@ -266,7 +266,9 @@ def broadcast_to(array: Any, shape: Any) -> Any:
         return array
     missing = len(sizes) - array.ndim
     if missing < 0:
-        raise ValueError(f"Cannot broadcast to shape with fewer dimensions: arr_shape={array.shape!r} shape={sizes!r}")
+        raise ValueError(
+            f"Cannot broadcast to shape with fewer dimensions: arr_shape={array.shape!r} shape={sizes!r}{edits.FEWER_AXES}"
+        )
     if any(have not in (1, want) for have, want in zip(array.shape, sizes[missing:], strict=True)):
         wanted = core.ShapedArray(sizes, array.dtype)
         raise ValueError(

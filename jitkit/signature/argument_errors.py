@@ -123,7 +123,7 @@ def _hashable_instead(value: Any) -> str:
     if isinstance(value, list):
         return "Pass a tuple instead of a list."
     if isinstance(value, dict):
-        return "Pass a tuple of its items, or a frozen dataclass, instead of a dict."
+        return "Pass a tuple of its items (`dict(...)` makes a dict of it again), or a frozen dataclass, instead of a dict."
     if isinstance(value, set):
         return "Pass a frozenset instead of a set."
     if hasattr(value, "shape"):

@@ -20,6 +20,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..base import edits
 from ..base.util import unzip2
 from .guessing import Guesses, everywhere, written
 from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
@@ -266,7 +267,7 @@ def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf
         return treedef.flatten_up_to(other)
     except ValueError as error:
         in_words = next(iter(prefix_errors(tree, other, is_leaf)), None)
-        raise (error if in_words is None else in_words(name)) from None
+        raise ValueError(f"{error if in_words is None else in_words(name)}{edits.ONE_STRUCTURE}") from None
 
 
 class Unspecified:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ... import core
-from ...base import source_info
+from ...base import edits, source_info
 from ...base.errors import JaxprTypeError
 from ...core import dtypes
 from ...jaxpr import Jaxpr
@@ -266,10 +266,13 @@ def type_error(what: str, i: int, names: Sequence[str], bodies: Sequence[Body], 
             for branch, jaxpr in ((0, first), (i, other))
         ]
     )
+    advice = "Convert one of them, for example with `.astype(...)`, or with `1.0` instead of `1`."
+    if any(a.shape != b.shape for _, _, a, b in different):
+        advice = edits.OF_OTHER_SHAPES.strip()
     return TypeError(
         f"{what} branches must have equal output types but they differ.\n\n{_sources(names, bodies, i)}\n"
         f"{_sentences(differences)}\nRevise {one} and/or {two} so that all output types match.\n\n"
-        f"{made}Convert one of them, for example with `.astype(...)`, or with `1.0` instead of `1`."
+        f"{made}{advice}"
     )
 
 

@@ -10,6 +10,7 @@ import operator
 from typing import Any
 
 from ... import lax
+from ...base import edits
 from ...pjit.jit import jit
 from ..diagonals import eye
 from ..promotion import promote_dtypes_inexact
@@ -49,7 +50,7 @@ def inv(a: Any) -> Any:
     """Return the inverses of square matrices; inf and nan where there is none. Raise ValueError unless they are square."""
     a = ensure_arraylike("jnp.linalg.inv", a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Argument to inv must have shape [..., n, n], got {a.shape}.")
+        raise ValueError(f"Argument to inv must have shape [..., n, n], got {a.shape}.{edits.SQUARE}")
     return solve(a, lax.broadcast(eye(a.shape[-1], dtype=a.dtype), a.shape[:-2]))
 
 
