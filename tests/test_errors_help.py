@@ -223,7 +223,7 @@ PROGRAMS = {
     ),
     "two values at one place": (lambda lib, jnp: jnp.zeros(3).at[0].set(jnp.ones(2)), "`x.at[:2].set(values)`"),
     "x.at[i] + y": (lambda lib, jnp: jnp.zeros(3).at[0] + 1, "`x.at[index].add(y)`"),
-    "trees of other keys": (lambda lib, jnp: lib.tree.map(lambda a, b: a, {"a": 1, "b": 2}, {"a": 1}), "the same kinds of nodes, keys and lengths"),
+    "trees of other keys": (lambda lib, jnp: lib.tree.map(lambda a, b: a, {"a": 1, "b": 2}, {"a": 1}), "kinds of nodes, keys and lengths"),
     "the inverse of a row": (lambda lib, jnp: jnp.linalg.inv(jnp.ones((2, 3))), "jnp.linalg.pinv"),
     "indices with a point": (lambda lib, jnp: jnp.take(jnp.arange(5.0), jnp.array([0.0, 1.0])), "indices.astype(int)"),
     "rows of two lengths": (lambda lib, jnp: jnp.array([[1, 2], [3]]), "rows of one length"),
