@@ -36,6 +36,10 @@ class TracedValue(Protocol):
         """Return `traced array with shape float32[3]`."""
         ...
 
+    def _static_name(self) -> str | None:
+        """Return the name of an argument that decides the value and may be static; empty if there is none, None if unknown."""
+        ...
+
     def _origin_msg(self) -> str:
         """Return sentences on where the value comes from, each after a newline; an empty text if that is not known."""
         ...
