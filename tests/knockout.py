@@ -636,6 +636,8 @@ class Trial:
             return all(each.opcode in folded for each in alone.at.values())
         if rule == "constant":
             return not any(origin < 0 for origin in self.origins(number))
+        if rule == "empty":
+            return bool(eqn.params["length"] == 0)
         at = next(at for at, row in self.read.rows.items() if row == fate["row"])
         if rule == "merged":
             return self.goes(at, number)

@@ -535,3 +535,19 @@ def test_what_a_sum_of_negated_terms_reads_is_found_behind_the_negation_of_the_s
     trial = knockout.Trial(lambda x, y: (-x).sum(1).reshape(8, 1) / y, (spec(8, 4), spec(8, 1)))
     assert told(trial)["reshape"] != [("unknown", False)]
     hold([trial], 1.0)
+
+
+def test_a_conversion_in_front_of_a_product_is_of_the_product_and_not_of_what_it_converts():
+    x, y = (jitkit.ShapeDtypeStruct(shape, "float16") for shape in ((6, 4), (4, 5)))
+    trial = knockout.Trial(lambda x, y, i: (x[i], x[i] @ jnp.log1p(y)), (x, y, ints(6)))
+    widened = [at for at, each in trial.cones.at.items() if each.opcode == "convert" and each.type.startswith("f32")]
+    assert widened
+    for at in widened:
+        assert {trial.equations[n].primitive for n in trial.read.links.exact[at]} == {"dot_general"}
+        assert trial.link(at) != "wrong"
+
+
+def test_a_loop_without_a_turn_is_told_as_such():
+    trial = knockout.Trial(lambda x: lax.scan(lambda c, x: (c + 1, x * 2), 1.0, x), (spec(0),))
+    assert told(trial) == {"scan": [("empty", True)], "add": [("dead", True)], "mul": [("dead", True)]}
+    hold([trial], 1.0)

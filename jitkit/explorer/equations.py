@@ -156,6 +156,8 @@ def _mark_loop(
     set of live carries grows until it contains all carries that it depends on.
     """
     params = eqn.params
+    if params.get("length") == 0:  # what is in it is never computed
+        return [True] * len(eqn.invars)
     before: list[bool] = []  # which constants of the condition are read
     if "cond_jaxpr" in params:
         tested = inside(dialect.inside(params["cond_jaxpr"]), None)

@@ -46,6 +46,7 @@ def fates(
     left.credit(found.others, "does the same to the same")
     left.credit(found.spread, "an operand of several")
     left.credit(found.filled, "fills a constant")
+    left.credit(made_of.made_for_a_reader(equations, wrote, left.links), "converted for its only reader")
     left.credit(made_of.spread_behind(equations, wrote, found.gone, left.links), "spread behind it, not before")
     return found.found
 
@@ -142,6 +143,8 @@ class _Fates(Origins):
             return self._told(
                 "removed" if was_lowered else "dropped", "dead", f"dead code: {part}no result depends on it"
             )
+        if equation.eqn.params.get("length") == 0:
+            return self._told("dropped", "empty", "it writes no operation: the loop has no turn")
         if not was_lowered:
             if equation.parent is None or equation.unchanged or equation.primitive == "stop_gradient":
                 return self._told("dropped", "no operation", "it writes no operation: its result is its operand")

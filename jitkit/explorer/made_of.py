@@ -26,6 +26,7 @@ from .flow import Key
 from .links import Links
 
 _PRODUCTS = frozenset({"dot", "convolution", "custom-call"})
+_FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 
 
@@ -257,6 +258,26 @@ def clamps(
         for at in named.get(reader, ()) if equations[reader].primitive == other else ():
             if links.data.at[at].opcode == "clamp" and all(has(links.data.operands[at], o) for o in asked):
                 yield reader, at
+
+
+def made_for_a_reader(
+    equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], links: Links
+) -> dict[Key, list[int]]:
+    """Return, for each conversion that has the name of the equation whose value it converts, and which that equation has not written,
+    the only equation that reads it: XLA has put it in front of that one, as in front of a product of small floats.
+    """
+    found: dict[Key, list[int]] = {}
+    for at, instruction in links.data.at.items():
+        numbers = links.exact[at]
+        if instruction.opcode != "convert" or len(numbers) != 1 or "convert" in wrote.get(numbers[0], ()):
+            continue
+        kinds = {str(getattr(var.aval, "dtype", "")) for var in equations[numbers[0]].eqn.outvars}
+        makers = {number for each in links.data.above(links.data.operands[at][0]) for number in links.exact[each]}
+        readers = links.readers(at) or []
+        is_own = _FLOATS.get(instruction.type.partition("[")[0], "") in {"", *kinds}
+        if numbers[0] in makers and not is_own and len(readers) == 1 and readers != numbers:
+            found[at] = readers
+    return found
 
 
 def given_by_a_loop(
