@@ -118,6 +118,7 @@ ENTRY %main (x: f32[8,8]) -> f32[8,8] {
         ('"__ynn_fusion"', '"other"', "tpu", ""),  # how a TPU's kernel spreads a value is not known here
         ("broadcast(%p.2), dimensions={0}", "broadcast(%p.1), dimensions={0,1}", "cpu", "library"),
         ("kind=kLoop", "kind=kCustom", "gpu", "library"),
+        ('"__ynn_fusion"', '"__triton"', "cpu", "spread"),
     ],
 )
 def test_a_kernel_of_a_library_is_told_from_one_of_xla_s(old, new, platform, rule):
@@ -125,6 +126,43 @@ def test_a_kernel_of_a_library_is_told_from_one_of_xla_s(old, new, platform, rul
     assert found["rule"] == rule
     assert found["sure"] == bool(rule)
     assert (found["why"] == "total is run by YNNPACK, a library, and share is not") == (rule == "library")
+
+
+SCALAR = """HloModule f
+
+%scaled (p: f32[16], m: f32[]) -> f32[16] {
+  %p = f32[16]{0} parameter(0)
+  %m = f32[] parameter(1)
+  %b = f32[16]{0} broadcast(%m), dimensions={}
+  ROOT %d = f32[16]{0} subtract(%p, %b)
+}
+
+ENTRY %main (x: f32[16], n: f32[]) -> f32[16] {
+  %x = f32[16]{0} parameter(0)
+  %n = f32[] parameter(1)
+  %mean = f32[]{:T(128)S(6)} multiply(%n, %n)
+  ROOT %share = f32[16]{0} fusion(%x, %mean), kind=kLoop, calls=%scaled
+}
+"""
+
+
+@pytest.mark.parametrize(("memory", "sure"), [("S(6)", True), ("", False)])
+def test_a_single_number_is_computed_in_the_scalar_unit_of_a_tpu(memory, sure):
+    [found] = apart.apart(hlo.read(SCALAR.replace("S(6)", memory)), "tpu")
+    assert (found["rule"], found["sure"], "may be" in found["why"]) == ("scalar", sure, not sure)
+    [found] = apart.apart(hlo.read(SCALAR), "gpu")
+    assert found["rule"] == ""
+
+
+def test_a_kernel_of_triton_is_told_from_one_of_xla_s_own_generator():
+    text = (
+        LIBRARY.replace('"__ynn_fusion"', '"__triton"')
+        .replace("divide(", "add(")
+        .replace("reduce(%p, %zero)", "slice(%p)")
+    )
+    [found] = apart.apart(hlo.read(text), "gpu")
+    assert (found["rule"], found["sure"]) == ("generator", False)
+    assert found["why"] == "it may be since total is compiled by Triton, and share is not"
 
 
 def test_the_figures_in_a_reason_are_those_of_the_program():

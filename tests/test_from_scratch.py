@@ -390,6 +390,17 @@ def test_a_report_where_there_is_neither_ladder_nor_lab_says_so(tmp_path, monkey
     assert "labs" not in said
 
 
+def test_the_report_of_an_empty_package_runs_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["start", "--from-scratch", "."]) == 0
+    monkeypatch.setattr(Climber, "climb", lambda *_, **__: pytest.fail("jitkit's own results are computed"))
+    assert main(["show", "--report"]) == 0
+    said = capsys.readouterr().out
+    assert f"0 of {len(RUNGS)} rungs" in said
+    assert re.search(r"0 of [1-9]\d\d programs agree", said)
+    assert "0 of 8 programs of the tutorials" in said
+
+
 def test_the_card_has_a_bar_for_each_rung_and_for_each_call_and_the_misses_are_red():
     rungs = tuple((number, "<title>", 3, 4) for number in RUNGS)
     times = {"lower": 7e-6, "call": 5e-6}

@@ -13,7 +13,10 @@ or what one kernel would cost:
 - *several readers*: the first's result would be computed in each kernel that reads it. Only CPUs have kernels of one
   result alone.
 
-The last two reasons are only given if the first kernel computes something expensive: XLA computes cheap operations
+- *scalar*: one of them computes a single number, which a TPU does in its scalar unit.
+- *generator*: on a GPU, Triton compiles one of them, and XLA's own code generator the other.
+
+*Spread* and *several readers* are only given if the first kernel computes something expensive: XLA computes cheap operations
 several times. For all other pairs it is XLA's own choice, and this module says no more.
 
 JAX: jax/_src/stages.py:Compiled.as_text
@@ -56,6 +59,8 @@ _LIBRARY = re.compile(r'"kind":"(__[\w$]+)"')
 _ROUTINE = re.compile(r'custom_call_target="([^"]*)"')
 _KIND = re.compile(r"\bkind=k(\w+)")
 _INDEX = re.compile(r"\bindex=(\d+)")
+_TRITON = '"kind":"__triton'  # in a fusion's configuration
+_SCALAR_MEMORY = "S(6)"  # in a type: where a TPU's scalar unit keeps its numbers
 _RANK_1 = re.compile(r"\w+\[\d*\]")
 
 
@@ -153,7 +158,7 @@ class _Neighbours:
         return [each for name in called(instruction) for each in self._program.computations.get(name, ())]
 
     def _reason(self, first: Key, second: Key) -> Reason:
-        rules = (self._by_what_they_are, self._by_products, self._by_what_it_would_cost)
+        rules = (self._by_what_they_are, self._by_products, self._by_what_it_would_cost, self._by_its_unit)
         found = (rule(first, second) for rule in rules)
         return next(filter(None, found), Reason("", "XLA's own choice: the program does not show why"))
 
@@ -320,6 +325,26 @@ class _Neighbours:
         root = self._roots[at[0]]
         returned = self._data.operands[root] if self._data.at[root].opcode == "tuple" else [root]
         return any(at in self._makers(each) for each in returned)
+
+    def _by_its_unit(self, first: Key, second: Key) -> Reason | None:
+        """Return a reason where one of the two computes a single number, which a TPU does in its scalar unit, or where Triton compiles
+        one of them, and XLA's own code generator the other.
+        """
+        by_triton = [at for at in (first, second) if _TRITON in self._data.at[at].rest]
+        if len(by_triton) == 1:
+            [at], other = by_triton, second if by_triton[0] == first else first
+            words = f"it may be since {at[1]} is compiled by Triton, and {other[1]} is not"
+            return Reason("generator", words, sure=False)
+        single = [at for at in (first, second) if self._platform == "tpu" and self._is_scalar(at)]
+        if not single:
+            return None
+        shows = any(_SCALAR_MEMORY in self._data.at[at].type for at in (first, second))
+        words = f"{single[0][1]} computes a single number, which a TPU does in its scalar unit, apart from vectors"
+        return Reason("scalar", words if shows else f"it may be since {words}", sure=shows)
+
+    def _is_scalar(self, at: Key) -> bool:
+        instruction = self._data.at[at]
+        return "[]" in instruction.type and instruction.opcode not in _NOT_BY_ELEMENT | _WALKED | {"fusion"}
 
     def _times(self, first: Key, second: Key) -> int:
         """Return how often a kernel reads each element of another one if it spreads them; else 1."""

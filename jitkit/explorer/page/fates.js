@@ -70,7 +70,7 @@ export function compared(targets) {
 export const APART = {
   loop: "with a loop", branch: "with a branch", routine: "with a call of a routine", library: "with a kernel of a library",
   whole: "with one that needs all of an array, such as a sort", product: "with a product", parts: "adding the parts of a product", spread: "since each element would be computed several times",
-  "several readers": "since each reader would compute it", "": "by XLA's own choice",
+  "several readers": "since each reader would compute it", generator: "of Triton and XLA's own generator", scalar: "with a single number, in the scalar unit", "": "by XLA's own choice",
 };
 export const NOT_FUSED = "Not fused";
 
