@@ -190,15 +190,15 @@ _igamma_grad_a, igamma_grad_a_p = _row("igamma_grad_a", True, DERIVATIVE)
 
 
 def igamma(a: Any, x: Any) -> Any:
-    """Return the share of the gamma integral for a that lies below x, elementwise; nan for negative a or x. Raise TypeError
-    for anything but a float.
+    """Return the share of the gamma integral for a that lies below x, elementwise; nan for negative a or x, and if both are 0.
+    Raise TypeError for anything but a float.
     """
     return _igamma(a, x)
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """Return the share of the gamma integral for a that lies above x, elementwise; nan for negative a or x. Raise TypeError
-    for anything but a float.
+    """Return the share of the gamma integral for a that lies above x, elementwise; nan for negative a or x, and if both are 0.
+    Raise TypeError for anything but a float.
     """
     return _igammac(a, x)
 

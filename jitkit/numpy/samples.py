@@ -132,7 +132,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # numpy's name
     """Return the edges of `bins` intervals of equal width over `range`, by default from the least to the greatest
     element; or `bins`, if those are the edges. `weights` is ignored. Raise NotImplementedError for a string as `bins`,
-    ConcretizationTypeError for a traced number, ValueError unless `range` is a pair.
+    ConcretizationTypeError for a traced number, ValueError unless `range` is a pair, and
+    up to JAX 0.10 for no elements without a `range`.
     """
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")

@@ -41,7 +41,7 @@ def expit(x: Any) -> Any:
 
 @custom_jvp
 def logit(x: Any) -> Any:
-    """Return log(x / (1 - x)), the inverse of `expit`."""
+    """Return log(x / (1 - x)), the inverse of `expit`; nan outside of [0, 1]."""
     (x,) = promoted("logit", x)
     return lax.log(lax.div(x, lax.sub(constant(x, 1), x)))
 

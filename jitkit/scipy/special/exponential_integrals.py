@@ -224,8 +224,8 @@ def _ei_of_negative(x: Any) -> Any:
 @custom_jvp
 @jit
 def expi(x: Any) -> Any:
-    """Return Ei(x), the integral of exp(t) / t from minus infinity to x, for real x. Raise ValueError for complex
-    numbers.
+    """Return Ei(x), the integral of exp(t) / t from minus infinity to x, for real x; nan at 0 and at infinities. Raise
+    ValueError for complex numbers.
     """
     (x,) = promoted("expi", x)
     refuse_complex("expi", x)
@@ -336,7 +336,7 @@ def expn_jvp(n: Any, primals: Any, tangents: Any) -> Any:
 
 
 def exp1(x: Any) -> Any:
-    """Return E_1(x), the integral of exp(-t) / t from x to infinity. Raise ValueError for complex numbers."""
+    """Return E_1(x), the integral of exp(-t) / t from x to infinity; nan for negative x. Raise ValueError for complex numbers."""
     (x,) = promoted("exp1", x)
     refuse_complex("exp1", x)
     return expn(1, x)

@@ -87,7 +87,7 @@ def beta(a: Any, b: Any) -> Any:
 
 
 def multigammaln(a: Any, d: Any) -> Any:
-    """Return the logarithm of the multivariate gamma function of `d` dimensions at a."""
+    """Return the logarithm of the multivariate gamma function of `d` dimensions at a, for a > (d - 1) / 2, which is not checked."""
     d = concrete_or_error(int, d, "d argument of multigammaln")
     a, dimensions = promoted("multigammaln", a, d)
     quarter = lax.mul(constant(a, 0.25), dimensions)
@@ -98,7 +98,7 @@ def multigammaln(a: Any, d: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """Return the derivative of log gamma(x)."""
+    """Return the derivative of log gamma(x); nan at 0 and at negative integers."""
     return lax.digamma(*promoted("digamma", x))
 
 

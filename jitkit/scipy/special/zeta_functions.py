@@ -31,7 +31,7 @@ _DIVISORS = [math.factorial(2 * i) * below / above for i, (above, below) in enum
 
 @custom_jvp
 def zeta(x: Any, q: Any = None) -> Any:
-    """Return Hurwitz's zeta: the sum of (k + q)**-x over k >= 0. Raise NotImplementedError without q, as in JAX."""
+    """Return Hurwitz's zeta: the sum of (k + q)**-x over k >= 0; nan for x < 1. Raise NotImplementedError without q, as in JAX."""
     _check_has_offset(q)
     return lax.zeta(*promoted("zeta", x, q))
 
