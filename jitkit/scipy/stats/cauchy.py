@@ -53,7 +53,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the quantile: the point with probability q below it."""
+    """Return the quantile: the point with probability q below it, for q between 0 and 1, which is not checked."""
     q, loc, scale = promoted("cauchy.ppf", q, loc, scale)
     unscaled = lax.tan(lax.sub(lax.mul(constant(q, np.pi), q), constant(q, np.pi / 2)))
     return lax.add(lax.mul(unscaled, scale), loc)

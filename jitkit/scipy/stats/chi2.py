@@ -19,7 +19,7 @@ from ..special import gammainc, gammaincc, xlogy
 
 
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the logarithm of the probability density."""
+    """Return the logarithm of the probability density; up to JAX 0.11, nan at `loc` for two degrees of freedom."""
     x, df, loc, scale = promoted("chi2.logpdf", x, df, loc, scale)
     one, two = constant(x, 1), constant(x, 2)
     y, half = lax.div(lax.sub(x, loc), scale), lax.div(df, two)
