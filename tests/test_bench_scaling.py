@@ -157,8 +157,11 @@ def test_the_work_of_a_call_is_linear_in_the_leaves_of_its_tree(nth):
 
 def test_the_work_of_a_miss_is_linear_in_what_is_cached():
     """The closest of the known signatures is looked for among all of them."""
-    jitted = jitkit.jit(lambda x, k: x + 1.0, static_argnums=1)
     x = np.ones(4, np.float32)
+    other = jitkit.jit(lambda x, k: x, static_argnums=1)
+    for k in (0, 1):  # the first miss of a process imports what explains it
+        other.trace(x, k)
+    jitted = jitkit.jit(lambda x, k: x + 1.0, static_argnums=1)
     counts = {}
     for k in range(402):
         if k in (1, 101, 401):
