@@ -14,7 +14,8 @@ call:
 From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `loops`, `compiler`,
 `targets`, `misses`, `pjit`, `lax`, `derivatives`, `custom_derivatives`; above them the user's vocabulary, `numpy`,
 `random`, `nn`, `scipy`, `ops`, `debug`, `tree`, `image`, `custom_batching`, `experimental`, `example_libraries`,
-`extend`, `api_util`, `profiler`, `dlpack`, `flatten_util`, `test_util`, `explorer`; modules that re-export under JAX's names:
+`extend`, `api_util`, `profiler`, `monitoring`, `distributed`, `lib`, `dlpack`, `flatten_util`, `test_util`, `explorer`;
+modules that re-export under JAX's names:
 `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and on top of it all `as_jax`, `bench` and `kata`.
 Each folder is a room, and its `__init__` is the plate: it says what comes in, what goes out, and in which order to read.
 `import jitkit` imports only the options. `__init__.pyi` has all public names; each is imported, with the rooms that it

@@ -4,6 +4,7 @@ from . import core as core
 from . import custom_batching as custom_batching
 from . import custom_derivatives as custom_derivatives
 from . import debug as debug
+from . import distributed as distributed
 from . import dlpack as dlpack
 from . import dtypes as dtypes
 from . import errors as errors
@@ -13,6 +14,8 @@ from . import extend as extend
 from . import flatten_util as flatten_util
 from . import image as image
 from . import lax as lax
+from . import lib as lib
+from . import monitoring as monitoring
 from . import nn as nn
 from . import numpy as numpy
 from . import ops as ops

@@ -21,8 +21,10 @@ import os
 import pathlib
 import re
 import runpy
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import xml.etree.ElementTree
 from collections import Counter
@@ -37,8 +39,8 @@ LIMIT_OF_PROGRAM = 300
 class Library(NamedTuple):
     """A library: its name in the registry and as a module, the share of its tests that has to pass, and files of tests, without `_test.py`.
 
-    No files are named of one whose tests are not run. An example has the library's name, and has
-    to give JAX's bits.
+    No files are named of one whose tests are not run. An example has the library's name, and has to give JAX's bits. If the wheel
+    has no tests, `sdist` is their folder in the source distribution, and the files are named whole, without `.py`.
     """
 
     name: str
@@ -46,28 +48,39 @@ class Library(NamedTuple):
     least: float = 0.0
     files: str = ""
     programs: tuple[str, ...] = ()
+    sdist: str = ""
 
 
+_HAIKU = (
+    "attention bias config deferred dot embed eval_shape jaxpr_info multi_transform pad random reshape rms_norm spectral_norm test_utils "
+    "typing utils"
+)
+_FLAX = (
+    "early_stopping_test struct_test traverse_util_test jax_utils_test cursor_test configurations_test flaxlib_test pickle_test "
+    "traceback_util_test ids_test filters_test containers_test nnx_compat_test state_test ema_test variable_test linen_activation_test "
+    "linen_dtypes_test initializers_test linen_batch_apply_test linen_combinators_test linen_meta_test kw_only_dataclasses_test "
+    "core_frozen_dict_test core_lift_test core_meta_test core_scope_test"
+)
 LIBRARIES = (
     Library("jmp", "jmp", 1.0, "*"),
     Library("optax", "optax", 0.98, "_constraining _masking _tree_math numerics update"),
     Library("rlax", "rlax", 0.98, "clipping base exploration vtrace transforms"),
     Library("chex", "chex", 0.0, "asserts_internal dataclass dimensions warnings"),
-    Library("dm-haiku", "haiku", 0.95, "basic bias embed initializers layer_norm"),
+    Library("dm-haiku", "haiku", 0.95, _HAIKU),
     Library("distrax", "distrax", 0.90, "normal shift tanh"),
-    Library("jraph", "jraph"),
+    Library("jraph", "jraph", 0.98, "*"),
     Library("mctx", "mctx"),
-    Library("dm_pix", "dm_pix"),
+    Library("dm_pix", "dm_pix", 0.98, "*"),
     Library("pgx", "pgx"),
     Library("gymnax", "gymnax"),
     Library("jaxopt", "jaxopt"),
     Library("evosax", "evosax"),
-    Library("numpyro", "numpyro"),
+    Library("numpyro", "numpyro", 0.98, "test_constraints test_diagnostics test_optimizers", sdist="test"),
     Library("blackjax", "blackjax"),
     Library("equinox", "equinox"),
     Library("diffrax", "diffrax"),
     Library("lineax", "lineax"),
-    Library("flax", "flax", programs=("flax_linen", "flax_nnx")),
+    Library("flax", "flax", 0.95, _FLAX, ("flax_linen", "flax_nnx"), "tests"),
     Library("tinygp", "tinygp"),
     Library("flowjax", "flowjax"),
     Library("optimistix", "optimistix"),
@@ -87,12 +100,42 @@ class Outcome(NamedTuple):
 def tests_of(library: Library) -> list[str]:
     """Return the files of tests that a library has brought along, or those of them that are chosen."""
     (folder,) = importlib.util.find_spec(library.module).submodule_search_locations
-    chosen = [f"{stem}_test.py" for stem in library.files.split()]
-    there = sorted(pathlib.Path(folder).rglob("*_test.py"))
-    missing = {name for name in chosen if name != "*_test.py"} - {path.name for path in there}
+    end = ".py" if library.sdist else "_test.py"
+    chosen = [f"{stem}{end}" for stem in library.files.split()]
+    place = source(library) / library.sdist if library.sdist else pathlib.Path(folder)
+    there = sorted(place.rglob(f"*{end}"))
+    missing = {name for name in chosen if name != f"*{end}"} - {path.name for path in there}
     if missing:
         raise SystemExit(f"{library.name} has no {', '.join(sorted(missing))}")
-    return [str(path) for path in there if path.name in chosen or "*_test.py" in chosen]
+    return [str(path) for path in there if path.name in chosen or f"*{end}" in chosen]
+
+
+def source(library: Library) -> pathlib.Path:
+    """Return the folder of a library's source distribution: downloaded once, at the version that is installed, and kept in the
+    environment. No line of it is run but its tests.
+    """
+    version = importlib.metadata.version(library.name)
+    kept = pathlib.Path(sys.prefix) / "sources" / f"{library.name}-{version}"
+    if not kept.is_dir():
+        with tempfile.TemporaryDirectory() as folder:
+            words = [
+                "download",
+                "-q",
+                "--no-deps",
+                "--no-binary",
+                library.name,
+                f"{library.name}=={version}",
+                "-d",
+                folder,
+            ]
+            subprocess.run([sys.executable, "-m", "pip", *words], check=True)
+            (archive,) = pathlib.Path(folder).glob("*.tar.gz")
+            with tarfile.open(archive) as packed:
+                packed.extractall(folder, filter="data")
+            (unpacked,) = (path for path in pathlib.Path(folder).iterdir() if path.is_dir())
+            kept.parent.mkdir(exist_ok=True)
+            shutil.move(unpacked, kept)
+    return kept
 
 
 def run(library: Library, as_jax: bool) -> Outcome:
@@ -125,7 +168,8 @@ def run(library: Library, as_jax: bool) -> Outcome:
         ]
         command += ["-p", "jitkit.as_jax"] if as_jax else []
         command += tests_of(library)
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=LIMIT)
+        where = source(library) if library.sdist else folder
+        done = subprocess.run(command, cwd=where, capture_output=True, text=True, check=False, timeout=LIMIT)
         if not report.is_file():
             raise SystemExit(f"pytest wrote no report on {library.name}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
         return read(report)

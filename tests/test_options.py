@@ -193,7 +193,7 @@ GOOD = {
     "compilation_cache_dir": ["/tmp/x", None, ""],
     "numpy_dtype_promotion": ["strict"],
     "numpy_rank_promotion": ["warn"],
-    "traceback_filtering": ["off"],
+    "traceback_filtering": ["off", "remove_frames", "tracebackhide"],
     "default_matmul_precision": ["highest", "tensorfloat32", "BF16_BF16_F32_X3", None, ""],
     "errors_page": ["errors.html", "file:///tmp/errors.html", None, ""],
     "cc": ["clang", "/usr/bin/gcc -O2", None, ""],

@@ -33,7 +33,7 @@ ROOMS = (
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
     "numpy", "random", "nn", "scipy", "ops", "debug", "flatten_util", "experimental",
-    "example_libraries", "image", "tree", "sharding", "extend", "api_util", "profiler", "dlpack",
+    "example_libraries", "image", "tree", "sharding", "extend", "api_util", "profiler", "monitoring", "distributed", "lib", "dlpack",
     "ad_checkpoint", "custom_batching", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
     # `jitkit` itself, what is built on it, and `python -m jitkit`
     "__init__", "as_jax", "bench", "kata", "__main__",
@@ -67,6 +67,8 @@ GATE_MODULES = {
     "jax", "jaxlib._jax", "jaxlib.xla_client", "jaxlib.version", "jax._src.sharding_impls",
     # the tables in which JAX looks for what a type is and where its data are: Array is entered there
     "jax._src.core", "jax._src.interpreters.pxla", "jax._src.dtypes",
+    # the mesh of a block `with mesh:`
+    "jax._src.mesh",
     # which accelerators there are, and the tables of what JAX starts
     "jax._src.hardware_utils", "jax._src.xla_bridge",
     # LAPACK's routines, which programs call by name

@@ -49,6 +49,7 @@ def install() -> None:
     jitkit.__version__ = jax_version.text()
     vars(jitkit)["__version_info__"] = tuple(int(part) for part in jax_version.text().split(".") if part.isdigit())
     vars(jitkit)["version"] = private_names.module("jax.version")
+    vars(jitkit)["_src"] = private_names.module("jax._src")  # some write `jax._src.core` after `import jax`
     sys.modules["jax"] = jitkit
     for ours, theirs in {"jitkit": "jax", "jitkit.lax.callback": "jax._src.callback"}.items():
         logging.getLogger(ours).addFilter(_what_passes(logging.getLogger(theirs)))

@@ -48,6 +48,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "prefix_errors": "jitkit.tree_util.paths:prefix_errors",
     },
     "jax._src.traceback_util": {  # flax, equinox
+        "_exclude_paths": "jitkit.base.traceback_util:hidden",
         "api_boundary": "jitkit.base.traceback_util:api_boundary",
         "include_frame": "jitkit.base.traceback_util:include_frame",
         "register_exclusion": "jitkit.extend.source_info_util:register_exclusion",
@@ -78,7 +79,7 @@ def _look_up(inside: str) -> Any:
         if name not in _NAMES.get(inside, {}):
             if missing_names.is_import_from(sys._getframe(1)):
                 raise ImportError(refusals.no_module(f"{inside}.{name}"), name=inside)
-            raise AttributeError(f"module {inside!r} has no attribute {name!r}", name=name, obj=None)
+            raise AttributeError(refusals.no_private_name(inside, name), name=name, obj=None)
         place, _, original = _NAMES[inside][name].partition(":")
         return getattr(importlib.import_module(place), original)
 

@@ -20,6 +20,10 @@ _PRIVATE = (
     "It is a private module of JAX's, which jitkit lacks: `jitkit.as_jax.private_names` lists what libraries were seen to take from "
     "`jax._src`."
 )
+_PRIVATE_NAME = (
+    "The module is private to JAX, and jitkit has few of its names: `jitkit.as_jax.private_names` lists what libraries "
+    "were seen to take."
+)
 _PUBLIC = "JAX has it, and jitkit has not: docs/parity.md lists what is missing."
 _UNKNOWN = "Neither JAX nor jitkit has it, as far as jitkit knows."
 
@@ -69,6 +73,12 @@ def no_module(name: str) -> str:
     about = _PRIVATE if inside.partition(".")[0] == "_src" else _PUBLIC if is_known else _UNKNOWN
     asker = _asker()
     return _NO_MODULE.format(name, f", which {asker} imports" if asker else "", about)
+
+
+def no_private_name(inside: str, name: str) -> str:
+    """Return the sentence for a name of a private JAX module that is not here, with the line that asks for it."""
+    asker = _asker()
+    return f"module {inside!r} has no attribute {name!r}{f', which {asker} asks for' if asker else ''}\n{_PRIVATE_NAME}"
 
 
 def _asker() -> str:

@@ -50,7 +50,7 @@ class Options:
     default_prng_impl: str
     default_device: Any
     axis_env: tuple[tuple[Hashable, int], ...]  # not an option: the named axes
-    mesh: Any  # not an option: the mesh of `set_mesh`
+    mesh: Any  # not an option: the mesh of `set_mesh`, or else of a block `with mesh:`
 
 
 _KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if field.name not in ("axis_env", "mesh"))
@@ -75,6 +75,7 @@ class ThreadState:
         "compile_time",
         "key",
         "mesh",
+        "mesh_block",
         "name_stack",
         "options",
         "overrides",
@@ -91,7 +92,8 @@ class ThreadState:
         self.name_stack = NameStack()
         self.source: Any = None  # the SourceInfo of the equation that is being traced again, if any
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
-        self.mesh: Any = None
+        self.mesh: Any = None  # that of `set_mesh`
+        self.mesh_block: Any = None  # that of a block `with mesh:`
         self.warned = False  # whether the library has warned since this was set to False
         self.refresh()
         with _lock:
@@ -100,7 +102,11 @@ class ThreadState:
     def refresh(self) -> None:
         """Recompute `run_options`, `options` (only the ones that tracing reads) and `key` after an option has changed."""
         merged = _globals | self.overrides
-        values = (*[merged[name] for name in _KEY_OPTIONS], self.axis_env, self.mesh)
+        values = (
+            *[merged[name] for name in _KEY_OPTIONS],
+            self.axis_env,
+            self.mesh_block if self.mesh is None else self.mesh,
+        )
         self.run_options = _interned.setdefault(values, Options(*values))
         self.options = of_traces(self.run_options)
         self.refresh_key()
@@ -256,8 +262,10 @@ def __getattr__(name: str) -> Any:
     """Return an option's value for this thread: `config.enable_x64`, `config.jax_enable_x64`. Raise AttributeError for another name."""
     if name.startswith("__"):
         raise AttributeError(name)
+    if name == "values":  # all options, as JAX has them
+        return {f"jax_{each}": value(each) for each in OPTIONS}
     try:
-        return value(_canonical_name(name))
+        return value(_canonical_name("enable_x64" if name == "x64_enabled" else name))
     except AttributeError as error:
         rest = str(error).partition("\n")[2]
         raise AttributeError(f"'Config' object has no attribute {name!r}\n{rest}") from None

@@ -33,9 +33,9 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
 
 explained: dict[str, types.ModuleType] = {}  # the public modules, once imported, each with its own name
 _PUBLIC = (
-    "debug", "errors",
+    "debug", "distributed", "errors",
     "experimental", "experimental.hijax", "experimental.layout", "experimental.ode", "experimental.sparse",
-    "flatten_util", "image", "lax", "lax.linalg", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
+    "flatten_util", "image", "lax", "lax.linalg", "monitoring", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
     "profiler", "random",
     "scipy", "scipy.fft",
     "scipy.cluster", "scipy.cluster.vq", "scipy.integrate",

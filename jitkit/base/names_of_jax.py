@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 _TABLE = """\
-: CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async
-distributed ds empty_ref enable_checks enable_custom_prng export ffi free_ref freeze get_abstract_mesh get_mesh
-host_count host_id host_ids jax2tf_associative_scan_reductions legacy_prng_key make_user_context memory monitoring ref
+: CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async ds
+empty_ref enable_checks enable_custom_prng export ffi free_ref freeze get_abstract_mesh get_mesh host_count host_id
+host_ids jax2tf_associative_scan_reductions legacy_prng_key make_user_context memory ref
 remove_size_one_mesh_axis_from_type reshard smap softmax_custom_jvp thread_guard threefry_partitionable
 use_abstract_mesh
 numpy: minmax top_k
@@ -31,8 +31,8 @@ debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visu
 visualize_sharding
 errors: InconclusiveDimensionOperation
 experimental: EArray array_serialization buffer_callback colocated_python compilation_cache compute_on control_deps
-custom_partitioning fused jax2tf jet key_reuse mosaic overlap pallas pjit primal_tangent_dtype profiler random rnn
-roofline scheduling_groups serialize_executable shard_alike source_mapper thunky topologies transfer xla_metadata
+custom_partitioning fused jax2tf jet key_reuse mosaic overlap pallas primal_tangent_dtype profiler random rnn roofline
+scheduling_groups serialize_executable shard_alike source_mapper thunky topologies transfer xla_metadata
 experimental.hijax: AbstractRef GradAccum HiPrim HiPspec MappingSpec NullAccum RefAccum ShapedArray TransformedRef
 VJPHiPrimitive ValAccum bdims_at_front jvp_from_lin linearize_from_jvp unmap_avals vjp_from_jvp vjp_from_lin vmap_rule
 experimental.layout: explicit_layout with_layout_constraint
@@ -70,10 +70,7 @@ typing:
 test_util:
 core: ParamDict Value eval_context max_dim min_dim
 ref: AbstractRef Ref addupdate empty_ref free_ref freeze get new_ref set swap
-monitoring: clear_event_listeners record_event record_event_duration_secs record_event_time_span record_scalar
-register_event_duration_secs_listener register_event_listener register_event_time_span_listener
-register_scalar_listener unregister_event_duration_listener unregister_event_listener
-unregister_event_time_span_listener unregister_scalar_listener
+monitoring:
 custom_derivatives:
 ad_checkpoint: Offloadable Recompute Saveable checkpoint_name_fwd name_p
 api_util: argnums_partial donation_vector flatten_axes rebase_donate_argnums
@@ -100,7 +97,7 @@ symbolic_shape
 profiler: ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession device_memory_profile
 export_profile_data register_subprocess save_device_memory_profile start_server stop_server
 dlpack:
-distributed: initialize is_initialized shutdown
+distributed:
 ffi: abstract_token build_ffi_lowering_function ffi_call ffi_lowering include_dir pycapsule register_ffi_target
 register_ffi_target_as_batch_partitionable register_ffi_type register_ffi_type_id
 """

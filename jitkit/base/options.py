@@ -117,6 +117,9 @@ def _place(value: Any) -> Any:
     return None if value == "" else value
 
 
+_FILTERING = _one_of(
+    "auto", "on", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"
+)  # the last two are "on"
 _LEVEL = _one_of(None, "allow", "log", "disallow", "log_explicit", "disallow_explicit")
 
 OPTIONS = {
@@ -139,7 +142,7 @@ OPTIONS = {
         Option("log_compiles", False, boolean, "log each trace, lowering and compilation with its time"),
         Option("explain_cache_misses", False, boolean, "log why each call missed the cache"),
         Option("check_tracer_leaks", False, boolean, "raise where a tracer outlives its trace"),
-        Option("traceback_filtering", "auto", _one_of("auto", "on", "off"), "hide jitkit's own frames in tracebacks"),
+        Option("traceback_filtering", "auto", _FILTERING, "hide jitkit's own frames in tracebacks"),
         Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
         Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
         Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from . import config
 from .traceback_util import is_hidden_file
-from .util import NameStack
+from .util import NameStack, Transform
 
 
 class _HiddenFiles(dict[str, bool]):
@@ -54,23 +54,6 @@ class SourceInfo:
     def position(self) -> Position | None:
         """Return file, line and column, or None when the value was not made by user code."""
         return None if self.code is None else _resolve(self.code, self.instruction)
-
-
-class Transform(str):
-    """The name of a transformation in a name stack: it is written around the scope that follows it."""
-
-    __slots__ = ()
-
-
-def scopes_of(stack: tuple[str, ...]) -> list[str]:
-    """Return the scopes of a name stack as they are written: `["G", "transpose(jvp(B))"]`."""
-    found: list[str] = []
-    for name in reversed(stack):
-        if isinstance(name, Transform):
-            found[:1] = [f"{name}({found[0] if found else ''})"]
-        else:
-            found.insert(0, name)
-    return found
 
 
 class Position(NamedTuple):

@@ -84,6 +84,12 @@ def log_compiles(new_val: bool = True) -> contextlib.AbstractContextManager[None
     return config.override(log_compiles=new_val)
 
 
+def add_listener(listener: Callable[[Event], None]) -> None:
+    """Call a function with each event from now on. A second time changes nothing."""
+    if listener not in _listeners:
+        _listeners.append(listener)
+
+
 @contextlib.contextmanager
 def listen() -> Iterator[list[Event]]:
     """Collect the events of the block, of all threads: `with listen() as events: ...`."""

@@ -50,20 +50,24 @@ def is_own_file(filename: str) -> bool:
     return False
 
 
-_hidden: list[str] = []  # files and folders of libraries
+hidden: list[str] = []  # files and folders of libraries; flax adds and removes its own
+
+
+def is_hidden_file(filename: str) -> bool:
+    """Whether frames of this file are hidden from users: jitkit's own files, and files that libraries hide."""
+    return is_own_file(filename) or (bool(hidden) and _is_below(filename, tuple(hidden)))
 
 
 @functools.lru_cache(maxsize=4096)
-def is_hidden_file(filename: str) -> bool:
-    """Whether frames of this file are hidden from users: jitkit's own files, and files that libraries hide."""
+def _is_below(filename: str, paths: tuple[str, ...]) -> bool:
     path = os.path.normcase(os.path.abspath(filename))
-    return is_own_file(filename) or any(path == each or path.startswith(each + os.sep) for each in _hidden)
+    found = [os.path.normcase(os.path.abspath(each)) for each in paths]
+    return any(path == each or path.startswith(each + os.sep) for each in found)
 
 
 def hide_files(path: str) -> None:
     """Hide the frames of a file, or of all files below a folder: for libraries whose frames do not help their users."""
-    _hidden.append(os.path.normcase(os.path.abspath(path)))
-    is_hidden_file.cache_clear()
+    hidden.append(path)
 
 
 def include_frame(frame: types.FrameType) -> bool:
@@ -105,8 +109,9 @@ def filter_traceback(error: BaseException) -> None:
     """Remove jitkit's frames from the traceback of `error`, and of the exceptions that are printed with it.
 
     Also remove exceptions that jitkit itself raised and caught, unless one is the cause (`raise ... from`). The whole
-    traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once; "on" hides without a note;
-    "off" changes nothing. Follow the call with a bare `raise`.
+    traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once; "on" (in JAX "remove_frames" or
+    "quiet_remove_frames") hides without a note; "tracebackhide" marks the frames for pytest and IPython, and "off" changes
+    nothing. Follow the call with a bare `raise`.
 
     If real JAX refused one of our values, add to the message what to import. If a function of ours was given a keyword of
     another library, add our name for it.
@@ -116,7 +121,10 @@ def filter_traceback(error: BaseException) -> None:
         mixed_with_jax.amend_refusal(error)
         _amend_keyword(error)
         _amend_assignment(error)
-        if mode != "off":
+        if mode == "tracebackhide":
+            for link in _chain(error):
+                _mark_own_frames(link)
+        elif mode != "off":
             for link in _chain(error):
                 _unlink_own_contexts(link)
                 _hide_own_frames(link)
@@ -124,6 +132,15 @@ def filter_traceback(error: BaseException) -> None:
             _add_note(error, _NOTE)
     except RecursionError:
         return  # The stack is used up. An outer boundary has room.
+
+
+def _mark_own_frames(error: BaseException) -> None:
+    """Give hidden frames the variable by which pytest and IPython know what not to show."""
+    node = error.__traceback__
+    while node is not None:
+        if is_hidden_file(node.tb_frame.f_code.co_filename):
+            node.tb_frame.f_locals["__tracebackhide__"] = True
+        node = node.tb_next
 
 
 def _amend_keyword(error: BaseException) -> None:

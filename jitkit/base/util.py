@@ -162,10 +162,27 @@ def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
     return named
 
 
+class Transform(str):
+    """The name of a transformation in a name stack: it is written around the scope that follows it."""
+
+    __slots__ = ()
+
+
+def scopes_of(stack: tuple[str, ...]) -> list[str]:
+    """Return the scopes of a name stack as they are written: `["G", "transpose(jvp(B))"]`."""
+    found: list[str] = []
+    for name in reversed(stack):
+        if isinstance(name, Transform):
+            found[:1] = [f"{name}({found[0] if found else ''})"]
+        else:
+            found.insert(0, name)
+    return found
+
+
 class NameStack(tuple[str, ...]):
-    """The open scopes (`named_scope`), the outermost first. As text they are joined by slashes."""
+    """The open scopes (`named_scope`), the outermost first. As text they are joined by slashes, as `scopes_of` writes them."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        return "/".join(self)
+        return "/".join(scopes_of(self))

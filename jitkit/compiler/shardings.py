@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import runtime
+from ..runtime import meshes
 from ..tree_util import (
     PyTreeDef,
     broadcast_over,
@@ -60,23 +61,20 @@ def _is_none(x: Any) -> bool:
 def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
     """Make a ShardingTree of the argument `what` of `jit`; return None if that is not given.
 
-    Raise TypeError for a leaf that is not a sharding; raise RuntimeError for a `PartitionSpec` without a mesh, which would
-    make a sharding of it.
+    A `PartitionSpec` becomes a sharding at a call, over the mesh of the context. Raise TypeError for a leaf that is neither.
     """
     if isinstance(shardings, list):
         shardings = tuple(shardings)
     leaves, treedef = tree_flatten(shardings, _is_none)
     for leaf in leaves:
-        if leaf is None or hasattr(leaf, "device_set"):
-            continue
-        if _is_spec(leaf):
-            raise _no_mesh("jit", what, f"`jit` here does not ask for one: pass `NamedSharding(mesh, {leaf})`.")
-        raise _no_sharding(leaf, what)
+        if leaf is not None and not is_sharding(leaf) and not meshes.is_spec(leaf):
+            raise _no_sharding(leaf, what)
     return ShardingTree(leaves, treedef) if any(leaf is not None for leaf in leaves) else None
 
 
-def _is_spec(x: Any) -> bool:
-    return any(kind.__name__ in ("P", "PartitionSpec") for kind in type(x).__mro__)
+def is_sharding(x: Any) -> bool:
+    """Whether something is a sharding; it may be over a mesh without devices."""
+    return hasattr(type(x), "device_set")
 
 
 def _no_mesh(who: str, what: str, edit: str) -> RuntimeError:
@@ -100,9 +98,9 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
 
     If the mesh has no axes, raise RuntimeError for a `PartitionSpec` and ValueError for None. Raise TypeError for anything else.
     """
-    if hasattr(given, "device_set"):
+    if is_sharding(given):
         return given
-    if given is not None and not _is_spec(given):
+    if given is not None and not meshes.is_spec(given):
         raise _no_sharding(given, what)
     if mesh.empty and given is None:
         raise ValueError(
@@ -112,6 +110,13 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
         raise _no_mesh(who, what, f"Or pass `NamedSharding(mesh, {given})`.")
     of_jax = runtime.jax().sharding
     return of_jax.NamedSharding(mesh, of_jax.PartitionSpec() if given is None else given)
+
+
+def _over_devices(shardings: Sequence[Any], what: str) -> list[runtime.Sharding | None]:
+    """Return the shardings, in which a `PartitionSpec` is over the mesh of the context. Raise RuntimeError where there is none."""
+    specs = [each for each in shardings if meshes.is_spec(each)]
+    mesh = meshes.devices_of_context() if specs else None
+    return [in_mesh(each, mesh, what, "jit") if meshes.is_spec(each) else each for each in shardings]
 
 
 def of_arguments(
@@ -136,7 +141,7 @@ def of_arguments(
             f"positional arguments. But pjit in_shardings is the wrong length: got a tuple or list of length {len(given)} "
             f"for an args tuple of length {len(args)}."
         )
-    found = shardings.over(tuple(args))
+    found = _over_devices(shardings.over(tuple(args)), "in_shardings")
     check(found, avals, names, "pjit arguments")
     return tuple(found)
 
@@ -148,9 +153,10 @@ def of_results(
     if shardings is None:
         return ()
     try:
-        found = broadcast_over(shardings.tree(), out_tree, _is_none)
+        given = broadcast_over(shardings.tree(), out_tree, _is_none)
     except ValueError as error:
         raise ValueError(f"out_shardings do not fit the result of the function: {error}") from None
+    found = _over_devices(given, "out_shardings")
     names = [f"result{keystr(path)}" for path, _ in tree_flatten_with_path(skeleton(out_tree, avals))[0]]
     check(found, avals, names, "pjit outputs")
     return tuple(found)

@@ -56,7 +56,13 @@ from .tracer import value_if_known as value_if_known
 
 pytype_aval_mappings = aval_of_type  # JAX's name: libraries add their types to it
 
-# `jax.core` has these names, which are defined one room up in `jaxpr`.
-late_rooms.hand_on(__name__, eval_jaxpr="jitkit.jaxpr:eval_jaxpr", Atom="jitkit.jaxpr:Atom")
+# `jax.core` has these names, which are defined further up: JAX still hands on some from `jax.extend.core`, where they belong now.
+_OF_EXTEND = ("DropVar", "find_top_trace", "get_opaque_trace_state", "no_effects", "valid_jaxtype")
+late_rooms.hand_on(
+    __name__,
+    eval_jaxpr="jitkit.jaxpr:eval_jaxpr",
+    Atom="jitkit.jaxpr:Atom",
+    **{name: f"jitkit.extend.core:{name}" for name in _OF_EXTEND},
+)
 
 missing_names.explain("core", sys.modules[__name__])

@@ -10,14 +10,37 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from .. import lax
 from ..core import Primitive
 from .residuals import name_p
 
-Policy = Callable[..., bool]
+
+class SaveableType:
+    """The class of `Saveable`, which a policy may return instead of True."""
+
+
+class RecomputeType:
+    """The class of `Recompute`, which a policy may return instead of False."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class Offloadable(NamedTuple):
+    """What a policy returns for a value that waits for the reverse pass in another memory. Here it waits where it is."""
+
+    src: str
+    dst: str
+
+    def __bool__(self) -> bool:
+        return True
+
+
+Saveable, Recompute = SaveableType(), RecomputeType()
+Policy = Callable[..., bool | SaveableType | RecomputeType | Offloadable]
 
 
 def everything_saveable(*operation: Any, **params: Any) -> bool:
@@ -82,6 +105,44 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     return lambda *operation, **params: True
 
 
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Sequence[str],
+    names_which_can_be_offloaded: Sequence[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Policy:
+    """Return a policy that saves the values that `checkpoint_name` gave one of these names. In JAX, those of the second sequence
+    wait in another memory, such as "pinned_host"; here all stay on the device. Raise ValueError for a name in both.
+    """
+    saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+    if both := saved & offloaded:
+        raise ValueError(
+            "The names should be exclusive and should not intersect in `names_which_can_be_saved` and "
+            f"`names_which_can_be_offloaded`. Got names_which_can_be_saved={saved}, "
+            f"names_which_can_be_offloaded={offloaded} and the intersection={both}"
+        )
+
+    def policy(primitive: Primitive, *avals: Any, **params: Any) -> Any:
+        if primitive is name_p and params["name"] in saved:
+            return Saveable
+        if primitive is name_p and params["name"] in offloaded:
+            return Offloadable(offload_src, offload_dst)
+        return Recompute
+
+    return policy
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """Return a policy that saves matrix products without batch axes. In JAX they wait in another memory; here they stay."""
+
+    def policy(primitive: Primitive, *avals: Any, **params: Any) -> Any:
+        is_saved = primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
+        return Offloadable(offload_src, offload_dst) if is_saved else Recompute
+
+    return policy
+
+
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """Return a policy that saves what one of two policies saves. It raises ValueError if one of them does not return a bool."""
 
@@ -107,5 +168,7 @@ checkpoint_policies = types.SimpleNamespace(
     save_anything_except_these_names=save_anything_except_these_names,
     save_any_names_but_these=save_any_names_but_these,
     save_only_these_names=save_only_these_names,
+    save_and_offload_only_these_names=save_and_offload_only_these_names,
+    offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
     save_from_both_policies=save_from_both_policies,
 )

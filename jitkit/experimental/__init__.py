@@ -6,6 +6,7 @@
     mesh_utils   devices as meshes
     multihost_utils  what several processes tell each other: here there is one
     ode          ordinary differential equations
+    pjit         `jit` under its older name
     shard_map    `shard_map` under its older name
     sparse       names for sparse matrices, which jitkit does not have
 

@@ -6,6 +6,7 @@ from . import layout as layout
 from . import mesh_utils as mesh_utils
 from . import multihost_utils as multihost_utils
 from . import ode as ode
+from . import pjit as pjit
 from . import shard_map as shard_map
 from . import sparse as sparse
 from .hijax import cur_qdd as cur_qdd

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..base import config, traceback_util
-from ..base.source_info import SourceInfo, scopes_of
+from ..base.source_info import SourceInfo
+from ..base.util import scopes_of
 from ..compiler.program import lower_program
 from ..interpreters.partial_eval import DynamicJaxprTrace
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var

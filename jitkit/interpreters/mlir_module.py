@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base.source_info import scopes_of
+from ..base.util import scopes_of
 from ..core.effects import Effect
 from ..jaxpr import JaxprEqn
 from .mlir_text import quoted, symbol_text, type_of

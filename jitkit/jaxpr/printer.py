@@ -27,7 +27,7 @@ import numpy as np
 from ..base import pretty_printer as pp
 from ..base import source_info
 from ..base.jax_version import since
-from ..base.util import garbage_collection_paused
+from ..base.util import garbage_collection_paused, scopes_of
 from . import language
 from .language import Atom, DropVar, Jaxpr, JaxprEqn, Literal, PpEqnRule, Var, jaxprs_in_params, pp_eqn_rules
 
@@ -195,7 +195,7 @@ def pp_eqn_plain(
     if params is None:
         params = dict(sorted(eqn.params.items()))
     position = _position(eqn) if settings.source_info else None
-    scope = f"[{'/'.join(source_info.scopes_of(eqn.source_info.name_stack))}]" if settings.name_stack else None
+    scope = f"[{'/'.join(scopes_of(eqn.source_info.name_stack))}]" if settings.name_stack else None
     # Variables get their names in the order of printing: results first, then parameters, then operands.
     results = pp_vars(eqn.outvars, context, types=settings.print_shapes)
     brackets = [pp_param(name, value, context, settings) for name, value in params.items()]

@@ -23,6 +23,7 @@ from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
+from ..runtime import meshes
 from ..runtime.array import Array
 from ..runtime.putting import check_place, check_put, device_put_leaf
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
@@ -123,8 +124,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 
 @traceback_util.api_boundary
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
-    """Return the tree with its leaves on a device (or a `jax.sharding.Sharding`), as Arrays committed to it. `device` may be
-    a tree of these, which is a prefix of `x`.
+    """Return the tree with its leaves on a device (or a `jax.sharding.Sharding`, or in a block of `jax.set_mesh` a
+    `jax.sharding.PartitionSpec`), as Arrays committed to it. `device` may be a tree of these, which is a prefix of `x`.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
 
@@ -142,7 +143,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
       ValueError: for a tree of another form; for `donate` and `may_alias` at once.
     """
     leaves, tree = tree_flatten(x)
-    places = _for_each_leaf("device", device, x, len(leaves))
+    places = list(map(meshes.in_place, _for_each_leaf("device", device, x, len(leaves))))
     sources = _for_each_leaf("source", src, x, len(leaves))
     given = _for_each_leaf("donate", donate, x, len(leaves))
     shared = _for_each_leaf("may_alias", may_alias, x, len(leaves))

@@ -150,6 +150,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether |a - b| <= atol + rtol * |b|, elementwise; equal infinities are close."""
     _, (a, b) = promote("isclose", a, b)
+    if dtypes.issubdtype(a.dtype, dtypes.extended):  # keys are equal or not
+        return lax.eq(a, b)
     dtype, (a, b) = promote_inexact("isclose", a, b)
     real_dtype = dtypes.finfo(dtype).dtype
     rtol = lax.convert_element_type(rtol, real_dtype)

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from .beside_jax import buffer_for_jax as buffer_for_jax
 from .beside_jax import for_jax as for_jax
+from .beside_jax import is_asked_by_jax as is_asked_by_jax
 from .beside_jax import jax as jax
 from .beside_jax import keep_apart as keep_apart
 from .beside_jax import let_jax_take as let_jax_take

@@ -21,7 +21,6 @@ import numpy as np
 from .. import core, runtime
 from ..base import config, edits, errors, habits
 from ..base.late_rooms import Slots
-from ..base.mixed_with_jax import is_of_jax
 from ..core import ShapedArray, Tracer, dtypes
 from ..core.operators import Operators
 
@@ -127,12 +126,13 @@ class Array(Operators, metaclass=_ArrayMeta):
     def addressable_shards(self) -> list[Any]:
         """The parts of the array, as in JAX: each has its `device`, `index` and `data`."""
         whole = runtime.buffer_for_jax(self)
-        if not self._is_of_keys:
-            return list(whole.addressable_shards)
-        shards = whole.addressable_shards
-        parts = [wrap(shard.data) for shard in shards]  # numbers; those of a key are along the last axis
-        keys = [reinterpreted(part, self.aval.update(shape=part.shape[: self.ndim])) for part in parts]
-        return [type(s)(s.device, whole.sharding, whole.shape, k) for s, k in zip(shards, keys, strict=True)]
+        aval = self.aval.update(
+            shape=whole.sharding.shard_shape(whole.shape)[: self.ndim]
+        )  # the last axis may be a key's
+        shards, physical = whole.addressable_shards, core.physical_aval(aval)
+        buffers = [each.data._rewrap_with_aval_and_sharding(physical, each.data.sharding) for each in shards]
+        parts = [Array(buffer, aval, runtime.placed(aval, buffer.sharding)) for buffer in buffers]
+        return [type(s)(s.device, whole.sharding, whole.shape, part) for s, part in zip(shards, parts, strict=True)]
 
     global_shards = addressable_shards  # the same, in one process
 
@@ -228,7 +228,7 @@ class Array(Operators, metaclass=_ArrayMeta):
     @property
     def __jax_array__(self) -> Callable[[], runtime.Buffer]:
         """Called by JAX for a value of a foreign class: return the buffer."""
-        if self._is_of_keys and is_of_jax(sys._getframe(1).f_globals.get("__name__")):
+        if runtime.is_asked_by_jax(sys._getframe(1)) and self._is_of_keys:
             # raised here, since JAX would complain about the key's shape; other libraries may look
             raise errors.key_for_jax_error(self.aval)
         return self._as_jax_array

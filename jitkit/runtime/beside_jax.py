@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..base import config
+from ..base.mixed_with_jax import is_of_jax
 from ..core import ShapedArray
 from . import accelerators
 
@@ -53,6 +54,16 @@ def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) ->
     _apart = within
 
 
+def is_asked_by_jax(asker: types.FrameType) -> bool:
+    """Whether a function of JAX's looks at an array's `__jax_array__`. Raise AttributeError where jitkit is in the place of JAX
+    and somebody else looks: an array of JAX's does not have this attribute.
+    """
+    is_jax = is_of_jax(asker.f_globals.get("__name__"))
+    if _apart is not contextlib.nullcontext and not is_jax:
+        raise AttributeError("'Array' object has no attribute '__jax_array__'")
+    return is_jax
+
+
 _apart: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
 _meeting = threading.RLock()
 _met: list[types.ModuleType] = []
@@ -81,7 +92,26 @@ def _meet(module: Any) -> None:
         _share_cpu_client(module.config, bridge)
         for holder in _holders:
             _introduce(holder)
+        _notice_blocks(importlib.import_module("jax._src.mesh"))
         _met.append(module)
+
+
+def _notice_blocks(module: Any) -> None:
+    """Make a block `with mesh:` known: what is traced there is not used elsewhere."""
+
+    def noticing(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def noticed(*args: Any) -> Any:
+            result = method(*args)
+            mesh = module.thread_resources.env.physical_mesh
+            config.local.state.mesh_block = None if mesh.empty else mesh
+            config.local.state.refresh()
+            return result
+
+        return noticed
+
+    for name in ("__enter__", "__exit__"):
+        setattr(module.Mesh, name, noticing(getattr(module.Mesh, name)))
 
 
 def _introduce(holder: type) -> None:

@@ -73,7 +73,7 @@ class _Clients(Mapping[str, Any]):
         return iter(["cpu"] if "cpu" in self else [])
 
     def __len__(self) -> int:
-        return len([*self])
+        return int("cpu" in self)
 
 
 clients = _Clients()

@@ -79,6 +79,28 @@ def mesh_of_context() -> Any:
     return module_of_jax("jax._src.mesh").thread_resources.env.physical_mesh
 
 
+def devices_of_context() -> Any:
+    """Return the mesh of the context, with its devices; one without axes where there is none."""
+    return module_of_jax("jax._src.mesh").thread_resources.env.physical_mesh if _mesh() is None else _mesh()
+
+
+def is_spec(x: Any) -> bool:
+    """Whether something is a `PartitionSpec`."""
+    return any(kind.__name__ in ("P", "PartitionSpec") for kind in type(x).__mro__)
+
+
+def in_place(place: Any) -> Any:
+    """Return a place for `device_put`; a `PartitionSpec` becomes a sharding over the mesh that was set. Raise ValueError if none was."""
+    if not is_spec(place):
+        return place
+    if _mesh() is None:
+        raise ValueError(
+            "Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to device_put\n"
+            f"Or put it on `NamedSharding(mesh, {place})`."
+        )
+    return jax().sharding.NamedSharding(_mesh(), place)
+
+
 def with_devices(sharding: Sharding) -> Sharding:
     """Return a sharding over a mesh without devices as one over the mesh that was set. Raise ValueError if none was set."""
     if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):

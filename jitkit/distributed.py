@@ -1,0 +1,64 @@
+"""The names of `jax.distributed`, which starts what several processes compute together. Here a program is one process
+
+JAX: jax/_src/distributed.py:initialize
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from .base import missing_names
+from .runtime.devices import clients
+
+_started: list[str] = []  # the address, after `initialize`
+
+_SEVERAL = (
+    "jax.distributed.initialize(num_processes={}): jitkit runs in one process, and cannot join others.\n"
+    "Start the program once, without `num_processes` and `coordinator_address` or with `num_processes=1`."
+)
+
+
+def initialize(
+    coordinator_address: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    local_device_ids: Any = None,
+    **options: Any,
+) -> None:
+    """Begin the work of one process, which is the only one. Nothing is sent to the address.
+
+    Raises:
+      NotImplementedError: there are to be several processes.
+      RuntimeError: after a first call, or after the first array.
+      ValueError: no address, number or place of the process, none of which is found out here.
+    """
+    if clients:
+        raise RuntimeError(
+            "jax.distributed.initialize() must be called before any JAX calls that might initialise the XLA backend. "
+            "This includes any computation, but also calls to jax.devices, jax.device_put, and others."
+        )
+    if coordinator_address is None:
+        raise ValueError("coordinator_address should be defined.")
+    if num_processes is None:
+        raise ValueError("Number of processes must be defined.")
+    if process_id is None:
+        raise ValueError("The process id of the current process must be defined.")
+    if num_processes != 1:
+        raise NotImplementedError(_SEVERAL.format(num_processes))
+    if _started:
+        raise RuntimeError("distributed.initialize should only be called once.")
+    _started.append(coordinator_address)
+
+
+def is_initialized() -> bool:
+    """Return whether `initialize` was called, and not yet `shutdown`."""
+    return bool(_started)
+
+
+def shutdown() -> None:
+    """Undo `initialize`, if it was called."""
+    _started.clear()
+
+
+missing_names.explain("distributed", sys.modules[__name__])

@@ -1,0 +1,243 @@
+"""Names of JAX's that libraries and programs take, beside JAX: a program prints the same on both."""
+
+from __future__ import annotations
+
+import pytest
+from test_as_jax import as_jax, python, write
+
+LISTENERS = """
+    import jax, jax.numpy as jnp, jax.monitoring as monitoring
+    x = jnp.arange(3.0)
+    seen, spans, own = [], [], []
+    monitoring.register_event_duration_secs_listener(lambda event, seconds, **about: seen.append((event, seconds >= 0, about)))
+    monitoring.register_event_time_span_listener(lambda event, start, end, **about: spans.append((event, start <= end, about)))
+    monitoring.register_scalar_listener(lambda event, value, **about: own.append((event, about)))
+    monitoring.register_event_listener(lambda event, **about: own.append((event, about)) if "mine" in event else None)
+
+    @jax.jit
+    def inner(x):
+        return x * 2
+
+    @jax.jit
+    def outer(x):
+        return inner(x) + 1
+
+    outer(x)
+    outer(x)
+    outer.lower(x[:2]).compile()
+    of_outer = lambda events: [each for each in events if "outer" in each[-1].get("fun_name", "")]
+    print(of_outer(seen), of_outer(spans), of_outer(own), [e for e in seen if "inner" in e[-1].get("fun_name", "")])
+    monitoring.record_event("/mine/began", who="me")
+    monitoring.record_scalar("/mine/loss", 0.5, step=3)
+    print(own[-2:])
+    monitoring.record_event_duration_secs("/mine/took", 2.0)
+    monitoring.record_event_time_span("/mine/took", 2.0, 3.0)
+    print(seen[-1], spans[-1])
+    again = lambda event, **about: print("heard", event)
+    monitoring.register_event_listener(again)
+    monitoring.record_event("/mine/twice")
+    monitoring.unregister_event_listener(again)
+    monitoring.record_event("/mine/twice")
+    monitoring.clear_event_listeners()
+    count = len(seen)
+    outer(jnp.ones((2, 2)))
+    print(len(seen) - count)
+    """
+ONE_PROCESS = """
+    import jax
+    print(jax.distributed.is_initialized(), jax.distributed.shutdown())
+    try:
+        jax.distributed.initialize()
+    except ValueError as error:
+        print(error)
+    jax.distributed.initialize("127.0.0.1:9", 1, 0) if "jitkit" in jax.jit.__module__ else None  # JAX would listen there
+    print(jax.process_count(), jax.distributed.shutdown(), jax.distributed.is_initialized())
+    jax.devices()
+    try:
+        jax.distributed.initialize("127.0.0.1:9", 1, 0)
+    except RuntimeError as error:
+        print(error)
+    """
+OLDER = """
+    import jax, jax.numpy as jnp, jax.lib
+    from jax.experimental import pjit
+    print(jax.lib.__version__, pjit.pjit(lambda x, n: x * n, static_argnums=1)(jnp.arange(3), 2))
+    print(jax.config.x64_enabled, jax.config.values["jax_enable_x64"], type(jax.config.values))
+    jax.config.update("jax_enable_x64", True)
+    print(jax.config.x64_enabled, jax.config.values["jax_enable_x64"])
+    print(jax.core.no_effects, jax.core.valid_jaxtype("a"), jax.core.get_opaque_trace_state() == jax.core.get_opaque_trace_state())
+    print(jax.core.DropVar.__name__, callable(jax.core.find_top_trace))
+    """
+ANY_ATTRIBUTE = """
+    import jax, jax.numpy as jnp
+
+    class Wrapper:  # has each attribute that the wrapped value has
+        def __init__(self, value):
+            self.value = value
+        def __getattr__(self, name):
+            return Wrapper(getattr(self.value, name))
+        def __radd__(self, other):
+            return "added", other + self.value
+        def __rmatmul__(self, other):
+            return "multiplied", other @ self.value
+
+    x = jnp.arange(3.0)
+    k = jax.random.split(jax.random.key(0), 3)
+    print(jnp.isclose(k, k[::-1]), jnp.allclose(k, k), jnp.allclose(k, jax.random.key(1)))
+    print(x + Wrapper(x), x @ Wrapper(x), hasattr(x, "__jax_array__"), hasattr(jax.random.key(0), "__jax_array__"))
+    """
+HIDING = """
+    import os, sys, traceback
+    import jax
+    from jax._src import traceback_util
+    hidden = len(traceback_util._exclude_paths)
+    folder = os.path.dirname(os.path.abspath(sys.argv[0])) + "/between"
+    os.makedirs(folder, exist_ok=True)
+    with open(folder + "/theirs.py", "w") as file:
+        file.write("def call(f):\\n    return f()\\n")
+    sys.path.insert(0, folder)
+    import theirs
+
+    def names():
+        try:
+            jax.jit(lambda: theirs.call(lambda: 1 / 0))()
+        except ZeroDivisionError as error:
+            return [frame.name for frame in traceback.extract_tb(error.__traceback__) if frame.name in ("call", "names", "<lambda>")]
+
+    jax.config.update("jax_traceback_filtering", "remove_frames")
+    print(names())
+    jax.config.update("jax_traceback_filtering", "tracebackhide")
+    try:
+        jax.jit(lambda: theirs.call(lambda: 1 / 0))()
+    except ZeroDivisionError as error:
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        print(len(frames) > 4, [frame.f_code.co_name for frame in frames if "__tracebackhide__" not in frame.f_locals])
+    jax.config.update("jax_traceback_filtering", "quiet_remove_frames")
+    traceback_util._exclude_paths.append(folder)
+    print(names(), len(traceback_util._exclude_paths) - hidden)
+    traceback_util._exclude_paths.remove(folder)
+    print(names(), jax._src.traceback_util is traceback_util)
+    """
+SCOPES = """
+    import jax, jax.numpy as jnp
+
+    def f(x):
+        with jax.named_scope("outer"), jax.named_scope("inner"):
+            y = jnp.sin(x)
+        return jnp.sum(y)
+
+    def show(jaxpr):
+        for eqn in jaxpr.eqns:
+            print(eqn.primitive, str(eqn.source_info.name_stack).split("/"))
+            for parameter in eqn.params.values():
+                if hasattr(parameter, "eqns"):
+                    show(parameter)
+
+    for g in (f, jax.grad(f), jax.grad(jax.grad(f)), jax.jit(jax.grad(f))):
+        show(jax.make_jaxpr(g)(1.0))
+    show(jax.make_jaxpr(jax.vmap(f))(jnp.ones(3)))
+    """
+MESHES = """
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.experimental.pjit import pjit
+    from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
+    jax.config.update("jax_num_cpu_devices", 8)
+    mesh = Mesh(np.array(jax.devices()).reshape(4, 2), ("x", "y"))
+    other = Mesh(np.array(jax.devices()).reshape(2, 4), ("x", "y"))
+    auto = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
+    x, traces = jnp.arange(32.0).reshape(8, 4), []
+
+    def show(function):
+        try:
+            print(function())
+        except Exception as error:
+            print(type(error).__name__, str(error).splitlines()[0])
+
+    @jax.jit
+    def constrained(x):
+        traces.append(1)
+        return jax.lax.with_sharding_constraint(x * 2, P("x"))
+
+    show(lambda: constrained(x))
+    for block in (mesh, other, mesh):
+        with block:
+            show(lambda: (constrained(x).sharding, len(traces)))
+    show(lambda: constrained(x))
+    with mesh:
+        show(lambda: pjit(lambda a: a + 1, in_shardings=P("x", "y"), out_shardings=P("y"))(x).sharding)
+    by_spec = jax.jit(lambda a, b: (a["k"] + b, b), in_shardings=(P("x", "y"), P()), out_shardings=(P("y"), None))
+    show(lambda: by_spec({"k": x}, 1.0))
+    for block in (mesh, other, auto):
+        with jax.set_mesh(block):
+            show(lambda: by_spec({"k": x}, jnp.float32(1.0))[0].sharding)
+    with jax.set_mesh(auto):
+        abstract = NamedSharding(jax.sharding.get_abstract_mesh(), P("x"))
+        show(lambda: jax.jit(lambda a: jax.lax.with_sharding_constraint(a, abstract))(x).sharding)
+        show(lambda: jax.jit(lambda a: a * 2, out_shardings=P("x", "y"))(x).sharding)
+        show(lambda: [jax.device_put({"a": x}, spec)["a"].sharding for spec in (P("x"), {"a": P(None, "y")})])
+        show(lambda: jax.make_jaxpr(lambda a: jax.device_put(a, P("x")))(x))
+        show(lambda: jax.device_put(x, P("z")))
+    show(lambda: jax.device_put(x, P("x")))
+    parts = jax.device_put(x, NamedSharding(mesh, P("x"))).addressable_shards
+    show(lambda: [(part.index, part.device, part.replica_id, part.data, part.data.sharding, part.data + 1) for part in parts])
+    keys = jax.device_put(jax.random.split(jax.random.key(0), 8), NamedSharding(mesh, P("x")))
+    show(lambda: [(part.data, part.data.shape) for part in keys.addressable_shards])
+    """
+POLICIES = """
+    import jax, jax.numpy as jnp
+    from jax.ad_checkpoint import checkpoint_name
+    policies = jax.checkpoint_policies
+
+    def block(w, x):
+        return x + checkpoint_name(checkpoint_name(jnp.tanh(x @ w[0]), "hidden") @ w[1], "out")
+
+    w, x = jax.random.normal(jax.random.key(0), (2, 8, 8)), jnp.ones((4, 8))
+    named = dict(names_which_can_be_saved=["hidden"], names_which_can_be_offloaded=["out"], offload_src="device")
+    for policy in (
+        policies.save_and_offload_only_these_names(**named, offload_dst="pinned_host"),
+        policies.offload_dot_with_no_batch_dims("device", "pinned_host"),
+    ):
+        print(jax.grad(lambda w: jax.checkpoint(block, policy=policy)(w, x).sum())(w))
+        print(jax.jit(jax.grad(lambda w: jax.checkpoint(block, policy=policy)(w, x).sum()))(w).sum())
+    try:
+        policies.save_and_offload_only_these_names(**{**named, "names_which_can_be_saved": ["out"]}, offload_dst="pinned_host")
+    except ValueError as error:
+        print(str(error).split(" Got")[0])
+    """
+PROGRAMS = {
+    "policies": POLICIES,
+    "meshes": MESHES,
+    "listeners": LISTENERS,
+    "one process": ONE_PROCESS,
+    "older": OLDER,
+    "any attribute": ANY_ATTRIBUTE,
+    "hiding": HIDING,
+    "scopes": SCOPES,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_program_prints_what_it_prints_on_jax(tmp_path, name):
+    program = write(tmp_path, "program.py", PROGRAMS[name])
+    expected = python("-W", "ignore", program, cwd=tmp_path)
+    assert expected[0] == 0, expected[2]
+    found = as_jax(program, cwd=tmp_path)
+    assert found[:2] == expected[:2], found[2]
+
+
+def test_a_missing_private_name_names_who_asks_for_it(tmp_path):
+    library = write(tmp_path, "their_library.py", "import jax\ndef check(x):\n    return jax._src.api._check_arg(x)\n")
+    said = as_jax("-c", "import their_library; their_library.check(1)", cwd=tmp_path)[2]
+    assert (
+        f"module 'jax._src' has no attribute 'api', which their_library ({library}:3) asks for\nThe module is private to JAX"
+        in said
+    )
+    found = as_jax(
+        "-c", "import jax; print(hasattr(jax._src, 'api'), getattr(jax._src, 'core').ShapedArray)", cwd=tmp_path
+    )
+    assert found[1] == "False <class 'jitkit.core.avals.ShapedArray'>\n", found[2]
+
+
+def test_several_processes_are_refused(tmp_path):
+    said = as_jax("-c", "import jax; jax.distributed.initialize('127.0.0.1:9', 2, 0)", cwd=tmp_path)[2]
+    assert "NotImplementedError: jax.distributed.initialize(num_processes=2): jitkit runs in one process" in said
