@@ -393,3 +393,17 @@ def test_eager_and_jitted_batches_are_equal():
         return jnp.sort(v)[::-1] * v.max() + jnp.cumsum(v)
 
     assert difference(plain(jitkit.vmap(f)(ROWS)), plain(jitkit.jit(jitkit.vmap(f))(ROWS))) is None
+
+
+@pytest.mark.parametrize("way", [lambda jax, f: jax.vmap(f), lambda jax, f: jax.jit(jax.vmap(f))])
+@same_as_jax
+def test_shapes_that_do_not_fit_in_a_batch_are_named_as_in_jax(jax, jnp, way):
+    lax, x, y = jax.lax, jnp.ones((2, 3)), jnp.ones((2, 4))
+    calls = [lambda a, b: lax.clamp(a, b, b), lambda a, b: lax.clamp(b, a, b), lambda a, b: lax.clamp(0.0, b, a)]
+    return [raised(way(jax, call), x, y) for call in calls]
+
+
+def test_a_choice_of_another_shape_in_a_batch_is_refused():
+    """JAX has an AssertionError without words."""
+    with pytest.raises(TypeError, match="must be scalar or have the same shape as cases"):
+        jitkit.vmap(lambda a, b: jitkit.lax.select_n(a > 0, b, b))(np.ones((2, 3)), np.ones((2, 4)))
