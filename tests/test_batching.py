@@ -407,3 +407,10 @@ def test_a_choice_of_another_shape_in_a_batch_is_refused():
     """JAX has an AssertionError without words."""
     with pytest.raises(TypeError, match="must be scalar or have the same shape as cases"):
         jitkit.vmap(lambda a, b: jitkit.lax.select_n(a > 0, b, b))(np.ones((2, 3)), np.ones((2, 4)))
+
+
+@pytest.mark.parametrize("source", [3, -1])
+def test_a_broadcast_from_a_place_that_an_axis_has_not_is_refused(source):
+    """JAX has an AssertionError."""
+    with pytest.raises(ValueError, match=f"pbroadcast from place {source} of the axis 'i', whose size is 3"):
+        jitkit.vmap(lambda v: lax.pbroadcast(v, "i", source), axis_name="i")(np.ones(3))

@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 from numpy_oracle import check, check_error
 
+import jitkit
+import jitkit.numpy
+
 VECTOR = np.arange(5, dtype=np.float32)
 MATRIX = np.arange(12, dtype=np.float32).reshape(3, 4)
 CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -248,3 +251,11 @@ def test_searching_refuses_what_jax_refuses():
     check_error(("no such side", lambda jnp, x: jnp.searchsorted(x, 1, side="up"), VECTOR))
     check_error(("no such method", lambda jnp, x: jnp.searchsorted(x, 1, method="guess"), VECTOR))
     check_error(("bins in two axes", lambda jnp, x: jnp.digitize(x[0], x), MATRIX))
+
+
+@pytest.mark.parametrize("reps", [-1, (2, -1)])
+def test_tile_refuses_negative_repetitions(reps):
+    """JAX traces them, and XLA's text is refused when it is read."""
+    for way in (lambda f: f, jitkit.jit, jitkit.make_jaxpr):
+        with pytest.raises(ValueError, match="negative number of times"):
+            way(lambda x: jitkit.numpy.tile(x, reps))(np.ones(3))

@@ -170,6 +170,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) ->
         return pbroadcast_p.bind(x, axis_name=axis_name, source=source), dim
     if len(names) > 1:
         raise NotImplementedError("pbroadcast batcher only supports a single axis")
+    if not 0 <= source < axis.size:
+        raise ValueError(f"pbroadcast from place {source} of the axis {axis.name!r}, whose size is {axis.size}")
     return (x, None) if dim is None else (x.take(np.array([source] * axis.size), dim), dim)
 
 

@@ -252,6 +252,8 @@ tile_p = Primitive("tile")
 def _(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
     if x.ndim != len(reps):
         raise TypeError(f"reps length must be equal to the ndim of x, got len(reps)={len(reps)} and x.ndim={x.ndim}.")
+    if min(reps, default=0) < 0:
+        raise ValueError(f"tile cannot repeat an axis a negative number of times, got reps={reps}.")
     return x.update(shape=[size * count for size, count in zip(x.shape, reps, strict=True)])
 
 
