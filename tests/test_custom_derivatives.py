@@ -230,3 +230,44 @@ def test_the_program_has_no_trace_of_the_rule():
     program = outcome(lambda jax, jnp: jax.jit(product(jax, jnp)).lower(TABLE, TABLE).as_text(), *OURS)
     assert "custom_jvp" not in program
     assert program.count("stablehlo.sine") == 1
+
+
+@same_as_jax
+def test_the_rule_of_custom_gradient_returns_a_tuple_a_list_or_one_cotangent(jax, jnp):
+    def gradient(rule, *args):
+        f = jax.custom_gradient(lambda *args: (jnp.sin(jax.tree.leaves(args)[0]), rule))
+        return raised(jax.grad(f, tuple(range(len(args)))), *args)
+
+    tree = {"a": 1.0, "b": 2.0}
+    return [
+        gradient(lambda g: [g, g], 2.0, 3.0),
+        gradient(lambda g: (g, g), 2.0, 3.0),
+        gradient(lambda g: g * 2, 2.0),
+        gradient(lambda g: [g], 2.0),
+        gradient(lambda g: (g,), 2.0),
+        gradient(lambda g: ({"a": g, "b": g},), tree),
+        gradient(lambda g: {"a": g, "b": g}, tree),
+    ]
+
+
+@same_as_jax
+def test_closure_convert_hoists_what_may_be_differentiated_and_a_batch_is_what_it_holds(jax, jnp):
+    counts = []
+
+    def f(x):
+        converted, consts = jax.closure_convert(lambda a: a * x, x)
+        counts.append(len(consts))
+        return converted(x, *consts)
+
+    rows, ways = jnp.arange(3.0), [jax.vmap(f), jax.grad(f), jax.vmap(jax.grad(f)), jax.jit(jax.vmap(f))]
+    return [way(rows) if way is not ways[1] else way(2.0) for way in ways], counts
+
+
+@pytest.mark.parametrize("kind", ["custom_vjp", "custom_jvp"])
+@same_as_jax
+def test_a_position_beyond_the_arguments_is_no_argument_that_is_not_differentiated(jax, jnp, kind):
+    f = getattr(jax, kind)(lambda x, y: x * y, nondiff_argnums=(2,))
+    f.defvjp(lambda x, y: (x * y, None), lambda n, r, g: (g, g)) if kind == "custom_vjp" else f.defjvp(
+        lambda n, p, t: (p[0], t[0])
+    )
+    return raised(f, 1.0, 2.0), raised(jax.jit(f), 1.0, 2.0)

@@ -246,6 +246,15 @@ def numbers_of(
     return tuple(sorted({names.index(name) for name in argnames if name in names}.union(positions)))
 
 
+def arguments_at(positions: Sequence[int], args: tuple[Any, ...]) -> dict[int, Any]:
+    """Return the arguments that are not differentiated, by position. Raise IndexError where there is none."""
+    try:
+        return {i: args[i] for i in positions}
+    except IndexError:
+        given = f"nondiff_argnums={tuple(positions)}, and the call has {len(args)} arguments"
+        raise IndexError(f"tuple index out of range\n\nThe function has {given}; they are counted from 0.") from None
+
+
 def by_position(
     decorator: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:

@@ -13,10 +13,18 @@ import numpy as np
 from ..base import traceback_util
 from ..base.util import merge_lists, partition_list
 from ..core import Tracer, dtypes, typeof
+from ..interpreters.batching import BatchTracer
 from ..interpreters.partial_eval import trace_to_jaxpr
 from ..jaxpr import DebugInfo, eval_jaxpr
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+
+def _may_be_differentiated(x: Any) -> bool:
+    """Return whether a value is a traced float; a batch is what it holds."""
+    while isinstance(x, BatchTracer):
+        x = x.val
+    return isinstance(x, Tracer) and dtypes.issubdtype(x.dtype, np.inexact)
 
 
 @traceback_util.api_boundary
@@ -36,7 +44,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
 
     info = DebugInfo("closure_convert", api_util.source_of(fun))
     jaxpr = trace_to_jaxpr(flat_fun, [typeof(x) for x in leaves], info)
-    may_change = [isinstance(x, Tracer) and dtypes.issubdtype(x.dtype, np.inexact) for x in jaxpr.consts]
+    may_change = list(map(_may_be_differentiated, jaxpr.consts))
     fixed, hoisted = partition_list(may_change, jaxpr.consts)
 
     def converted(*args: Any) -> Any:

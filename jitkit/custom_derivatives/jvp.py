@@ -30,7 +30,17 @@ from ..lax import stop_gradient
 from ..lax.utils import derivatives
 from ..signature import api_util
 from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
-from .calling import CustomCall, FlatFun, Ways, by_position, call_with_rule, dce_of_call, method_of_function, numbers_of
+from .calling import (
+    CustomCall,
+    FlatFun,
+    Ways,
+    arguments_at,
+    by_position,
+    call_with_rule,
+    dce_of_call,
+    method_of_function,
+    numbers_of,
+)
 from .jvp_rule import JvpRule, batched_rule, part_of_rule
 
 # --- the primitive ---------------------------------------------------------------------------------------------------
@@ -168,10 +178,10 @@ class custom_jvp:
         if jvp is None:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.{edits.NO_JVP_RULE}")
         args = by_position("custom_jvp", self.fun, args, kwargs)
+        statics = {i: tree_map(_undifferentiated, x) for i, x in arguments_at(self.nondiff_argnums, args).items()}
         if core.current_trace() is None:
             leaves, out_tree = tree_flatten(self.fun(*args))
             return tree_unflatten(out_tree, leaves)  # in new containers, as under a trace
-        statics = {i: tree_map(_undifferentiated, args[i]) for i in self.nondiff_argnums if i < len(args)}
 
         def rule(leaves: list[Any], in_tree: PyTreeDef) -> JvpRule:
             return JvpRule(name, jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)

@@ -24,8 +24,18 @@ from ..interpreters.batching import AxisData, BatchTrace, Dims, Vals, batch_jaxp
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_rules, eval_jaxpr, pp_eqn_rules
 from ..jaxpr import printer as jaxpr_printer
 from ..signature import api_util
-from ..tree_util import Partial, PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
-from .calling import CustomCall, FlatFun, Ways, by_position, call_with_rule, dce_of_call, method_of_function, numbers_of
+from ..tree_util import Partial, PyTreeDef, tree_flatten, tree_leaves, tree_structure, tree_unflatten, treedef_is_leaf
+from .calling import (
+    CustomCall,
+    FlatFun,
+    Ways,
+    arguments_at,
+    by_position,
+    call_with_rule,
+    dce_of_call,
+    method_of_function,
+    numbers_of,
+)
 from .jvp_rule import SymbolicZero
 from .remat_opt import DroppableVjpRule
 from .vjp_rule import VjpRule, batched_vjp_rule, part_of_vjp_rule
@@ -230,7 +240,7 @@ class custom_vjp:
                 f"No VJP defined for custom_vjp function {name} using defvjp.\nGive it its rules: {name}.defvjp(fwd, bwd)."
             )
         args = by_position("custom_vjp", self.fun, args, kwargs)
-        statics = {i: args[i] for i in self.nondiff_argnums if i < len(args)}
+        statics = arguments_at(self.nondiff_argnums, args)
         if any(isinstance(x, Tracer) for x in tree_leaves(tuple(statics.values()))):
             raise UnexpectedTracerError(
                 "Found a JAX Tracer object passed as an argument to a custom_vjp function in a position indicated by "
@@ -296,7 +306,7 @@ def custom_gradient(fun: Callable[..., Any]) -> custom_vjp:
 
     def bwd(rule: Callable[..., Any], cotangent: Any) -> tuple[Any, ...]:
         found = rule(cotangent)
-        return found if isinstance(found, tuple) else (found,)
+        return (found,) if treedef_is_leaf(tree_structure(found)) else found
 
     wrapped = custom_vjp(wrapped_fun)
     wrapped.defvjp(fwd, bwd)
