@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import importlib
 import inspect
 import itertools
@@ -24,7 +25,7 @@ from .members import Member, member, members_of
 from .own_names import source_path
 from .reference import PACKAGE, ReferenceFunction, reference_function
 from .splice import learners_decorate
-from .submission import Function, Target, tree_of
+from .submission import Function, Target
 
 _VOCABULARY = ("jitkit", "jitkit.numpy")  # the learner should find out which of these names to use
 _WIDEST_VALUE = 60
@@ -290,20 +291,22 @@ def names_of_parts(labs: Iterable[Lab]) -> list[str]:
     return [item.name for lab in labs for item in _parts_of_lab(lab)]
 
 
-def _parts_of_lab(lab: Lab) -> Iterator[Part]:
-    """Yield the parts of a lab: what its stubs import, its exercises, the classes that have exercises as methods, with
+@functools.lru_cache(maxsize=64)
+def _parts_of_lab(lab: Lab) -> tuple[Part, ...]:
+    """Return the parts of a lab: what its stubs import, its exercises, the classes that have exercises as methods, with
     their base classes, and jitkit's other classes in these classes' modules, whose instances the exercises receive.
     """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
-    yield from parts_of(targets)
+    found = parts_of(targets)
     for target in targets:
-        yield part(target.name, f"from {target.module} import {target.path[0]}", _at(target))
+        found.append(part(target.name, f"from {target.module} import {target.path[0]}", _at(target)))
     for target in targets:
         cls = _class_of(target)
         inside = vars(importlib.import_module(target.module)).values() if cls is not None else ()
         for each in [*(cls.__mro__ if cls is not None else ()), *(x for x in inside if inspect.isclass(x))]:
             if each.__module__.partition(".")[0] == "jitkit":
-                yield part(each.__name__, f"from {each.__module__} import {each.__name__}", each)
+                found.append(part(each.__name__, f"from {each.__module__} import {each.__name__}", each))
+    return tuple(found)
 
 
 def _at(target: Target) -> Any:
@@ -330,7 +333,7 @@ def _without_self(method: Any) -> str:
 def imports_of(function: ReferenceFunction) -> Iterator[Import]:
     """Yield each name of its module that a function uses, with the place where it is defined."""
     module = function.target.module
-    tree = tree_of(function.module_source)
+    tree = function.module_tree
     decorators = function.node.decorator_list if learners_decorate(tree) else []
     used = _names_used(function.node, decorators) - {function.target.path[0], "_"}
     for node in tree.body:

@@ -22,6 +22,7 @@ class ReferenceFunction(NamedTuple):
     source: str
     node: Function
     module_source: str
+    module_tree: ast.Module
 
     @property
     def docstring(self) -> str:
@@ -56,7 +57,7 @@ def reference_function(target: Target) -> ReferenceFunction:
     if learners_decorate(tree):
         first = min([first, *(decorator.lineno for decorator in node.decorator_list)])
     lines = source.splitlines()[first - 1 : node.end_lineno]
-    return ReferenceFunction(target, textwrap.dedent("\n".join(lines)), node, source)
+    return ReferenceFunction(target, textwrap.dedent("\n".join(lines)), node, source, tree)
 
 
 @functools.cache
