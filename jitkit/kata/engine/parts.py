@@ -297,15 +297,13 @@ def _parts_of_lab(lab: Lab) -> tuple[Part, ...]:
     their base classes, and jitkit's other classes in these classes' modules, whose instances the exercises receive.
     """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
-    found = parts_of(targets)
-    for target in targets:
-        found.append(part(target.name, f"from {target.module} import {target.path[0]}", _at(target)))
+    found = [*parts_of(targets), *(part(t.name, f"from {t.module} import {t.path[0]}", _at(t)) for t in targets)]
     for target in targets:
         cls = _class_of(target)
         inside = vars(importlib.import_module(target.module)).values() if cls is not None else ()
-        for each in [*(cls.__mro__ if cls is not None else ()), *(x for x in inside if inspect.isclass(x))]:
-            if each.__module__.partition(".")[0] == "jitkit":
-                found.append(part(each.__name__, f"from {each.__module__} import {each.__name__}", each))
+        classes = [*(cls.__mro__ if cls is not None else ()), *(x for x in inside if inspect.isclass(x))]
+        ours = [each for each in classes if each.__module__.partition(".")[0] == "jitkit"]
+        found += [part(each.__name__, f"from {each.__module__} import {each.__name__}", each) for each in ours]
     return tuple(found)
 
 
