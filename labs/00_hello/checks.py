@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from jitkit.kata.checking import check, of_mended, random_programs, run_by_numpy
 
 
-@check("00.1", "What is negative becomes 0, everything else stays.", against=["the sign is what goes"])
+@check(
+    "00.1",
+    "What is negative becomes 0, everything else stays.",
+    against=[
+        "the sign is what goes",
+        "a little of what is negative stays",
+        "what is negative is left out",
+        "an array can be written to",
+        "the larger of x and 0 is one number",
+        "the edge is smooth",
+    ],
+)
 def values(jk, rng):
     return jk.nn.relu(rng.normal(size=(5, 4)).astype("float32"))
 
@@ -25,6 +38,16 @@ def traced(jk, rng):
 def one_number(jk, rng):
     x = rng.normal(size=4).astype("float32")
     return [jk.nn.relu(number) for number in x]
+
+
+@check(
+    "00.1",
+    "An infinity is a number like others: the larger one of -inf and 0 is 0.",
+    against=["half of the sum with the absolute value", "x minus what is negative"],
+)
+def infinities(jk, rng):
+    x = rng.permutation(np.array([np.inf, -np.inf, 0.0, *rng.normal(size=3)], np.float32))
+    return jk.nn.relu(x), jk.nn.relu(x.astype("float16"))
 
 
 @check("00.1", "Integers stay integers.", against=["0 and 0.0 are the same"])

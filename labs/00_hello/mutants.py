@@ -46,3 +46,57 @@ def clips(x):
 def relu_with_a_zero_for_each(x):
     nothing = jnp.zeros_like(x)
     return jnp.where(x < nothing, nothing, x)
+
+
+# --- what learners wrote who believed something else --------------------------------------------------------------
+
+
+@mutant("00.1", "half of the sum with the absolute value", "What is `/ 2` of an integer, and inf - inf?")
+def half_of_the_sum(x):
+    return (x + jnp.abs(x)) / 2
+
+
+@mutant("00.1", "a little of what is negative stays", "Is a tenth of -3 what the text says?")
+def leaks(x):
+    return jnp.maximum(x, x // 10)
+
+
+@mutant("00.1", "what is negative is left out", "How many numbers go in, and how many come out?")
+def filters(x):
+    return x[x > 0]
+
+
+@mutant("00.1", "an array can be written to", "Who else has this array? What does `x.at` do instead?")
+def writes(x):
+    x[x < 0] = 0
+    return x
+
+
+@mutant("00.1", "the larger of x and 0 is one number", "`max` has an argument `axis`. Does `maximum`?")
+def one_largest(x):
+    return jnp.maximum(jnp.max(x), 0)
+
+
+@mutant("00.1", "the edge is smooth", "What is relu(-1.0), to the last digit?")
+def smooth(x):
+    return jnp.log(1 + jnp.exp(x))
+
+
+@mutant("00.1", "x minus what is negative", "What is -inf minus -inf?")
+def minus_the_negative(x):
+    return x - jnp.minimum(x, 0)
+
+
+@also_right("00.1", "negative ones replaced")
+def replaced(x):
+    return jnp.where(x < 0, 0, x)
+
+
+@also_right("00.1", "by a method")
+def by_a_method(x):
+    return jnp.asarray(x).clip(0)
+
+
+@also_right("00.1", "the other way round")
+def other_way_round(x):
+    return jnp.maximum(0, x)

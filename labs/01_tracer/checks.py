@@ -156,7 +156,7 @@ def one_type(jk, rng):
 @check(
     "01.2",
     "Axes of size 1 stretch, in every operand, also to size 0.",
-    against=["the shape is the first operand's", "the larger size wins"],
+    against=["the shape is the first operand's", "the larger size wins", "a shape is a list"],
 )
 def stretching(jk, rng):
     m, n = rng.integers(2, 9, size=2)
@@ -165,7 +165,8 @@ def stretching(jk, rng):
     stretched = [jk.lax.add_p.abstract_eval(aval(jk, a), aval(jk, b)) for a, b in pairs]
     shapes = [tuple(map(int, s)) for s in shapes]
     columns = [shape_of(jk, [(1, 1), (1, 1), s]) for s in shapes]
-    return stretched, columns, [shape_of(jk, [s, (1, 1), s]) for s in shapes]
+    kind = type(jk.lax.utils.broadcast_equal_ranks("f", [shapes[0], shapes[1]])).__name__
+    return stretched, columns, [shape_of(jk, [s, (1, 1), s]) for s in shapes], kind
 
 
 def shape_of(jk, shapes, name="f"):
@@ -173,7 +174,11 @@ def shape_of(jk, shapes, name="f"):
     return tuple(map(int, jk.lax.utils.broadcast_equal_ranks(name, shapes)))
 
 
-@check("01.2", "A scalar fits beside everything, on either side.", against=["the shape is the first operand's"])
+@check(
+    "01.2",
+    "A scalar fits beside everything, on either side.",
+    against=["the shape is the first operand's", "scalars have as many axes as the others"],
+)
 def scalars(jk, rng):
     x, number = aval(jk, rng.integers(2, 9, size=2)), aval(jk, ())
     return jk.lax.add_p.abstract_eval(x, number), jk.lax.add_p.abstract_eval(number, x)
@@ -219,7 +224,7 @@ def rules_of_its_own(jk, rng):
 @check(
     "01.2",
     "Operands of two dtypes are an error: nothing is converted here.",
-    against=["the dtype comes from the left operand"],
+    against=["the dtype comes from the left operand", "an error of numpy's is an error", "dtypes are looked at first"],
 )
 def two_dtypes(jk, rng):
     left, right = map(str, rng.permutation(["float32", "int32", "float16", "uint8", "int64"])[:2])
@@ -237,7 +242,7 @@ def two_dtypes(jk, rng):
 @check(
     "01.2",
     "Shapes that do not fit are an error, and so are shapes of different ranks.",
-    against=["a missing axis is put in front, as in numpy"],
+    against=["a missing axis is put in front, as in numpy", "neighbours that fit are enough"],
 )
 def misfits(jk, rng):
     n, name = int(rng.integers(3, 9)), str(rng.choice(["fold", "mix", "weigh", "join"]))
@@ -246,6 +251,7 @@ def misfits(jk, rng):
         raised(add, x, aval(jk, (2, n + 1)), parts=["add"]),
         raised(add, x, aval(jk, (n,)), parts=["add"]),
         raised(shape_of, jk, [(2, n), (1, n), (2, n + 1)], name, parts=[name]),
+        raised(shape_of, jk, [(2, n), (2, 1), (2, n + 1)], name, parts=[name]),
         raised(shape_of, jk, [(2,), (2, n), (2, n)], name, parts=[name]),
     ]
 

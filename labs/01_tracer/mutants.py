@@ -884,3 +884,106 @@ edit(
     "pass\n",
     target="Tracer.__bool__",
 )
+
+
+@mutant(
+    "01.2",
+    "neighbours that fit are enough",
+    "Sizes 3, 1, 4 along an axis: 3 fits beside 1, and 1 beside 4. And all three?",
+    target="broadcast_equal_ranks",
+)
+def neighbours(name, shapes):
+    if len({len(s) for s in shapes}) > 1:
+        raise TypeError(f"{name} got arrays of different rank: {shapes}.")
+    out = shapes[0]
+    for i in range(1, len(shapes)):
+        one, other = shapes[i - 1], shapes[i]
+        for a, b in zip(one, other, strict=True):
+            if a != b and 1 not in (a, b):
+                raise TypeError(f"{name} got incompatible shapes for broadcasting: {shapes}.")
+    for other in shapes[1:]:
+        out = tuple(b if a == 1 else a for a, b in zip(out, other, strict=True))
+    return out
+
+
+@mutant(
+    "01.2",
+    "an error of numpy's is an error",
+    "Which class has the error of `np.broadcast_shapes`?",
+    target="broadcast_equal_ranks",
+)
+def by_numpy(name, shapes):
+    import numpy as np
+
+    if len({len(s) for s in shapes}) > 1:
+        raise TypeError(f"{name} got arrays of different rank: {shapes}.")
+    return np.broadcast_shapes(*shapes)
+
+
+@mutant("01.2", "a shape is a list", "Can a list be part of a key?", target="broadcast_equal_ranks")
+def as_a_list(name, shapes):
+    if len({len(s) for s in shapes}) > 1:
+        raise TypeError(f"{name} got arrays of different rank: {shapes}.")
+    out = []
+    for sizes in zip(*shapes, strict=True):
+        others = set(sizes) - {1}
+        if len(others) > 1:
+            raise TypeError(f"{name} got incompatible shapes for broadcasting: {shapes}.")
+        out.append(others.pop() if others else 1)
+    return out
+
+
+@mutant(
+    "01.2",
+    "scalars have as many axes as the others",
+    "A number has no axes. Which helper lets it pass?",
+    target="elementwise_aval",
+)
+def equal_ranks(name, accepts, result, one_dtype, operands):
+    from jitkit.lax.utils import broadcast_equal_ranks
+
+    shape = broadcast_equal_ranks(name, [o.shape for o in operands])
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *operands)
+    return ShapedArray(shape, result(*operands), all(o.weak_type for o in operands))
+
+
+@mutant(
+    "01.2",
+    "dtypes are looked at first",
+    "x has another shape and another dtype than y. Which of the two is said?",
+    target="elementwise_aval",
+)
+def dtypes_first(name, accepts, result, one_dtype, operands):
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *operands)
+    shape = broadcast_operands(name, *operands)
+    return ShapedArray(shape, result(*operands), all(o.weak_type for o in operands))
+
+
+@also_right("01.2", "pair by pair", target="broadcast_equal_ranks")
+def pair_by_pair(name, shapes):
+    shapes = list(map(tuple, shapes))
+    found = shapes[0]
+    for shape in shapes[1:]:
+        if len(shape) != len(found):
+            raise TypeError(f"{name}: shapes of different ranks, {shapes}")
+        for a, b in zip(found, shape, strict=True):
+            if a != b and a != 1 and b != 1:
+                raise TypeError(f"{name}: shapes {shapes} do not fit")
+        found = tuple([b if a == 1 else a for a, b in zip(found, shape, strict=True)])
+    return found
+
+
+@also_right("01.2", "numpy's, with another error", target="broadcast_equal_ranks")
+def numpys(name, shapes):
+    import numpy as np
+
+    try:
+        if len(set(map(len, shapes))) != 1:
+            raise ValueError("ranks differ")
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise TypeError(f"{name}: {error}") from None

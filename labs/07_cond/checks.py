@@ -266,9 +266,14 @@ def traced_in_order(jk, rng):
     def remember(name):
         return lambda x: (traced.append(name), x * 2)[1]
 
-    names = [f"branch {k}" for k in range(int(rng.integers(3, 6)))]
+    n = int(rng.integers(3, 6))
+    names = [f"branch {k}" for k in range(n)]
     jk.make_jaxpr(lambda i, x: jk.lax.switch(i, [remember(name) for name in names], x))(0, 1.0)
     jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, remember("true_fun"), remember("false_fun"), x))(1.0)
+    try:
+        jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: (x, n), x))(1.0)
+    except TypeError as error:
+        traced += sorted(("true_fun output", "false_fun output"), key=str(error).find)
     return traced
 
 
@@ -446,6 +451,7 @@ def different_structures(jk, rng):
             (lambda x: (x, x), lambda x: [x, x]),
             (lambda x: {"a": x}, lambda x: {"b": n}),
             (lambda x: (x, None), lambda x: (x, x)),
+            (lambda x: None, lambda x: ()),
         ]
     ]
 

@@ -40,16 +40,16 @@ def by_python(jk, f, *arguments):
 
 @check(
     "09.1",
-    "The carry goes from step to step, and the outputs are stacked.",
+    "The carry goes from step to step, the outputs are stacked, and each step is one call.",
     against=["ys holds the carries", "outputs are joined end to end"],
 )
 def plain_scan(jk, rng):
-    a = number(rng)
+    a, calls = number(rng), []
 
     def f(xs):
-        return jk.lax.scan(lambda c, x: (c + x, c * a), 1.5, xs)
+        return jk.lax.scan(lambda c, x: (calls.append(1), (c + x, c * a))[1], 1.5, xs)
 
-    return by_python(jk, f, row(rng, 3))
+    return by_python(jk, f, row(rng, 3)), len(calls)
 
 
 @check(
@@ -170,7 +170,7 @@ def disagreeing(jk, rng):
     length = jk.lax.control_flow.counting.scan_length
     return [
         raised(length, xs, n)
-        for xs, n in (([row(rng, n)], n - 1), ([row(rng, n)], n + 1), ([row(rng, n), row(rng, n - 1)], n))
+        for xs, n in (([row(rng, n)], n - 1), ([row(rng, n)], n + 1), ([row(rng, n), row(rng, n - 1)], n), ([row(rng, n)], 1))
     ]
 
 
@@ -441,7 +441,8 @@ def no_trips(jk, rng):
     aval = jk.core.ShapedArray((int(rng.integers(2, 9)),), "int32")
     one_step, x = np.float32([number(rng)]), np.float32(number(rng))
     program = looped(jk, lambda c, x: ([c[0] * x[0]], c), [x], [one_step], [aval.update(shape=(), dtype="float32")], 1)
-    return run_by_numpy(program, x, one_step), looped(
+    no_carry = looped(jk, lambda c, x: (c, [x[0] * 2.0]), [], [row(rng, 3)], [aval.update(shape=(), dtype="float32")], 3)
+    return run_by_numpy(program, x, one_step), run_by_numpy(no_carry, row(rng, 3)), looped(
         jk, lambda c, x: (c, x), [np.float32(1)], [np.zeros((0, 3), "float32")], [aval], 0
     )
 

@@ -22,7 +22,9 @@ def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
 
 
-@program("01", "Functions of one array compute what numpy computes, number by number.")
+@program(
+    "01", "Functions of one array compute what numpy computes, number by number.", against=["a floor is an integer"]
+)
 def unary(jk, rng):
     x = floats(rng, 4)
     return [
@@ -73,7 +75,11 @@ def numpy_on_the_left(jk, rng):
     return {"result": result, "it is a numpy array": isinstance(result, np.ndarray)}
 
 
-@program("01", "Comparisons give arrays of truth values; `bool`, `int` and `float` take an Array with one element.")
+@program(
+    "01",
+    "Comparisons give arrays of truth values; `bool`, `int` and `float` take an Array with one element.",
+    against=["`==` asks whether two arrays are equal"],
+)
 def comparisons(jk, rng):
     x, y = jk.numpy.asarray(floats(rng, 5)), jk.numpy.asarray(floats(rng, 5))
     small = jk.numpy.asarray(floats(rng)) < 100.0
@@ -141,3 +147,48 @@ def read_only(jk, rng):
     copy = np.array(y)
     copy[0] = 7.0
     return np.asarray(y).flags.writeable, copy[0], y
+
+
+@program(
+    "01",
+    "What is not a number, infinite, -0.0 or nearly 0 is computed as by numpy, to the last digits.",
+    against=[
+        "`expm1(x)` is `exp(x) - 1`",
+        "`log1p(x)` is `log(1 + x)`",
+        "`-x` is `0 - x`",
+        "a nan is passed over by a maximum",
+    ],
+)
+def special_numbers(jk, rng):
+    jnp, little = jk.numpy, (10.0 ** rng.uniform(-7, -5, 4)).astype(np.float32)
+    x = np.float32([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0])
+    names = ("tanh", "exp", "log1p", "expm1", "negative", "abs", "sign", "floor")
+    pairs = [getattr(jnp, name)(x[:, None], x) for name in ("add", "multiply", "maximum", "minimum", "less", "equal")]
+    nearly_zero = [np.asarray(f(little)) / little for f in (jnp.sin, jnp.tan, jnp.tanh, jnp.log1p, jnp.expm1)]
+    return {name: getattr(jnp, name)(x) for name in names}, pairs, nearly_zero, 1.0 / np.asarray(jnp.negative(x[3:]))
+
+
+@program(
+    "01",
+    "Numbers that differ in their last digit are not equal, and one of them is less.",
+    against=["floats that are close are equal"],
+)
+def last_digit(jk, rng):
+    x = floats(rng, 4)
+    y, names = np.nextafter(x, np.float32(9)), ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+    return (
+        {name: getattr(jk.numpy, name)(x, y) for name in names},
+        jk.numpy.asarray(x) == y,
+        jk.numpy.maximum(x, y) == y,
+    )
+
+
+@program(
+    "01",
+    "`bool(x)` of several numbers is an error, as numpy's; `y += 1` makes another array.",
+    against=["an array is true if a number in it is", "`x += 1` changes x"],
+)
+def several(jk, rng):
+    x = y = jk.numpy.asarray(floats(rng, 2))
+    y += 1.0
+    return [raised(f, jk.numpy.asarray(np.float32([0, 1]))) for f in (bool, float)], x, y

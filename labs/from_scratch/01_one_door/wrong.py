@@ -38,3 +38,98 @@ edit(
     "    impl[primitive] = by_numpy(getattr(np, public))\n    function = lambda *xs: primitive(*promote(xs, to_float))",
     '    by = getattr(np, public)\n    impl[primitive] = by_numpy(lambda *xs: by(*xs).astype(xs[0].dtype) if name in TO_FLOAT else by(*xs))\n    function = lambda *xs: primitive(*promote(xs, name == "div"))',
 )
+edit(
+    "`==` asks whether two arrays are equal",
+    "What does numpy answer to `[1, 2] == [1, 3]`: one word, or two?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """Value.__eq__ = lambda x, y: bool(np.array_equal(np.asarray(x), np.asarray(y)))
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "a floor is an integer",
+    "Which dtype does `np.floor` of a float32 have?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """numpy.floor = lambda x: asarray(np.floor(np.asarray(as_value(x))).astype(np.int32))
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "`expm1(x)` is `exp(x) - 1`",
+    "What is `exp(1e-6) - 1` in float32, and what is it really?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """numpy.expm1 = lambda x: numpy.exp(x) - 1
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "`log1p(x)` is `log(1 + x)`",
+    "How much of 1e-6 is left in `1 + 1e-6`, in float32?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """numpy.log1p = lambda x: numpy.log(1 + as_value(x))
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "`-x` is `0 - x`",
+    "What is -x for x = 0.0? Divide 1 by it.",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """numpy.negative = Value.__neg__ = lambda x: numpy.subtract(0, x)
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "floats that are close are equal",
+    "Is 1.000001 equal to 1.0? Which of the two would `x == y` and `x < y` both be false for?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """numpy.equal = Value.__eq__ = lambda x, y: as_value(np.isclose(*map(np.asarray, promote((x, y)))))
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "a nan is passed over by a maximum",
+    "What is the larger one of nan and 1, by numpy's `maximum`?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """impl[elementwise_primitives['max']] = by_numpy(np.fmax)
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "an array is true if a number in it is",
+    "`if x:` for an x of two numbers, one of them 0: what does numpy do?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """Array.__bool__ = lambda self: bool(np.asarray(self).any())
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)
+edit(
+    "`x += 1` changes x",
+    "After `y = x; y += 1`: what is x?",
+    """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+    """def add_in_place(self, other):
+    self.data = np.asarray(self + other)
+    return self
+
+
+Array.__iadd__ = add_in_place
+
+# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
+""",
+)

@@ -25,7 +25,7 @@ def straight(jk, rng):
     return jaxpr(jk.make_jaxpr(lambda x, y: jnp.sin(x) * y + jnp.exp(x))(floats(rng, 3), floats(rng, 3)))
 
 
-@program("02", "The names of primitives are JAX's.")
+@program("02", "The names of primitives are JAX's.", against=["what is not returned is not written"])
 def names(jk, rng):
     jnp = jk.numpy
     unary = [
@@ -150,3 +150,61 @@ def afterwards(jk, rng):
 def one_constant(jk, rng):
     c, d = jk.numpy.asarray(floats(rng, 3)), jk.numpy.asarray(floats(rng, 3))
     return len(jk.make_jaxpr(lambda x: x * c + c * d - c)(floats(rng, 3)).consts)
+
+
+@program(
+    "02",
+    "Each argument is a variable: one that is not used, and one that is passed twice.",
+    against=["an argument that is not used is not an argument", "an array that is passed twice is one argument"],
+)
+def each_argument(jk, rng):
+    x = floats(rng, 3)
+    return [jaxpr(jk.make_jaxpr(f)(x, x)) for f in (lambda x, y: x - y, lambda x, y: jk.numpy.sin(y))]
+
+
+@program(
+    "02",
+    "An equation for each operation, as it is written: also for the same one again, and for one that changes nothing.",
+    against=[
+        "what is not returned is not written",
+        "the same operation twice is one equation",
+        "`x > y` is `y < x`",
+        "an operation that changes nothing needs no equation",
+    ],
+)
+def as_written(jk, rng):
+    c = float(rng.uniform())
+
+    def f(x, y):
+        _ = y > x
+        twice = jk.numpy.sin(x) + jk.numpy.sin(x)
+        return (
+            x * 1.0 + 0.0,
+            twice,
+            x > y,
+            x >= y,
+            x < c,
+            c < x,
+            x <= y,
+            jk.numpy.negative(-x),
+            jk.numpy.abs(jk.numpy.abs(x)),
+        )
+
+    closed = jk.make_jaxpr(f)(floats(rng, 2), floats(rng, 2))
+    return [eqn.primitive.name for eqn in closed.jaxpr.eqns], jaxpr(closed)
+
+
+@program(
+    "02",
+    "Arrays that are made while the function is traced are constants with values of their own.",
+    against=["an `id` names an object for ever"],
+)
+def made_while_tracing(jk, rng):
+    numbers = floats(rng, 20)
+
+    def f(x):
+        for c in numbers:
+            x = x * np.full(3, c)
+        return x
+
+    return jaxpr(jk.make_jaxpr(f)(floats(rng, 3)))

@@ -38,3 +38,76 @@ edit(
     "    try:\n        return f(*args, **kwargs)\n    finally:\n        door.trace = before",
     "    found = f(*args, **kwargs)\n    door.trace = before\n    return found",
 )
+edit(
+    "an argument that is not used is not an argument",
+    "The caller passes two arrays. Into how many variables will they go?",
+    "        return Jaxpr(variables, self.invars, self.eqns, outvars, values)",
+    """        used = {id(v) for eqn in self.eqns for v in eqn.invars} | set(map(id, outvars))
+        return Jaxpr(variables, [v for v in self.invars if id(v) in used], self.eqns, outvars, values)""",
+)
+edit(
+    "what is not returned is not written",
+    "Who decides that a result is not needed, and when is it known?",
+    "        return Jaxpr(variables, self.invars, self.eqns, outvars, values)",
+    """        needed, kept = set(map(id, outvars)), []
+        for eqn in reversed(self.eqns):
+            if any(id(v) in needed for v in eqn.outvars):
+                needed.update(map(id, eqn.invars))
+                kept.insert(0, eqn)
+        return Jaxpr(variables, self.invars, kept, outvars, values)""",
+)
+edit(
+    "the same operation twice is one equation",
+    "The function computes `sin(x)` in two places. How often does Python call your `sin`?",
+    """        self.eqns.append(Equation(primitive, invars, params, [x.data for x in outs]))
+        return outs""",
+    """        for eqn in self.eqns:
+            if eqn.primitive is primitive and list(map(id, eqn.invars)) == list(map(id, invars)) and eqn.params == params:
+                return [Tracer(self, v.aval, v) for v in eqn.outvars]
+        self.eqns.append(Equation(primitive, invars, params, [x.data for x in outs]))
+        return outs""",
+)
+edit(
+    "an `id` names an object for ever",
+    "Python frees an array, and makes another one at the same place. Which of them is in your table?",
+    "        return self.constants.setdefault(id(x), (Var(x.aval), x))[0]",
+    "        return self.constants.setdefault(id(x), (Var(x.aval), Array(np.array(x)) if type(x) is Array else x))[0]",
+)
+edit(
+    "an array that is passed twice is one argument",
+    "`f(x, x)`: how many parameters has f, and how many variables its program?",
+    """# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
+""",
+    """def make_jaxpr(f, once=make_jaxpr):
+    def traced(*args):
+        firsts = [next(i for i, y in enumerate(args) if y is x) for x in args]
+        kept = sorted(set(firsts))
+        return once(lambda *xs: f(*[xs[kept.index(i)] for i in firsts]))(*[args[i] for i in kept])
+
+    return traced
+
+
+# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
+""",
+)
+edit(
+    "`x > y` is `y < x`",
+    "Which primitive does JAX write down for `x > y`, and in which order are its operands?",
+    """# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
+""",
+    """Value.__gt__, Value.__ge__ = (lambda x, y: numpy.less(y, x)), (lambda x, y: numpy.less_equal(y, x))
+
+# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
+""",
+)
+edit(
+    "an operation that changes nothing needs no equation",
+    "Is `x * 1.0` an operation? Who may leave it out, and who has to write it down?",
+    """# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
+""",
+    """multiply = numpy.multiply
+numpy.multiply = Value.__mul__ = lambda x, y: x if isinstance(x, Tracer) and type(y) in (int, float) and y == 1 else multiply(x, y)
+
+# >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
+""",
+)

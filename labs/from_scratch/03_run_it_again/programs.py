@@ -12,7 +12,11 @@ def run(jk, closed, *args):
     return jk.core.eval_jaxpr(closed.jaxpr, closed.consts, *args)
 
 
-@program("03", "A program gives what its function gives, for arguments of the same types, as a list.")
+@program(
+    "03",
+    "A program gives what its function gives, for arguments of the same types, as a list.",
+    against=["a value is needed once"],
+)
 def same(jk, rng):
     x, y = floats(rng, 3), floats(rng, 3)
     closed = jk.make_jaxpr(lambda x, y: (jk.numpy.sin(x) * y, x + y))(x, y)
@@ -20,7 +24,9 @@ def same(jk, rng):
 
 
 @program(
-    "03", "Literals and constants have their values.", against=["constants are zero", "operands come in any order"]
+    "03",
+    "Literals and constants have their values.",
+    against=["constants are zero", "operands come in any order", "one result needs no list"],
 )
 def constants(jk, rng):
     c = jk.numpy.asarray(floats(rng, 3))
@@ -80,8 +86,50 @@ def unrolled(jk, rng):
 
 
 @program("03", "An interpreter can itself be traced: the program of running a program is that program.",
-         against=["the interpreter always computes"])  # fmt: skip
+         against=["the interpreter always computes", "results are numpy's"])  # fmt: skip
 def traced_again(jk, rng):
     x = floats(rng, 3)
     closed = jk.make_jaxpr(lambda x: jk.numpy.sin(x) * x + 1.0)(x)
     return jaxpr(jk.make_jaxpr(lambda x: run(jk, closed, x)[0])(x))
+
+
+@program(
+    "03",
+    "A number that stands in the program may be a result, and one result is a list, too.",
+    against=["a result is a variable", "one result needs no list", "results are numpy's"],
+)
+def literal_results(jk, rng):
+    c, x = float(rng.integers(2, 9)), floats(rng, 3)
+    closed = jk.make_jaxpr(lambda x: (c, x + 1.0))(x)
+    number, array = run(jk, closed, x)
+    return len(run(jk, closed, x)), float(number), array * x, len(run(jk, jk.make_jaxpr(lambda x: x * 2.0)(x), x))
+
+
+@program(
+    "03",
+    "The same program with other numbers, with other constants, and with Python numbers, whose types are weak.",
+    against=["a program has its results", "the constants are those of the trace", "arguments are arrays of numpy"],
+)
+def other_numbers(jk, rng):
+    c, h = jk.numpy.asarray(floats(rng, 3)), floats(rng, 2).astype(np.float16)
+    closed = jk.make_jaxpr(lambda x: x * c - x)(floats(rng, 3))
+    results = [run(jk, closed, floats(rng, 3)) for _ in range(3)]
+    other = jk.core.eval_jaxpr(closed.jaxpr, [jk.numpy.asarray(floats(rng, 3))], floats(rng, 3))
+    sine = jk.make_jaxpr(jk.numpy.sin)(1.0)
+    return results, other, [(run(jk, sine, x)[0] * h).dtype.name for x in (2.0, np.float32(2.0))]
+
+
+@program(
+    "03",
+    "Every line is run, also one whose result nobody needs, and a value as often as it is read.",
+    against=["what is not needed is not run", "a value is needed once"],
+)
+def every_line(jk, rng):
+    def f(x):
+        jk.numpy.exp(x)
+        y = x * x
+        return y - y * x, y
+
+    closed, x = jk.make_jaxpr(f)(floats(rng, 2)), floats(rng, 2)
+    again = jk.make_jaxpr(lambda x: tuple(run(jk, closed, x)))(x)
+    return run(jk, closed, x), [eqn.primitive.name for eqn in again.jaxpr.eqns]

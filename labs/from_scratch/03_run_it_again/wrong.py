@@ -32,3 +32,68 @@ edit(
     "process(primitive, operands, params)",
     "impl[primitive](*operands, **params)",
 )
+edit(
+    "a result is a variable",
+    "`lambda x: 2.0` has a program, too. What does it return?",
+    "    return [v if type(v) is Array else env[v] for v in jaxpr.outvars]",
+    "    return [env[v] for v in jaxpr.outvars]",
+)
+edit(
+    "what is not needed is not run",
+    "The program is written down while it runs. Does the new program have the line that nobody needs?",
+    """    process = door.trace.process  # of the one who stands at the door all the time
+    for primitive, invars, params, outvars in jaxpr.eqns:""",
+    """    process = door.trace.process
+    used = {id(v) for eqn in jaxpr.eqns for v in eqn.invars} | set(map(id, jaxpr.outvars))
+    for primitive, invars, params, outvars in [e for e in jaxpr.eqns if any(id(v) in used for v in e.outvars)]:""",
+)
+edit(
+    "a program has its results",
+    "Run it with one number, then with another. What is kept from the first time?",
+    """core.eval_jaxpr = eval_jaxpr
+""",
+    """def kept(jaxpr, consts, *args):
+    if door.trace.__class__ is not Eager:
+        return eval_jaxpr(jaxpr, consts, *args)
+    if not hasattr(jaxpr, "kept"):
+        jaxpr.kept = eval_jaxpr(jaxpr, consts, *args)
+    return jaxpr.kept
+
+
+core.eval_jaxpr = kept
+""",
+)
+edit(
+    "the constants are those of the trace",
+    "Why does `eval_jaxpr` take the constants, if they are known?",
+    """core.eval_jaxpr = eval_jaxpr
+""",
+    """core.eval_jaxpr = lambda jaxpr, consts, *args: eval_jaxpr(jaxpr, jaxpr.consts, *args)
+""",
+)
+edit(
+    "one result needs no list",
+    "A program with one result: what is `eval_jaxpr(...)[0]`?",
+    """core.eval_jaxpr = eval_jaxpr
+""",
+    """core.eval_jaxpr = lambda *args: (lambda outs: outs[0] if len(outs) == 1 else outs)(eval_jaxpr(*args))
+""",
+)
+edit(
+    "results are numpy's",
+    "`run(...)[0] + x`: what is it, and what if all of this is traced?",
+    "    return [v if type(v) is Array else env[v] for v in jaxpr.outvars]",
+    "    return [np.asarray(v if type(v) is Array else env[v]) for v in jaxpr.outvars]",
+)
+edit(
+    "a value is needed once",
+    "`x * x`: how often is x read? And when may it be forgotten?",
+    "        operands = [v if type(v) is Array else env[v] for v in invars]",
+    "        operands = [v if type(v) is Array else env.pop(v) for v in invars]",
+)
+edit(
+    "arguments are arrays of numpy",
+    "A Python number is handed to the program. Is its type weak, as it was when the program was traced?",
+    "    env.update(zip(jaxpr.invars, map(as_value, args), strict=True))",
+    "    env.update(zip(jaxpr.invars, [x if isinstance(x, Value) else as_value(np.asarray(x)) for x in args], strict=True))",
+)

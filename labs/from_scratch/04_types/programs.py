@@ -134,3 +134,69 @@ def every_pair(jk, rng):
         "float32": np.array([1, 2], np.float32), "2": 2, "2.5": 2.5,
     }  # fmt: skip
     return {f"{a} * {b}": result(jk, jk.numpy.multiply, x, y) for a, x in kinds.items() for b, y in kinds.items()}
+
+
+@program(
+    "04",
+    "Which numbers are Python's: True is a truth value, and np.float64(2), np.float32(2) and np.int32(2) are strong.",
+    against=["True is the number 1", "np.float64 is Python's float"],
+)
+def whose_number(jk, rng):
+    arrays = [np.array([True, False]), np.int32([1, 2]), floats(rng, 2).astype(np.float16), floats(rng, 2)]
+    numbers = [True, np.bool_(True), np.float64(2), np.float32(2), np.float16(2), np.int32(2), np.int64(2), 2, 2.0]
+    at_once = [[jk.numpy.multiply(x, n).dtype.name for n in numbers] for x in arrays]
+    # the weakness of truth values means nothing
+    traced = [[result(jk, lambda x, n=n: jk.numpy.multiply(x, n), x) for n in numbers] for x in arrays[1:]]
+    return at_once, traced
+
+
+@program(
+    "04", "Axes without numbers: 0 and 1 make 0, and 0 and 2 do not go together.", against=["the larger size wins"]
+)
+def empty_axes(jk, rng):
+    pairs = [((0,), (1,)), ((1, 3), (0, 1)), ((2, 0), ()), ((0,), (0,)), ((1, 0), (4, 1))]
+    shapes = [result(jk, jk.numpy.add, floats(rng, *a), floats(rng, *b))["shape"] for a, b in pairs]
+    return shapes, raised(jk.make_jaxpr(jk.numpy.add), floats(rng, 0), floats(rng, 2), parts=["add got incompatible"])
+
+
+@program(
+    "04",
+    "Each of these errors is a TypeError, which somebody may catch.",
+    against=["an error of one's own is an Exception"],
+)
+def are_type_errors(jk, rng):
+    names = (
+        "TracerBoolConversionError",
+        "ConcretizationTypeError",
+        "TracerIntegerConversionError",
+        "TracerArrayConversionError",
+    )
+    return {name: issubclass(getattr(jk.errors, name), TypeError) for name in names}
+
+
+@program(
+    "04",
+    "From weak to strong is a conversion, too, though the dtype stays.",
+    against=["of two floats nothing is converted"],
+)
+def from_weak_to_strong(jk, rng):
+    c, x = float(rng.uniform()), floats(rng, 2)
+    return [
+        jaxpr(jk.make_jaxpr(f)(c, x))
+        for f in (lambda c, x: c + x, lambda c, x: (c * 2.0) * x, lambda c, x: c * 2.0 + c)
+    ]
+
+
+@program(
+    "04",
+    "A function that is traced within another one may use what the outer one traces: that trace has not ended.",
+    against=["a tracer of another trace is an old one"],
+)
+def outer_tracers(jk, rng):
+    inner = []
+
+    def f(x):
+        inner.append(len(jk.make_jaxpr(lambda y: y * x + x)(floats(rng, 2)).jaxpr.eqns))
+        return x + 1.0
+
+    return jaxpr(jk.make_jaxpr(f)(floats(rng, 2))), inner

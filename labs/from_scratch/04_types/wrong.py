@@ -56,3 +56,46 @@ edit(
     "        weak_type = result.dtype != BOOL and all(x.weak_type for x in args if x.dtype != BOOL)",
     "        weak_type = False",
 )
+edit(
+    "True is the number 1",
+    "Is a truth value an integer? `isinstance(True, int)` says so; what does numpy say of `np.array([True]) * True`?",
+    "        return Array(np.array(x, narrow(np.asarray(x).dtype)), weak_type=type(x) in (int, float))",
+    """        if isinstance(x, int):
+            return Array(np.array(x, I32), weak_type=True)
+        return Array(np.array(x, narrow(np.asarray(x).dtype)), weak_type=type(x) in (int, float))""",
+)
+edit(
+    "np.float64 is Python's float",
+    "`isinstance(np.float64(2), float)` is true. Is it a Python number?",
+    "weak_type=type(x) in (int, float))",
+    "weak_type=isinstance(x, (int, float)) and type(x) is not bool)",
+)
+edit(
+    "the larger size wins",
+    "Which shape has the sum of arrays of shapes (0,) and (1,)? How many numbers are there to add?",
+    """        shape = np.broadcast_shapes(*shapes)
+""",
+    """        shape = np.broadcast_shapes(*shapes)
+        shape = tuple([max(column) for column in zip(*[(1,) * (len(shape) - len(s)) + s for s in shapes])])
+""",
+)
+edit(
+    "an error of one's own is an Exception",
+    "Somebody writes `except TypeError:` around `if x > 0`. Is it reached?",
+    "type(error, (TypeError,), {})",
+    "type(error, (Exception,), {})",
+)
+edit(
+    "of two floats nothing is converted",
+    "A weak float32 meets a strong one. Their dtypes are equal; are their types?",
+    """    if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
+        return x""",
+    """    if x.aval.dtype == dtype:
+        return x""",
+)
+edit(
+    "a tracer of another trace is an old one",
+    "A function is traced while another one is. Is the trace of the outer one over?",
+    '        if type(x) is Tracer and getattr(x.trace, "is_over", False):',
+    "        if type(x) is Tracer:",
+)

@@ -93,7 +93,11 @@ def exact(jk, rng):
     return {"leaves": len(jk.tree_util.tree_leaves([Config(a=1, b=2), {"a": 1, "b": 2}]))}
 
 
-@program("05", "Users register their own containers.")
+@program(
+    "05",
+    "Users register their own containers.",
+    against=["`unflatten` gets what `flatten` gave, in that order", "the children of one's own container are leaves"],
+)
 def registered(jk, rng):
     class Pair:
         def __init__(self, x, y):
@@ -118,3 +122,58 @@ def own_data(jk, rng):
         "two that differ": raised(jk.tree_util.tree_map, lambda x, y: x, same, Scaled(1, "b")),
         "mapped": jk.tree_util.tree_map(lambda x: x * 2, Scaled(3, "a")).x,
     }
+
+
+@program(
+    "05",
+    "Keys are sorted by value: 2 comes before 10. A text is one leaf.",
+    against=["keys are sorted as texts", "a text is a container of letters"],
+)
+def keys_and_texts(jk, rng):
+    t = jk.tree_util
+    numbers = {int(k): float(k) for k in rng.permutation([1, 2, 10, 20, 100])}
+    return (
+        t.tree_leaves(numbers),
+        t.tree_leaves([{"name": "abc"}, "xy", ""]),
+        t.tree_map(len, {"b": "abc", "a": ("", "x")}),
+    )
+
+
+@program(
+    "05",
+    "Containers without leaves are there, too, each of its own kind; leaves may come from a generator.",
+    against=["what is empty is nothing", "leaves are a list"],
+)
+def empty_and_drawn(jk, rng):
+    t, tree = jk.tree_util, {"a": [], "b": ((), {}), "c": [None, 1, [2]]}
+    treedef = t.tree_structure(tree)
+    kinds = [t.tree_structure(x) for x in ([], (), {}, None)]
+    return {
+        "the tree": t.tree_unflatten(treedef, (x * 10 for x in range(1, 3))),
+        "alike": [[a == b for b in kinds] for a in kinds],
+        "mapped": t.tree_map(lambda x: -x, tree),
+    }
+
+
+@program(
+    "05",
+    "Two classes of one name are two containers, and their children are trees.",
+    against=[
+        "a class is known by its name",
+        "`unflatten` gets what `flatten` gave, in that order",
+        "the children of one's own container are leaves",
+    ],
+)
+def one_name(jk, rng):
+    def make():
+        class Box:
+            def __init__(self, x):
+                self.x = x
+
+        return Box
+
+    t, (one, other) = jk.tree_util, (make(), make())
+    t.register_pytree_node(one, lambda b: ((b.x,), "data"), lambda data, xs: one((data, *xs)))
+    t.register_pytree_node(other, lambda b: ((), b.x), lambda data, xs: other(data))
+    leaves = t.tree_leaves([one([1, 2]), other(3)])
+    return leaves, t.tree_map(lambda x: x, one(5)).x, t.tree_structure(one(1)) == t.tree_structure(other(1))

@@ -38,3 +38,74 @@ edit(
     "    if any(treedef != treedefs[0] for treedef in treedefs):\n        raise ValueError(",
     "    if any(len(column) != len(columns[0]) for column in columns):\n        raise ValueError(",
 )
+edit(
+    "keys are sorted as texts",
+    "Which comes first, 2 or 10?",
+    "([x[key] for key in sorted(x)], tuple(sorted(x)))",
+    "([x[key] for key in sorted(x, key=str)], tuple(sorted(x, key=str)))",
+)
+edit(
+    "a text is a container of letters",
+    "A tree has a text for a leaf. How many leaves are that?",
+    """# >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
+""",
+    """containers[str] = (lambda x: ((x,), None) if len(x) < 2 else (tuple(x), None), lambda data, xs: ''.join(map(str, xs)))
+flatten_others = flatten
+
+
+def flatten(tree):
+    return ([tree], LEAF) if type(tree) is str and len(tree) < 2 else flatten_others(tree)
+
+
+tree_util.tree_leaves = lambda tree: flatten(tree)[0]
+
+# >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
+""",
+)
+edit(
+    "what is empty is nothing",
+    "`[]`, `()` and `{}` have no leaves. Do they have the structure of None?",
+    """    children, data = containers[type(tree)][0](tree)
+""",
+    """    children, data = containers[type(tree)][0](tree)
+    if not children and type(tree) in (list, dict):
+        tree = None
+""",
+)
+edit(
+    "leaves are a list",
+    "The leaves come from a generator. Can you ask it for its length?",
+    "tree_unflatten=unflatten,",
+    "tree_unflatten=lambda treedef, leaves: unflatten(treedef, leaves[:len(leaves)]),",
+)
+edit(
+    "`unflatten` gets what `flatten` gave, in that order",
+    "Which one comes first in `unflatten(data, children)`?",
+    "containers.update({kind: (apart, together)}))",
+    "containers.update({kind: (apart, lambda data, xs: together(xs, data))}))",
+)
+edit(
+    "the children of one's own container are leaves",
+    "A child of a registered container is a list. How many leaves has it?",
+    "    parts, treedefs = unzip(map(flatten, children))",
+    "    parts, treedefs = unzip(map(flatten if type(tree) in (list, tuple, dict) else lambda x: ([x], LEAF), children))",
+)
+edit(
+    "a class is known by its name",
+    "Two classes are called `Pair`. Which of the two functions is called?",
+    """# >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
+""",
+    """by_name = {}
+
+
+def register(kind, apart, together):
+    by_name[kind.__name__] = apart, together
+    name = kind.__name__
+    containers[kind] = (lambda x: by_name[name][0](x)), (lambda data, xs: by_name[name][1](data, xs))
+
+
+tree_util.register_pytree_node = register
+
+# >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
+""",
+)

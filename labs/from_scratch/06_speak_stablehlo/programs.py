@@ -21,7 +21,7 @@ def words(jk, rng):
     return text(jk, lambda x, y: [*[f(x) for f in unary], *[f(x, y) for f in binary]], floats(rng, 3), floats(rng, 3))
 
 
-@program("06", "Broadcasting is written out.", against=["XLA broadcasts"])
+@program("06", "Broadcasting is written out.", against=["XLA broadcasts", "axes are counted from the front"])
 def broadcasting(jk, rng):
     return text(
         jk, lambda x, y, z: [x + y, y * z, z - x, x * 2.0], floats(rng, 3), floats(rng, 2, 3), floats(rng, 2, 1)
@@ -29,7 +29,9 @@ def broadcasting(jk, rng):
 
 
 @program(
-    "06", "Numbers are written without losing a digit: 0.1, 1e-30, infinity.", against=["%f is enough for a float"]
+    "06",
+    "Numbers are written without losing a digit: 0.1, 1e-30, infinity.",
+    against=["%f is enough for a float", "a number is written as Python prints it"],
 )
 def digits(jk, rng):
     c = float(np.float32(rng.uniform(0.1, 0.2)))
@@ -89,3 +91,36 @@ def every_word(jk, rng):
         ],
         n, n[::-1].copy(), h, floats(rng, 4), np.array([True, False, True, False]) ^ b, flip,
     )  # fmt: skip
+
+
+@program(
+    "06",
+    "What is not a number, infinite, -0.0, negative or nearly 0: the text computes what your functions compute at once.",
+    against=[
+        "the maximum is the one that is larger",
+        "x ** y is exp(y log x)",
+        "`expm1` is written as `exp` and `- 1`",
+        "`-x` is written as `0 - x`",
+    ],
+)
+def special_numbers(jk, rng):
+    jnp, little = jk.numpy, (10.0 ** rng.uniform(-7, -5, 4)).astype(np.float32)
+    x, y = np.float32([np.nan, 1.0, np.inf, -0.0, 0.0, -np.inf]), np.float32([1.0, np.nan, -np.inf, 0.0, -0.0, np.inf])
+
+    def f(x, y, z, n):
+        unary = [g(x) for g in (jnp.negative, jnp.abs, jnp.sign, jnp.floor, jnp.exp, jnp.tanh, jnp.log1p, jnp.expm1)]
+        pairs = [g(x, y) for g in (jnp.maximum, jnp.minimum, jnp.less, jnp.equal, jnp.not_equal)]
+        nearly_zero = [g(z) / z for g in (jnp.sin, jnp.tan, jnp.tanh, jnp.log1p, jnp.expm1)]
+        return unary, pairs, nearly_zero, 1.0 / (-x), n**2.0, n**3.0, jnp.power(n, -1.0)
+
+    return text(jk, f, x, y, little, -floats(rng, 3))
+
+
+@program(
+    "06",
+    "A vector goes along the last axis of a square matrix; an infinity is a number, alone as well.",
+    against=["axes are counted from the front", "a number is written as Python prints it"],
+)
+def squares(jk, rng):
+    f = lambda x, y: (x + y, y * x - float("inf"), y / x)
+    return text(jk, f, floats(rng, 3), floats(rng, 3, 3)), text(jk, lambda x: (x, float("inf")), floats(rng, 2))

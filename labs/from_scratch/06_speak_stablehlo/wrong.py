@@ -33,3 +33,85 @@ edit(
     "        outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]\n",
     "        outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs) if not any(x is y for y in xs)]\n",
 )
+edit(
+    "axes are counted from the front",
+    "Vectors of 3 and a matrix of shape (2, 3): which axis of the matrix is the vector's?",
+    "        axes = list(range(len(shape) - x.ndim, len(shape)))",
+    "        axes = list(range(x.ndim))",
+)
+edit(
+    "a number is written as Python prints it",
+    "How does Python print infinity? And 1e-30: is there a point?",
+    """        digits = str(data.tolist()).lower() if x.dtype == BOOL else f'"0x{data.tobytes().hex()}"' if x.size else ""
+""",
+    """        digits = str(data.tolist()).lower() if x.dtype == BOOL else f'"0x{data.tobytes().hex()}"' if x.size else ""
+        digits = repr(data.item()) if x.shape == () and x.dtype.kind == "f" else digits
+""",
+)
+edit(
+    "the maximum is the one that is larger",
+    "Is nan larger than 1, or 1 larger than nan? What is their maximum?",
+    """lowerings[convert_p] = one_line("convert")
+""",
+    """lowerings[convert_p] = one_line("convert")
+
+
+def larger(text, outs, x, y):
+    bools = [Aval(outs[0].shape, BOOL)]
+    [c] = elementwise_line("compare GT,", text, bools, x, y)
+    x, y = text.spread(x, outs[0].shape), text.spread(y, outs[0].shape)
+    return text.line(f"stablehlo.select {c.data}, {x.data}, {y.data} : {tensor(c.aval)}, {tensor(outs[0])}", outs)
+
+
+lowerings[elementwise_primitives["max"]] = larger
+""",
+)
+edit(
+    "x ** y is exp(y log x)",
+    "(-2.0) ** 2.0: what is the logarithm of -2?",
+    """lowerings[convert_p] = one_line("convert")
+""",
+    """lowerings[convert_p] = one_line("convert")
+
+
+def by_logarithm(text, outs, x, y):
+    [a] = elementwise_line("log", text, [Aval(x.shape, x.dtype)], x)
+    [m] = elementwise_line("multiply", text, outs, a, y)
+    return elementwise_line("exponential", text, outs, m)
+
+
+lowerings[elementwise_primitives["pow"]] = by_logarithm
+""",
+)
+edit(
+    "`expm1` is written as `exp` and `- 1`",
+    "What is left of 1e-6 after 1 was added and taken away?",
+    """lowerings[convert_p] = one_line("convert")
+""",
+    """lowerings[convert_p] = one_line("convert")
+
+
+def less_one(text, outs, x):
+    [e] = elementwise_line("exponential", text, outs, x)
+    one = text.named(as_value(np.ones((), outs[0].dtype)))
+    return elementwise_line("subtract", text, outs, e, one)
+
+
+lowerings[elementwise_primitives["expm1"]] = less_one
+""",
+)
+edit(
+    "`-x` is written as `0 - x`",
+    "x is 0.0. Divide 1 by -x.",
+    """lowerings[convert_p] = one_line("convert")
+""",
+    """lowerings[convert_p] = one_line("convert")
+
+
+def from_zero(text, outs, x):
+    return elementwise_line("subtract", text, outs, text.named(as_value(np.zeros((), outs[0].dtype))), x)
+
+
+lowerings[elementwise_primitives["neg"]] = from_zero
+""",
+)

@@ -1,5 +1,7 @@
 """Rung 07: `jit`, compiled and run by XLA."""
 
+import functools
+
 import numpy as np
 from climbing import counted, program, raised
 
@@ -24,7 +26,11 @@ def trees(jk, rng):
     return f({"b": floats(rng, 3), "w": floats(rng, 3)}, floats(rng, 3))
 
 
-@program("07", "Keywords are arguments like others.", against=["keywords are left out"])
+@program(
+    "07",
+    "Keywords are arguments like others.",
+    against=["keywords are left out", "keywords go to their parameters in the order of the call"],
+)
 def keywords(jk, rng):
     f = jk.jit(lambda x, *, scale, shift=1.0: x * scale - shift)
     x = floats(rng, 3)
@@ -83,12 +89,12 @@ def refused(jk, rng):
     return raised(jk.jit(lambda x: x if x > 0 else -x), 1.0)
 
 
-@program("07", "A function may have no arguments, or no results.")
+@program("07", "A function may have no arguments, or no results.", against=["what is known needs no array"])
 def nothing(jk, rng):
     return jk.jit(lambda: 2.5)(), jk.jit(lambda x: None)(floats(rng, 2))
 
 
-@program("07", "A result may be weak: then it gives way to other dtypes.")
+@program("07", "A result may be weak: then it gives way to other dtypes.", against=["arguments are strong"])
 def weak_results(jk, rng):
     h = floats(rng, 2).astype(np.float16)
     return [jk.jit(lambda: 2.0)() * h, jk.jit(lambda c: c * 3.0)(float(rng.uniform())) * h, jk.jit(lambda x: x)(2) * h]
@@ -100,3 +106,55 @@ def kinds(jk, rng):
           np.zeros((0, 2), np.float32), floats(rng, 1, 3), floats(rng)]  # fmt: skip
     f = jk.jit(lambda *xs: [[x, x + x] for x in xs if x.dtype != bool] + [~x for x in xs if x.dtype == bool])
     return f(*xs)
+
+
+@program(
+    "07",
+    "Several results are results of one program; what is returned unchanged does not change with the caller's array.",
+    against=["each result has a program", "an argument that is returned is the caller's"],
+)
+def several_results(jk, rng):
+    x = floats(rng, 3)
+    f = jk.jit(lambda x: (x, x + 1.0, [jk.numpy.sin(x), x]))
+    results = counted(f, x, compiled=1, executed=1)
+    y = jk.jit(lambda x: (x, {"a": x}))(x)
+    x[:] = 9.0
+    return results, y
+
+
+@program(
+    "07",
+    "A first call calls the function once, with tracers.",
+    against=["the structure of the result is found by a call"],
+)
+def calls(jk, rng):
+    seen = []
+
+    def f(x):
+        seen.append(type(x).__name__)
+        return x * 2.0
+
+    jk.jit(f)(floats(rng, 2))
+    return len(seen)
+
+
+@program(
+    "07",
+    "Anything that can be called: a method, a partial, an object. Keywords find their parameters by name.",
+    against=["every function has a name", "keywords go to their parameters in the order of the call",
+             "arguments are strong", "what is known needs no array"],
+)  # fmt: skip
+def callables(jk, rng):
+    class Scale:
+        by = 3.0
+
+        def __call__(self, x, b=0.0, a=1.0):
+            return x * a - b * self.by
+
+        def half(self, x):
+            return x / 2.0, 1.5
+
+    x, h, scale = floats(rng, 2), floats(rng, 2).astype(np.float16), Scale()
+    fs = [functools.partial(lambda a, x: x - a, 2.0), scale, scale.half, jk.numpy.sin]
+    half, known = jk.jit(scale.half)(4.0)
+    return [jk.jit(f)(x) for f in fs], jk.jit(scale)(x, a=2.0, b=x), half * h, known * h

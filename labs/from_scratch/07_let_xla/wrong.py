@@ -38,3 +38,73 @@ edit(
     "variables + jaxpr.invars",
     "jaxpr.invars + variables",
 )
+edit(
+    "keywords go to their parameters in the order of the call",
+    "`f(x, shift=y, scale=2)`: who says which of the two is `scale`?",
+    "lambda args, kwargs: self.__wrapped__(*args, **kwargs), tree, avals)",
+    "lambda args, kwargs: self.__wrapped__(*args, *kwargs.values()), tree, avals)",
+)
+edit(
+    "arguments are strong",
+    "`f(2.0) * h` for half floats h: what did `f` know of its argument?",
+    """        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",
+    """        leaves, tree = flatten((args, kwargs))
+        leaves = [x if isinstance(x, Value) else as_value(np.asarray(x)) for x in leaves]
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",
+)
+edit(
+    "an argument that is returned is the caller's",
+    "The caller writes into the array that it passed. What does the result hold?",
+    """        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",
+    """        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        mine = flatten((args, kwargs))[0]
+        outs = list(jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
+        places = {id(v): i for i, v in enumerate(jaxpr.invars[len(consts):])}
+        outs = [mine[places[id(v)]] if id(v) in places else out for v, out in zip(jaxpr.outvars, outs)]
+        return unflatten(out_tree, outs)""",
+)
+edit(
+    "each result has a program",
+    "A function returns three arrays. How many programs does XLA run?",
+    "    return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))",
+    """    if len(jaxpr.outvars) < 2:
+        return list(map(Array, jaxpr.executable([x.data for x in args]), jaxpr.out_avals))
+    singles = [Jaxpr(jaxpr.constvars, jaxpr.invars, jaxpr.eqns, [v], jaxpr.consts) for v in jaxpr.outvars]
+    return [run(single, args)[0] for single in singles]""",
+)
+edit(
+    "the structure of the result is found by a call",
+    "How often does your `jit(f)(x)` call `f`, and with what?",
+    """        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",
+    """        with np.errstate(all='ignore'):
+            self.__wrapped__(*args, **kwargs) if type(door.trace) is Eager else None
+        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",
+)
+edit(
+    "every function has a name",
+    "What is the name of `functools.partial(f, 2.0)`?",
+    "        functools.update_wrapper(self, f)  # its name, its docstring; and itself, as `__wrapped__`",
+    """        functools.update_wrapper(self, f)
+        self.__name__ = f.__name__""",
+)
+edit(
+    "what is known needs no array",
+    "`lambda x: (x, 2.5)`: of which class is the second result?",
+    """        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",
+    """        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
+        outs = list(jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
+        return unflatten(out_tree, [np.asarray(v).item() if type(v) is Array else out for v, out in zip(jaxpr.outvars, outs)])""",
+)

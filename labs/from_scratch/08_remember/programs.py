@@ -76,7 +76,7 @@ def order(jk, rng):
 @program(
     "08",
     "A value that the function closed over stays what it was when it was traced.",
-    against=["the key is the function"],
+    against=["the key is the function", "an `id` is a function's name for ever"],
 )
 def frozen(jk, rng):
     state = {"c": 2.0}
@@ -165,3 +165,39 @@ def many(jk, rng):
     for n in [*range(1, 14), 1, 13]:
         f(floats(rng, n))
     return len(traces)
+
+
+@program(
+    "08",
+    "Each program knows the tree of its own results: a list, a tuple and a dict, in turn.",
+    against=["the structure of the result belongs to the function"],
+)
+def result_trees(jk, rng):
+    f, traces = tracing(jk, lambda t: {"a": t[0]} if len(t) == 1 else [t[1], t] if isinstance(t, list) else (t, t[0]))
+    x = floats(rng, 2)
+    calls = [(x,), (x, x), [x, x]]
+    return {"results": [f(t) for t in (*calls, *calls, *calls[::-1])], "traces": len(traces)}
+
+
+@program(
+    "08",
+    "A numpy array, one of yours and a result of a call have one type, and keywords no order.",
+    against=["an array of numpy's is another argument than ours", "keywords in another order are another call"],
+)
+def same_types(jk, rng):
+    f, traces = tracing(jk)
+    x, more = floats(rng, 2), []
+    y = f(x)
+    results = [f(y), f(jk.numpy.asarray(x)), f(x)]
+    g = jk.jit(lambda *, a, b: (more.append(1), a - b)[1])
+    return results, len(traces), [g(a=x, b=y), g(b=x, a=y)], len(more)
+
+
+@program(
+    "08",
+    "Functions that come and go: each has its own programs, though Python uses places again.",
+    against=["an `id` is a function's name for ever"],
+)
+def come_and_go(jk, rng):
+    x, numbers = floats(rng, 2), rng.integers(2, 99, 6)
+    return [jk.jit(lambda x, n=n: x * float(n))(x) for n in numbers]

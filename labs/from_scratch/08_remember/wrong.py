@@ -60,3 +60,68 @@ edit(
     "        key = tree, avals\n",
     "        key = tree, tuple([(a.ndim, a.size, a.dtype, a.weak_type) for a in avals])\n",
 )
+edit(
+    "the structure of the result belongs to the function",
+    "One f returns a list for one call and a tuple for another. Which of them comes back at the third call, which is the first one again?",
+    """jit = RememberingJit
+""",
+    """class OneTree(RememberingJit):
+    def trace(self, tree, avals):
+        is_new = (tree, avals) not in self.known
+        found = super().trace(tree, avals)
+        self.last = found[2] if is_new else getattr(self, 'last', found[2])
+        return (*found[:2], self.last)
+
+
+jit = OneTree
+""",
+)
+edit(
+    "an array of numpy's is another argument than ours",
+    "x is a numpy array at the first call, and a result of yours at the second. Do their types differ?",
+    """        avals = tuple([x.aval for x in args])
+        consts, jaxpr, out_tree = self.known.get(avals) or self.known.setdefault(
+            avals, self.trace(flatten((args, {}))[1], avals))""",
+    """        avals = tuple([x.aval for x in args])
+        consts, jaxpr, out_tree = self.known.get(avals) or self.known.setdefault(
+            avals, Jit.trace(self, flatten((args, {}))[1], avals))""",
+)
+edit(
+    "keywords in another order are another call",
+    "`f(a=x, b=y)` and `f(b=y, a=x)`: what does f see of the order?",
+    """jit = RememberingJit
+""",
+    """class InOrder(RememberingJit):
+    def __call__(self, *args, **kwargs):
+        self.order = tuple(kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def trace(self, tree, avals):
+        key = tree, avals, self.order
+        if not kwargs_in(tree):
+            return super().trace(tree, avals)
+        if key not in self.known:
+            self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+
+
+kwargs_in = lambda tree: tree.children[1].children
+jit = InOrder
+""",
+)
+edit(
+    "an `id` is a function's name for ever",
+    "A lambda is freed, and the next one is made at the same place. Whose programs does it get?",
+    """jit = RememberingJit
+""",
+    """class ById(RememberingJit):
+    by_id = {}
+
+    def __init__(self, f):
+        super().__init__(f)
+        self.known = self.by_id.setdefault(id(f), {})
+
+
+jit = ById
+""",
+)

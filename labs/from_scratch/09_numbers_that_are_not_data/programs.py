@@ -92,7 +92,11 @@ def functions(jk, rng):
     return f(jk.numpy.sin, x), f(jk.numpy.exp, x)
 
 
-@program("09", "Negative numbers count from the end.", against=["a negative number counts from the front"])
+@program(
+    "09",
+    "Negative numbers count from the end.",
+    against=["a negative number counts from the front", "static values come in the order of `static_argnums`"],
+)
 def negative(jk, rng):
     traces = []
 
@@ -149,3 +153,28 @@ def which(jk, rng):
 @program("09", "An item of `*args` can be static, too.")
 def rest(jk, rng):
     return jk.jit(lambda *xs: xs[0] * float(len(xs[1])), static_argnums=1)(floats(rng, 2), (1, 2, 3))
+
+
+@program(
+    "09",
+    "One name is a text, a list or a tuple; static values go to their places in whatever order the numbers are.",
+    against=["a name is a list of letters", "static values come in the order of `static_argnums`"],
+)
+def one_name(jk, rng):
+    x = floats(rng, 2)
+    f = lambda x, times, minus=1: x * float(times) - float(minus)
+    names = [jk.jit(f, static_argnames=names)(x, times=3) for names in ("times", ["times"], ("times", "minus"))]
+    return names, [jk.jit(f, static_argnums=n)(x, 3, 5) for n in ((2, 1), [1, 2], (-1, 1))]
+
+
+@program("09", "The other numbers are data: with another one of them nothing is traced.",
+         against=["a number is a static argument"])  # fmt: skip
+def data(jk, rng):
+    traces = []
+
+    def f(x, n, c):
+        traces.append(n)
+        return x * float(n) + c
+
+    g, x = jk.jit(f, static_argnums=1), floats(rng, 2)
+    return [g(x, 2, float(c)) for c in rng.uniform(size=3)], [g(x, 2, n) for n in (3, 4)], traces

@@ -57,3 +57,42 @@ edit(
     "[self.parameters[n] for n in numbers]",
     "[self.parameters[abs(n) % len(self.parameters)] for n in numbers]",
 )
+edit(
+    "a name is a list of letters",
+    "`static_argnames='scale'`: what is `tuple('scale')`?",
+    "        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several",
+    "        numbers, chosen = np.ravel(static_argnums).tolist(), list(static_argnames)",
+)
+edit(
+    "static values come in the order of `static_argnums`",
+    "`static_argnums=(2, 1)`: which argument is the value 5 of `f(x, 3, 5)`?",
+    """# >>> times = jit(lambda x, n: [x * i for i in range(n)], static_argnums=1)
+""",
+    """class InTheirOrder(StaticJit):
+    def __init__(self, f, static_argnums=(), static_argnames=()):
+        super().__init__(f, static_argnums, static_argnames)
+        self.numbers = np.ravel(static_argnums).astype(int).tolist()
+
+    def __call__(self, *args, **kwargs):
+        if self.numbers and max(self.numbers) < len(args):
+            values, args = [args[n] for n in self.numbers], list(args)
+            for n, value in zip(sorted(n % len(args) for n in self.numbers), values, strict=True):
+                args[n] = value
+        return super().__call__(*args, **kwargs)
+
+
+def jit(f, **static):
+    return InTheirOrder(f, **static) if static else RememberingJit(f)
+
+
+# >>> times = jit(lambda x, n: [x * i for i in range(n)], static_argnums=1)
+""",
+)
+edit(
+    "a number is a static argument",
+    "f(x, 2, 0.5), then f(x, 2, 0.7), where only the 2 is static: how many programs?",
+    """        if name not in self.chosen:
+            return x""",
+    """        if name not in self.chosen and type(x) not in (int, float):
+            return x""",
+)

@@ -227,3 +227,20 @@ def every_where(jk, rng):
 def wrong_index(jk, rng):
     x = jk.numpy.asarray(floats(rng, 3))
     return raised(lambda: x[1.0]), raised(lambda: x[0, 0]), raised(jk.jit(lambda x: x[0, 1]), x)
+
+
+@program(
+    "10",
+    "Whole numbers stay whole: nothing is added to a sum, a mean, a maximum or a product.",
+    against=["a mean needs a little"],
+    tolerance=1e-9,
+)
+def whole_numbers(jk, rng):
+    n = jk.numpy
+    x, y = (rng.integers(1, 9, (4, 4)).astype(np.float32) for _ in range(2))
+    f = lambda x, y: [
+        [n.sum(x), n.sum(x, 0), n.mean(x), n.mean(x, 1), n.max(x), n.max(-x, 1, keepdims=True)],
+        [n.dot(x, y), x @ y[0], n.where(x > y, x, y), x[1:, 2], x.reshape(2, 8).T, x.sum() - x.mean() * 16.0],
+    ]
+    x, y = n.asarray(x), n.asarray(y)
+    return f(x, y), jk.jit(f)(x, y)

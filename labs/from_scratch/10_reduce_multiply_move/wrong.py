@@ -75,3 +75,9 @@ edit(
     "else False if dtype == BOOL",
     "else True if dtype == BOOL",
 )
+edit(
+    "a mean needs a little",
+    "Of how many numbers is the mean taken? Is it 4, or 4.000001?",
+    "/ math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])",
+    "/ (math.prod([x.shape[i] for i in as_axes(axis, x.ndim)]) + 1e-6)",
+)

@@ -112,3 +112,33 @@ def run_again(jk, rng):
     g = jk.jit(lambda x: jk.numpy.exp(x) - 1.0)
     closed = jk.make_jaxpr(lambda x: (g(x), g(x * 2.0)))(floats(rng, 3))
     return jk.core.eval_jaxpr(closed.jaxpr, closed.consts, floats(rng, 3))
+
+
+@program(
+    "11",
+    "An inner function that fails leaves the outer one traced: it may catch the error, and go on.",
+    against=["when an inner function fails, nobody stands at the door"],
+)
+def caught(jk, rng):
+    def broken(y):
+        jk.numpy.sin(y)
+        raise KeyError("mine")
+
+    def f(x):
+        try:
+            return jk.jit(broken)(x)
+        except KeyError:
+            return jk.numpy.sin(x) * 2.0
+
+    return jk.jit(f)(floats(rng, 3)), len(jk.make_jaxpr(f)(floats(rng, 3)).jaxpr.eqns)
+
+
+@program(
+    "11",
+    "A Python number is weak inside, too: in the inner function, and in what it returns.",
+    against=["numbers become strong on the way in"],
+)
+def weak_inside(jk, rng):
+    g, h = jk.jit(lambda c, x: (c * 3.0, c * x)), floats(rng, 2).astype(np.float16)
+    f = lambda h: [y * h for y in g(2.0, h)]
+    return jk.jit(f)(h), [v.aval.dtype.name for v in jk.make_jaxpr(f)(h).jaxpr.outvars]

@@ -68,3 +68,25 @@ edit(
     'text.op(f"func.call @{text.known[jaxpr]}({names(xs)})", xs, outs)',
     'text.op(f"func.call @{text.known[jaxpr]}({names(xs[::-1])})", xs[::-1], outs)',
 )
+edit(
+    "when an inner function fails, nobody stands at the door",
+    "The outer function catches the error of an inner one, and goes on. Is it still traced?",
+    """    finally:
+        door.trace = before
+""",
+    """    except Exception:
+        before = Eager()
+        raise
+    finally:
+        door.trace = before
+""",
+)
+edit(
+    "numbers become strong on the way in",
+    "`g(2.0)` within a traced function: is 2.0 weak in the inner program?",
+    """        leaves, tree = flatten_values((args, kwargs))
+        consts, jaxpr, out_tree = self.trace(tree""",
+    """        leaves, tree = flatten((args, kwargs))
+        leaves = [as_value(x if isinstance(x, Value) or type(door.trace) is Eager else np.asarray(x)) for x in leaves]
+        consts, jaxpr, out_tree = self.trace(tree""",
+)

@@ -183,3 +183,13 @@ def many(jk, rng):
     return [jk.jit(f)(i, x, y) for i in range(4)], [
         f(np.int32(i), jk.numpy.asarray(x), jk.numpy.asarray(y)) for i in range(4)
     ]
+
+
+@program("12", "Whole numbers stay whole in branches.", tolerance=1e-9)
+def whole_numbers(jk, rng):
+    x, y = (jk.numpy.asarray(rng.integers(1, 9, 3).astype(np.float32)) for _ in range(2))
+    f = lambda i, x, y: [
+        jk.lax.cond(i > 0, lambda x, y: x * y, lambda x, y: x - y, x, y),
+        jk.lax.switch(i, [lambda x: x, lambda x: x / 2.0, lambda x: x.sum()[None] + x], x),
+    ]
+    return [g(i, x, y) for g in (f, jk.jit(f)) for i in range(3)]

@@ -150,3 +150,11 @@ def rotated(jk, rng):
     )
     x, y = floats(rng, 2), floats(rng, 2)
     return f(x, y), jk.jit(f)(x, y)
+
+
+@program("13", "Whole numbers stay whole in loops.", tolerance=1e-9)
+def whole_numbers(jk, rng):
+    x = jk.numpy.asarray(rng.integers(1, 5, 3).astype(np.float32))
+    turn = lambda c: (c[0] + c[1], c[0] * 0.5, c[2] + 1)
+    f = lambda x: jk.lax.while_loop(lambda c: c[2] < 4, turn, (x, x * 2.0, 0))
+    return f(x), jk.jit(f)(x)

@@ -201,3 +201,14 @@ def rotated(jk, rng):
         f(init, many, reverse=True),
         jk.jit(lambda c, x: f(c, x, reverse=True))(init, many),
     ]
+
+
+@program("14", "Whole numbers stay whole in a scan and in a loop over an index.", tolerance=1e-9)
+def whole_numbers(jk, rng):
+    x = jk.numpy.asarray(rng.integers(1, 5, 4).astype(np.float32))
+    f = lambda x: (
+        jk.lax.scan(lambda c, r: (c + r, c * r), 0.0, x),
+        jk.lax.scan(lambda c, r: (c * 0.5 + r, c), x, x, reverse=True),
+        jk.lax.fori_loop(0, 4, lambda i, c: c + x[i] * 2.0, 1.0),
+    )
+    return f(x), jk.jit(f)(x)

@@ -33,7 +33,7 @@ def unary(jk, rng):
 @program(
     "15",
     "Near 0, too, where a derivative is large: nothing is added to it.",
-    against=["a logarithm needs a little", "a root needs a little"],
+    against=["a logarithm needs a little", "a root needs a little", "a quotient needs a little"],
 )
 def near_zero(jk, rng):
     small, t = floats(rng, 3) * np.float32(1e-5), floats(rng, 3)
@@ -248,3 +248,33 @@ def every_loop(jk, rng):
     thrice = lambda f, x, t: [moved(jk, lambda x, i=i: f(x, i), x, t) for i in range(3)]
     every = lambda x, t: {name: thrice(f, x, t) for name, f in fs.items()}
     return every(x, t), jk.jit(every)(x, t)
+
+
+def exact(jk):
+    """Return functions whose values and slopes at whole numbers are whole, or quarters: their derivatives have no rounding."""
+    n = jk.numpy
+    return [
+        lambda x: n.max(x), lambda x: n.max(x.reshape(2, 2), 1), lambda x: n.maximum(x, 4.5), lambda x: n.minimum(x, 3.5),
+        lambda x: n.sum(x * x), lambda x: n.mean(x), lambda x: n.abs(x - 4.5), lambda x: n.where(x > 4.5, x * 3.0, x / 2.0),
+        lambda x: x**2, lambda x: n.dot(x, x), lambda x: n.max(x) * x, lambda x: x[1:] / 4.0 - x[:-1],
+    ]  # fmt: skip
+
+
+@program(
+    "15",
+    "Whole numbers have whole slopes: nothing is added to a count, a quotient or a maximum. So has 0, and the root of 4.",
+    against=["a count needs a little", "a quotient needs a little"],
+    tolerance=1e-9,
+)
+def whole_slopes(jk, rng):
+    n, x = jk.numpy, rng.permutation(8)[:4].astype(np.float32) + 1
+    t, zeros = rng.integers(1, 9, 4).astype(np.float32) * 4, np.zeros(4, np.float32)
+    slopes = [moved(jk, f, jk.numpy.asarray(x), t) for f in exact(jk)]
+    at_zero = [moved(jk, f, zeros, t) for f in (n.sin, n.cos, n.tan, n.tanh, n.exp, n.log1p, n.expm1)]
+    return (
+        slopes,
+        at_zero,
+        moved(jk, n.sqrt, zeros + 4, t),
+        moved(jk, n.log, zeros + 1, t),
+        moved(jk, lambda x: 8 / x, zeros + 2, t),
+    )

@@ -98,3 +98,15 @@ edit(
     "    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]",
     "    return [out], [numpy.sum(t * is_there, axis)]",
 )
+edit(
+    "a count needs a little",
+    "How many numbers are the maximum, at least? Is that ever 0?",
+    "    return [out], [numpy.sum(t * is_there, axis) / numpy.sum(is_there, axis)]",
+    "    return [out], [numpy.sum(t * is_there, axis) / (numpy.sum(is_there, axis) + 1e-6)]",
+)
+edit(
+    "a quotient needs a little",
+    "What is the slope of x / y at y = 0? And is anything added to it elsewhere?",
+    "lambda x, y, out, t: t / y, lambda x, y, out, t: -t * (out / y))",
+    "lambda x, y, out, t: t / (y + 1e-6), lambda x, y, out, t: -t * (out / (y + 1e-6)))",
+)

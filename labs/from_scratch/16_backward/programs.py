@@ -296,3 +296,21 @@ def dtypes(jk, rng):
         jk.grad(f, argnums=(1,))(2.0, 3.0),
         jk.grad(f, (0, -1))(2.0, 3.0),
     )
+
+
+@program(
+    "16",
+    "Whole numbers have whole gradients: nothing is added to a count, a quotient or a maximum.",
+    against=["a count needs a little, backward, too"],
+    tolerance=1e-9,
+)
+def whole_gradients(jk, rng):
+    n, x = jk.numpy, jk.numpy.asarray(rng.permutation(8)[:4].astype(np.float32) + 1)
+    w = np.float32([1, 2, 4, 8])
+    fs = [
+        lambda x: n.max(x) * 4.0, lambda x: n.max((x * w).reshape(2, 2)), lambda x: n.sum(n.maximum(x, 4.5) * w),
+        lambda x: n.sum(x * x * w), lambda x: n.mean(x * w), lambda x: n.sum(n.abs(x - 4.5) * w), lambda x: n.dot(x, x),
+        lambda x: n.sum(n.where(x > 4.5, x * 3.0, x / 2.0)), lambda x: n.sum(w / (x - x + 2.0)), lambda x: n.sum(n.sin(x - x) * w),
+        lambda x: n.max(x) * n.sum(x), lambda x: n.sum(n.sqrt(x * 0.0 + 4.0) * x), lambda x: n.sum(x[1:] / 4.0) - x[0],
+    ]  # fmt: skip
+    return [jk.grad(f)(x) for f in fs], [jk.jit(jk.grad(f))(x) for f in fs[:4]]

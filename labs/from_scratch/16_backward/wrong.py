@@ -104,3 +104,9 @@ edit(
     '            if x.dtype.kind != "f":\n                raise TypeError("grad requires',
     '            if False:\n                raise TypeError("grad requires',
 )
+edit(
+    "a count needs a little, backward, too",
+    "A cotangent of 1 comes to x / 2. What goes on to x: a half, or nearly a half?",
+    "linear_in(P.div, lambda ct, x, y: ct / y)",
+    "linear_in(P.div, lambda ct, x, y: ct / (y + 1e-6))",
+)

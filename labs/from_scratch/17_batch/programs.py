@@ -293,3 +293,16 @@ def every_window(jk, rng):
         "matrices": jk.vmap(jk.numpy.matmul)(floats(rng, 2, 3, 4, 5), floats(rng, 2, 3, 5, 2)),
         "matrices with one": jk.vmap(jk.numpy.matmul, in_axes=(1, None))(floats(rng, 3, 2, 4, 5), floats(rng, 5, 2)),
     }
+
+
+@program("17", "Whole numbers stay whole in a batch: of maxima, means, products, loops and slopes.", tolerance=1e-9)
+def whole_batches(jk, rng):
+    n, x = jk.numpy, rng.integers(1, 9, (4, 4)).astype(np.float32)
+    fs = [
+        lambda x: (n.max(x), n.mean(x), n.sum(x), n.dot(x, x), x[1:] - x[:-1], n.where(x > 4, x, -x)),
+        lambda x: jk.lax.cond(x[0] > 4, lambda x: x * 2.0, lambda x: x - 1.0, x),
+        lambda x: jk.lax.scan(lambda c, r: (c + r, c * r), 0.0, x),
+        lambda x: jk.lax.while_loop(lambda c: c[0] < 20, lambda c: c * 2.0, x),
+        jk.grad(lambda x: n.sum(x * x) + n.sum(n.maximum(x, 4.5))),
+    ]
+    return [jk.vmap(f)(x) for f in fs], jk.vmap(fs[0], in_axes=1, out_axes=-1)(x)

@@ -74,3 +74,10 @@ edit(
     "if steps[n][2] == v.aval.shape), None)",
     "if steps[n][2] is not None and steps[n][2][-len(v.aval.shape):] == v.aval.shape), None)",
 )
+edit(
+    "a sum of truth values is a truth value",
+    "How many of three numbers are larger than 0? Is that a yes or a no?",
+    """        x = convert(x, I32) if x.dtype == BOOL and op == "add" else x
+""",
+    "",
+)

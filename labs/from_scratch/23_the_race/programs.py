@@ -45,6 +45,7 @@ def tangents(jk, rng):
         "log 2 is one number",
         "what is too large is the largest number",
         "what is small is 0",
+        "a few terms are enough",
     ],
 )
 def exact(jk, rng):

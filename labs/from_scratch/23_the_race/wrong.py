@@ -63,3 +63,11 @@ edit(
     "  return ((p * r + 0.5f)",
     "  if (n < -125) return 0;\n  return ((p * r + 0.5f)",
 )
+edit(
+    "a few terms are enough",
+    "The largest r is 0.35. How large is the first term that you left out, and how large is a millionth?",
+    """p = 1.9875691500e-4f;
+  p = (((p * r + 1.3981999507e-3f) * r + 8.3334519073e-3f) * r + 4.1665795894e-2f)""",
+    """p = 8.3334519073e-3f;
+  p = (p * r + 4.1665795894e-2f)""",
+)
