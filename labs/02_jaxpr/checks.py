@@ -19,7 +19,11 @@ def vector(rng, size=None):
 @check(
     "02.1",
     "An equation reads its operands in their order.",
-    against=["operand order does not matter", "weak types are for Python's numbers only"],
+    against=[
+        "operand order does not matter",
+        "weak types are for Python's numbers only",
+        "the newest argument is the first",
+    ],
 )
 def operands(jk, rng):
     x, y = rng.normal(size=(2, int(rng.integers(2, 9)))).astype("float32")
@@ -61,7 +65,11 @@ def lists_of(jk, count):
 @check(
     "02.1",
     "A primitive may have several results: then they are a list, also when it is a list of one.",
-    against=["an equation has one result"],
+    against=[
+        "an equation has one result",
+        "a list of one result is that result",
+        "an operation without results leaves nothing",
+    ],
 )
 def several_results(jk, rng):
     found = []
@@ -129,14 +137,18 @@ def lines(jk, rng):
 @check(
     "02.2",
     "An output may be an argument, a number, or the same thing twice.",
-    against=["every output is a result of an equation"],
+    against=["every output is a result of an equation", "a result that comes twice is one result"],
 )
 def outputs(jk, rng):
     number = float(rng.normal())
     return jk.make_jaxpr(lambda x, y: (y, number, jk.numpy.sin(x), x, y))(1.0, 2.0)
 
 
-@check("02.2", "Arrays from outside are constants.", against=["closed-over arrays are inputs"])
+@check(
+    "02.2",
+    "Arrays from outside are constants.",
+    against=["closed-over arrays are inputs", "arrays that look alike are one constant"],
+)
 def closed_over_arrays(jk, rng):
     tables = list(rng.normal(size=(4, 3)).astype("float32"))
 
@@ -194,7 +206,11 @@ def order_of_constants(jk, rng):
     return [np.asarray(value) for value in program.consts], program
 
 
-@check("02.2", "The effects of a program are those of its equations.", against=["a program only computes"])
+@check(
+    "02.2",
+    "The effects of a program are those of its equations.",
+    against=["a program only computes", "the effects are those of the last equation"],
+)
 def effects_of_a_program(jk, rng):
     printing = jk.make_jaxpr(lambda x: (jk.debug.print("{}", x), x)[1])(vector(rng))
     silent = jk.make_jaxpr(lambda x: x + 1)(vector(rng))
@@ -215,7 +231,7 @@ def effects_of_a_program(jk, rng):
 @check(
     "02.3",
     "The function runs once, on tracers, and its loops leave only what they did.",
-    against=["a function is traced on example values", "print runs at every call"],
+    against=["a function is traced on example values", "print runs at every call", "a function is tried first"],
 )
 def runs_once(jk, rng):
     seen = []
@@ -236,6 +252,7 @@ def runs_once(jk, rng):
 @check(
     "02.3",
     "The new trace is inside of the current one, and names of scopes begin anew in it; afterwards all is as before.",
+    against=["an inner function's names are those around it", "the outermost trace is the one to go back to"],
 )
 def inside_and_afterwards(jk, rng):
     trace_to_jaxpr, aval = jk.interpreters.partial_eval.trace_to_jaxpr, jk.core.get_aval(1.0)
@@ -361,7 +378,11 @@ def looking_for_leaks(jk, rng):
 # --- 02.4 Run a jaxpr ---------------------------------------------------------------------------------------------
 
 
-@check("02.4", "It computes what the function computes.", against=["operand order does not matter"])
+@check(
+    "02.4",
+    "It computes what the function computes.",
+    against=["operand order does not matter", "one result needs no list"],
+)
 def computes(jk, rng):
     x, y = rng.normal(size=(2, 3)).astype("float32")
     program = jk.make_jaxpr(lambda x, y: (x - y) / y)(x, y)
@@ -428,7 +449,11 @@ def lets_go(jk, rng):
 @check(
     "02.4",
     "Too few values, or too many, are a TypeError that says how many there should be; of constants, too.",
-    against=["who calls it counts", "a constant too few makes up for an argument too many"],
+    against=[
+        "who calls it counts",
+        "a constant too few makes up for an argument too many",
+        "only arguments are counted",
+    ],
 )
 def too_few_values(jk, rng):
     table = vector(rng, 3)
@@ -557,7 +582,11 @@ def bound_twice_at_once(jk, rng):
 @check(
     "02.5",
     "A variable has the type of its result, up to weakness.",
-    against=["the type beside a variable is a remark", "weak types must agree"],
+    against=[
+        "the type beside a variable is a remark",
+        "weak types must agree",
+        "the types are said in the order of the line",
+    ],
     fixed="a law has its own words",
 )
 def types_of_results(jk, rng):
@@ -583,7 +612,9 @@ def types_of_results(jk, rng):
 
 
 @check(
-    "02.5", "Each law has a message for each of its breaches, and changes nothing.", against=["a variable is its name"]
+    "02.5",
+    "Each law has a message for each of its breaches, and changes nothing.",
+    against=["a variable is its name", "one message is enough", "only the first result has a type"],
 )
 def all_messages(jk, rng):
     laws = module(jk, "jaxpr.check")
@@ -624,7 +655,11 @@ def chains(jk, rng):
     return jk.jaxpr.dce_jaxpr(jk.make_jaxpr(f)(vector(rng)), True)
 
 
-@check("02.6", "Needed equations stay, in their order.", against=["equations can stand in any order"])
+@check(
+    "02.6",
+    "Needed equations stay, in their order.",
+    against=["equations can stand in any order", "what is left keeps its place from the end"],
+)
 def order(jk, rng):
     program = jk.make_jaxpr(lambda x: jk.numpy.exp(jk.numpy.sin(x) - x))(vector(rng))
     pruned, used = jk.jaxpr.dce_jaxpr(program, True)
@@ -663,7 +698,11 @@ def one_of_two_results(jk, rng):
 @check(
     "02.6",
     "An inner program loses what nobody needs, too; also one that has an effect.",
-    against=["an equation is kept whole or dropped", "an effect keeps all of its equation"],
+    against=[
+        "an equation is kept whole or dropped",
+        "an effect keeps all of its equation",
+        "who has a rule decides, not what it leaves",
+    ],
 )
 def inner_programs(jk, rng):
     inner = jk.jit(lambda x, y: (jk.numpy.sin(x), jk.numpy.cos(y)))
@@ -678,7 +717,11 @@ def inner_programs(jk, rng):
 @check(
     "02.6",
     "The live variables are returned, too, as a set: the outputs, and what the remaining equations read.",
-    against=["the outputs can be gone through again and again", "a list is as good as a set"],
+    against=[
+        "the outputs can be gone through again and again",
+        "a list is as good as a set",
+        "live is what the rest reads",
+    ],
 )
 def all_that_lives(jk, rng):
     def f(x, y):
@@ -705,11 +748,12 @@ def all_that_lives(jk, rng):
 @check(
     "02.7",
     "Each operation is an equation, and reads what the one before it made.",
-    against=["every operand comes from outside"],
+    against=["every operand comes from outside", "the same operand twice is one operand"],
 )
 def one_after_the_other(jk, rng):
     n = int(rng.integers(2, 9))
-    return jk.make_jaxpr(lambda x, y: jk.numpy.sin(x - y) / (y - x))(vector(rng, n), vector(rng, n))
+    squares = jk.make_jaxpr(lambda x: x * x - (x + x))(vector(rng, n))
+    return squares, jk.make_jaxpr(lambda x, y: jk.numpy.sin(x - y) / (y - x))(vector(rng, n), vector(rng, n))
 
 
 @check(
@@ -740,7 +784,11 @@ def of_outer_trace(jk, rng):
 @check(
     "02.7",
     "The shape rule gets types and the parameters, in the order of the operands.",
-    against=["shape rules see values", "parameters are for running only"],
+    against=[
+        "shape rules see values",
+        "parameters are for running only",
+        "parameters are a part of the type rule only",
+    ],
 )
 def asked(jk, rng):
     seen = []

@@ -132,7 +132,8 @@ edit(
     "print runs at every call",
     "How often does your function call `fun`?",
     "outs = fun(",
-    "fun(*[trace.new_arg(aval) for aval in avals])\n            trace.invars.clear(), trace.eqns.clear()\n            outs = fun(",
+    "fun(*[trace.new_arg(aval) for aval in avals])\n            trace.invars.clear(), trace.eqns.clear()\n"
+    "            outs = fun(",
 )
 
 
@@ -384,7 +385,8 @@ edit(
     "all outputs are of interest",
     "Which variables are live before you have looked at an equation?",
     "live = set(outputs)",
-    "live = {*outputs, *(var for eqn in eqns for var in eqn.outvars)} - {v for e in eqns for v in e.invars if type(v) is Var}",
+    "live = {*outputs, *(var for eqn in eqns for var in eqn.outvars)} - {v for e in eqns for v in e.invars if "
+    "type(v) is Var}",
 )
 
 
@@ -868,4 +870,186 @@ edit(
     "atom not in place.bound",
     "atom not in place.bound and atom not in place.binds",
     target="unbound_reads",
+)
+
+
+edit(
+    "02.1",
+    "a list of one result is that result",
+    "`emit` is told `[aval]`, for a primitive of several results. What does its caller unpack?",
+    "    return [DynamicJaxprTracer(self, var.aval, var, source) for var in outvars]",
+    "    tracers = [DynamicJaxprTracer(self, var.aval, var, source) for var in outvars]\n"
+    "    return tracers[0] if len(tracers) == 1 else tracers",
+    target="DynamicJaxprTrace.emit",
+)
+
+
+edit(
+    "02.1",
+    "the newest argument is the first",
+    "The caller hands over its arguments in their order. Where does the second one go in `invars`?",
+    "self.invars.append(var)",
+    "self.invars.insert(0, var)",
+    target="DynamicJaxprTrace.new_arg",
+)
+
+
+edit(
+    "02.1",
+    "an operation without results leaves nothing",
+    "`debug.print` has no results. Should it be in the program?",
+    "    outvars = [Var(aval) for aval in out]\n",
+    "    outvars = [Var(aval) for aval in out]\n    if not outvars:\n        return []\n",
+    target="DynamicJaxprTrace.emit",
+)
+
+
+edit(
+    "02.2",
+    "the effects are those of the last equation",
+    "The first line prints, the last one adds. Has the program an effect?",
+    "(*(eqn.effects for eqn in self.eqns if eqn.effects))",
+    "(*(eqn.effects for eqn in self.eqns[-1:] if eqn.effects))",
+)
+
+
+edit(
+    "02.2",
+    "a result that comes twice is one result",
+    "`return x, x`: how many outputs has the program?",
+    "outvars = [self.to_tracer(x).atom for x in outs]",
+    "outvars = list(dict.fromkeys(self.to_tracer(x).atom for x in outs))",
+)
+
+
+edit(
+    "02.2",
+    "arrays that look alike are one constant",
+    "Two arrays of one type were closed over. Are they one?",
+    "consts = {var: value for var, value in self.consts.items() if var in used}",
+    "consts = {var: value for var, value in self.consts.items() if var in used}\n"
+    "    consts = {var: value for var, value in consts.items() if not any(o is not var and str(o.aval) == "
+    "str(var.aval) for o in list(consts)[: list(consts).index(var)])}",
+)
+
+
+edit(
+    "02.3",
+    "an inner function's names are those around it",
+    "Two `named_scope`s stand around the call. What is the name of the equation within?",
+    "with core.set_current_trace(trace), empty_name_stack():",
+    "with core.set_current_trace(trace):",
+)
+
+
+edit(
+    "02.3",
+    "the outermost trace is the one to go back to",
+    "A function is traced while another one is. Who is current after the inner one?",
+    "    finally:\n        trace.end()\n",
+    "    finally:\n        trace.end()\n        core.set_current_trace(None).__enter__()\n",
+)
+
+
+edit(
+    "02.3",
+    "a function is tried first",
+    "How often does the function run, and what does it print?",
+    "            outs = fun(*[trace.new_arg(aval) for aval in avals])",
+    "            tracers = [trace.new_arg(aval) for aval in avals]\n            fun(*tracers)\n"
+    "            outs = fun(*tracers)",
+)
+
+
+edit(
+    "02.4",
+    "only arguments are counted",
+    "A constant is missing. Which error should there be, and what should it say?",
+    "    if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):",
+    "    if len(args) != len(jaxpr.invars):",
+)
+
+
+edit(
+    "02.4",
+    "one result needs no list",
+    "A jaxpr with one output: what is `eval_jaxpr(...)[0]`?",
+    "    return [read(atom) for atom in jaxpr.outvars]",
+    "    outs = [read(atom) for atom in jaxpr.outvars]\n    return outs[0] if len(outs) == 1 else outs",
+)
+
+
+edit(
+    "02.5",
+    "one message is enough",
+    "Two unknown variables stand in one equation. How many sentences should there be?",
+    "            yield f\"Variable '{place.name(atom)}' not defined\"",
+    "            yield f\"Variable '{place.name(atom)}' not defined\"\n            return",
+    target="unbound_reads",
+)
+
+
+edit(
+    "02.5",
+    "only the first result has a type",
+    "An equation has two results, and the second one is wrong.",
+    "            if not same_type(var.aval, aval):",
+    "            if var is place.binds[0] and not same_type(var.aval, aval):",
+    target="ill_typed_results",
+)
+
+
+edit(
+    "02.5",
+    "the types are said in the order of the line",
+    "Which type does the rule give, and which has the variable?",
+    'inconsistently typed as {pp_aval(aval)} "\n                    f"for let-binder of type {pp_aval(var.aval)}"',
+    'inconsistently typed as {pp_aval(var.aval)} "\n                    f"for let-binder of type {pp_aval(aval)}"',
+    target="ill_typed_results",
+)
+
+
+edit(
+    "02.6",
+    "what is left keeps its place from the end",
+    "The equations are gone through from the end. In which order are they returned?",
+    "    return left[::-1], live",
+    "    return left, live",
+)
+
+
+edit(
+    "02.6",
+    "live is what the rest reads",
+    "An output is an argument, unchanged. Is it live?",
+    "    return left[::-1], live",
+    "    return left[::-1], {x for eqn in left for x in eqn.invars if isinstance(x, Var)}",
+)
+
+
+edit(
+    "02.6",
+    "who has a rule decides, not what it leaves",
+    "A loop's rule leaves a smaller equation. Which one goes into the list?",
+    "            left.append(rest)",
+    "            left.append(eqn)",
+)
+
+
+edit(
+    "02.7",
+    "parameters are a part of the type rule only",
+    "`reduce_sum[axes=(0,)]`: what does the equation know of the axes?",
+    "return self.emit(primitive, atoms, params, primitive.abstract_eval",
+    "return self.emit(primitive, atoms, {}, primitive.abstract_eval",
+)
+
+
+edit(
+    "02.7",
+    "the same operand twice is one operand",
+    "`x * x`: how many operands has the equation?",
+    "        atoms.append(atom)\n        avals.append(atom.aval)",
+    "        if not any(atom is other for other in atoms):\n            atoms.append(atom)\n"
+    "        avals.append(atom.aval)",
 )

@@ -22,7 +22,11 @@ def row(rng, n=3):
 @check(
     "07.1",
     "cond is one equation, whose index is the predicate as int32.",
-    against=["the index is the predicate", "the true function is the first of the equation"],
+    against=[
+        "the index is the predicate",
+        "the true function is the first of the equation",
+        "the index is a truth value",
+    ],
 )
 def plain_cond(jk, rng):
     limit, a = float(scalar(rng)), float(scalar(rng))
@@ -82,6 +86,7 @@ def bad_predicates(jk, rng):
         "a tree of operands is spread",
         "an operand of None is none",
         "nobody needs the keyword's tree",
+        "only the first function need be callable",
     ],
 )
 def other_forms(jk, rng):
@@ -103,7 +108,12 @@ def other_forms(jk, rng):
 @check(
     "07.1",
     "Where jit is disabled Python calls one of the functions, and not the other.",
-    against=["both always run", "there is always a program", "without jit a tracer is looked at"],
+    against=[
+        "both always run",
+        "there is always a program",
+        "without jit a tracer is looked at",
+        "without jit both are called, to compare them",
+    ],
 )
 def without_jit(jk, rng):
     called = []
@@ -126,7 +136,11 @@ def without_jit(jk, rng):
 # --- 07.2 switch --------------------------------------------------------------------------------------------------
 
 
-@check("07.2", "switch is one equation with a branch for each function.", against=["two branches are a cond"])
+@check(
+    "07.2",
+    "switch is one equation with a branch for each function.",
+    against=["two branches are a cond", "all branches have one name"],
+)
 def plain_switch(jk, rng):
     a = float(scalar(rng))
     branches = [lambda x: x * a, lambda x: x - a, jk.numpy.sin]
@@ -178,7 +192,12 @@ def out_of_bounds(jk, rng):
 @check(
     "07.2",
     "Where jit is disabled the same branches are chosen, and Python calls no other.",
-    against=["a negative index counts from the end", "there is always a program"],
+    against=[
+        "a negative index counts from the end",
+        "there is always a program",
+        "without jit an index is Python's",
+        "an index that is known needs no clamp",
+    ],
 )
 def switch_without_jit(jk, rng):
     called = []
@@ -215,7 +234,7 @@ def bad_indices(jk, rng):
 @check(
     "07.2",
     "A single branch is called: there is nothing to choose. Without branches there is nothing to call.",
-    against=["one branch is a choice, too", "a single branch needs no index"],
+    against=["one branch is a choice, too", "a single branch needs no index", "no branches are no result"],
 )
 def one_and_none(jk, rng):
     a = float(scalar(rng))
@@ -258,7 +277,11 @@ def known_numbers(jk, rng):
 @check(
     "07.3",
     "All functions are traced, each once, in the order in which they were given.",
-    against=["only the taken branch is traced", "the functions are turned round before they are traced"],
+    against=[
+        "only the taken branch is traced",
+        "the functions are turned round before they are traced",
+        "functions are compared in the equation's order",
+    ],
 )
 def traced_in_order(jk, rng):
     traced = []
@@ -313,6 +336,8 @@ def known_index(jk, rng):
         "equal arrays are one constant",
         "operands come before constants",
         "the index turns with the branches",
+        "constants are those of the first function",
+        "the tree is that of the last function",
     ],
 )
 def equal_constants(jk, rng):
@@ -440,7 +465,7 @@ def different_shapes(jk, rng):
 @check(
     "07.4",
     "The structure counts, and is compared before the types.",
-    against=["the same leaves are the same result"],
+    against=["the same leaves are the same result", "no leaves, no difference"],
     fixed="an error of fixed words",
 )
 def different_structures(jk, rng):
@@ -472,6 +497,7 @@ def weakness(jk, rng):
         "all trees first, then all types",
         "the last one is the odd one",
         "whoever differs from the second is wrong",
+        "the error is about the last branch that differs",
     ],
 )
 def a_later_branch(jk, rng):
@@ -491,7 +517,7 @@ def a_later_branch(jk, rng):
     ]
 
 
-@check("07.4", "Every leaf is compared.", against=["one leaf that agrees is enough"])
+@check("07.4", "Every leaf is compared.", against=["one leaf that agrees is enough", "the first leaf stands for all"])
 def every_leaf(jk, rng):
     kind = str(rng.choice(["int32", "int16", "float16", "uint8"]))
     n = np.dtype(kind).type(rng.integers(2, 9))
@@ -522,6 +548,7 @@ def lowered(jk, f, *arguments):
         "a region takes the operands",
         "case takes the operands, too",
         "there are two branches",
+        "the index is an i32, whatever it is",
     ],
 )
 def chooses(jk, rng):
@@ -586,6 +613,7 @@ def one_runs(jk, rng):
         "each branch has its own effects",
         "tokens are results of the equation",
         "the results come before the tokens",
+        "the number of results is that of the equation",
     ],
 )
 def ordered(jk, rng):
@@ -611,7 +639,11 @@ def ordered(jk, rng):
     return seen
 
 
-@check("07.5", "The lines of a branch say which branch they are of.", against=["every branch is called the first"])
+@check(
+    "07.5",
+    "The lines of a branch say which branch they are of.",
+    against=["every branch is called the first", "regions have the branches' names from 1"],
+)
 def scopes(jk, rng):
     a, more = float(scalar(rng)), int(rng.integers(5))
 

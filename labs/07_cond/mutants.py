@@ -72,7 +72,8 @@ edit(
     "a negative index counts from the end",
     "Is the list of branches indexed by Python's rules?",
     "index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)",
-    "index = convert_element_type(index, np.int32)\n    index = clamp(np.array(0, np.int32), index + (index < 0) * (last + 1), last)",
+    "index = convert_element_type(index, np.int32)\n"
+    "    index = clamp(np.array(0, np.int32), index + (index < 0) * (last + 1), last)",
 )
 
 
@@ -1025,3 +1026,149 @@ def two_branches(ctx, index, *args, branches):
         len(out_avals),
     )
     return ctx.take_tokens(ordered, outs)
+
+
+edit(
+    "07.1",
+    "only the first function need be callable",
+    "What is the third argument of `cond(p, f, 3.0, g, x)`?",
+    "if not callable(true_fun) or not callable(false_fun):",
+    "if not callable(true_fun):",
+)
+
+
+edit(
+    "07.1",
+    "without jit both are called, to compare them",
+    "`disable_jit` is there to look on. Which of the two functions prints?",
+    "        return (true_fun if pred else false_fun)(*operands)",
+    "        results = true_fun(*operands), false_fun(*operands)\n        return results[0] if pred else results[1]",
+)
+
+
+edit(
+    "07.1",
+    "the index is a truth value",
+    "Which dtype has the index of `cond` in the program that the docstring shows?",
+    "    index = convert_element_type(pred, np.int32)\n",
+    "    index = pred\n",
+)
+
+
+edit(
+    "07.2",
+    "without jit an index is Python's",
+    "`disable_jit` and the index -5: which branch is it?",
+    "    last = np.array(len(branches) - 1, np.int32)\n",
+    "    if config.local.state.options.disable_jit and core.is_concrete(index):\n"
+    "        return branches[int(index)](*operands)\n    last = np.array(len(branches) - 1, np.int32)\n",
+)
+
+
+edit(
+    "07.2",
+    "an index that is known needs no clamp",
+    "`switch(9, ...)` in a traced function: who takes 9 to the last branch?",
+    "    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)",
+    "    index = convert_element_type(index, np.int32) if core.is_concrete(index) else clamp(np.array(0, "
+    "np.int32), convert_element_type(index, np.int32), last)",
+)
+
+
+edit(
+    "07.2",
+    "no branches are no result",
+    "`switch(0, [])`: what should a user see?",
+    '            raise ValueError("Empty branch sequence\\n`switch` calls one of its branches: pass at least one.")',
+    "            return None",
+)
+
+
+edit(
+    "07.2",
+    "all branches have one name",
+    "Which branch is the error about, if the third one differs?",
+    'names = {f"branch {i}": branch for',
+    'names = {f"branch {i + 1}": branch for',
+)
+
+
+edit(
+    "07.3",
+    "constants are those of the first function",
+    "The second function closes over another array. Where does the equation get it?",
+    "for t in traced for x in t.consts}",
+    "for t in traced[:1] for x in t.consts}",
+)
+
+
+edit(
+    "07.3",
+    "functions are compared in the equation's order",
+    "The error says `true_fun output` and `false_fun output`: which of the two comes first?",
+    "    check_branches(what, list(functions), bodies, traced)",
+    "    check_branches(what, list(functions)[::-1], bodies[::-1], traced[::-1])",
+)
+
+
+edit(
+    "07.3",
+    "the tree is that of the last function",
+    "Dicts of one structure: who says in which order the leaves come? And if the first one returns None?",
+    "    avals = avals_of(args)\n",
+    "    avals = [a.update(weak_type=False) for a in avals_of(args)]\n",
+)
+
+
+edit(
+    "07.4",
+    "no leaves, no difference",
+    "One branch returns None, the other one `()`. Is that one structure?",
+    "        if other.out_tree != first.out_tree:",
+    "        if other.out_tree != first.out_tree and other.out_tree.num_leaves + first.out_tree.num_leaves > 0:",
+)
+
+
+edit(
+    "07.4",
+    "the first leaf stands for all",
+    "The branches return (f32, i32) and (f32, f32).",
+    "if not all(same_type(one, two) for one, two in pairs):",
+    "if not all(same_type(one, two) for one, two in list(pairs)[:1]):",
+)
+
+
+edit(
+    "07.4",
+    "the error is about the last branch that differs",
+    "The second and the fourth differ from the first. Which one is said?",
+    "    for i, other in enumerate(traced):",
+    "    for i, other in reversed(list(enumerate(traced))):",
+)
+
+
+edit(
+    "07.5",
+    "regions have the branches' names from 1",
+    "How does `cond/branch_0_fun` begin?",
+    'f"cond/branch_{i}_fun"',
+    'f"cond/branch_{i + 1}_fun"',
+)
+
+
+edit(
+    "07.5",
+    "the index is an i32, whatever it is",
+    "Which type has the index that the equation got?",
+    "({type_of(ctx.avals_in[0])}) ->",
+    "({type_of(ctx.avals_in[-1])}) ->",
+)
+
+
+edit(
+    "07.5",
+    "the number of results is that of the equation",
+    "With a token for each effect: how many results has the operation?",
+    "        len(out_avals),\n",
+    "        len(ctx.avals_out),\n",
+)

@@ -41,7 +41,13 @@ def by_python(jk, f, *arguments):
 @check(
     "09.1",
     "The carry goes from step to step, the outputs are stacked, and each step is one call.",
-    against=["ys holds the carries", "outputs are joined end to end"],
+    against=[
+        "ys holds the carries",
+        "outputs are joined end to end",
+        "the carry changes by itself",
+        "one call more shows what comes back",
+        "an element has a shape",
+    ],
 )
 def plain_scan(jk, rng):
     a, calls = number(rng), []
@@ -162,7 +168,11 @@ def different_sizes(jk, rng):
 @check(
     "09.2",
     "A `length` beside arrays has to agree with them.",
-    against=["length cuts the arrays", "length is never needed"],
+    against=[
+        "length cuts the arrays",
+        "length is never needed",
+        "a length is compared when there is more than one step",
+    ],
     fixed="an error of fixed words",
 )
 def disagreeing(jk, rng):
@@ -170,7 +180,12 @@ def disagreeing(jk, rng):
     length = jk.lax.control_flow.counting.scan_length
     return [
         raised(length, xs, n)
-        for xs, n in (([row(rng, n)], n - 1), ([row(rng, n)], n + 1), ([row(rng, n), row(rng, n - 1)], n), ([row(rng, n)], 1))
+        for xs, n in (
+            ([row(rng, n)], n - 1),
+            ([row(rng, n)], n + 1),
+            ([row(rng, n), row(rng, n - 1)], n),
+            ([row(rng, n)], 1),
+        )
     ]
 
 
@@ -214,6 +229,7 @@ def numbers(jk, rng):
     "09.2",
     "Of several things that are wrong, the first of the list is told; 0 is a length, too.",
     fixed="an error of fixed words",
+    against=["arrays are compared with each other first"],
 )
 def order_of_errors(jk, rng):
     length, tracers = jk.lax.control_flow.counting.scan_length, []
@@ -272,7 +288,12 @@ def traced_once(jk, rng):
 @check(
     "09.3",
     "A weak start gives way, and the body is traced for what it became.",
-    against=["a start keeps its type", "one trace is enough"],
+    against=[
+        "a start keeps its type",
+        "one trace is enough",
+        "the carry comes last",
+        "what was promoted stays in the caller's tree",
+    ],
 )
 def weak_starts(jk, rng):
     def f(xs):
@@ -318,7 +339,11 @@ def parameters(jk, rng):
 @check(
     "09.3",
     "Where jit is disabled Python runs the loop, in reverse, too.",
-    against=["there is always a program", "what Python runs, it runs forwards"],
+    against=[
+        "there is always a program",
+        "what Python runs, it runs forwards",
+        "the length is counted before the types are known",
+    ],
 )
 def disabled(jk, rng):
     calls = []
@@ -422,7 +447,11 @@ def runs(jk, rng):
 @check(
     "09.4",
     "In reverse, elements are read from the end, and their outputs are written to the same places.",
-    against=["reverse turns the outputs round", "reverse only turns the outputs"],
+    against=[
+        "reverse turns the outputs round",
+        "reverse only turns the outputs",
+        "in reverse the last element is at `length`",
+    ],
 )
 def runs_in_reverse(jk, rng):
     def f(c, xs):
@@ -435,15 +464,24 @@ def runs_in_reverse(jk, rng):
 @check(
     "09.4",
     "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty. One step is a step.",
-    against=["a loop of no trips is a loop", "one step needs no loop"],
+    against=[
+        "a loop of no trips is a loop",
+        "one step needs no loop",
+        "an output has the elements' dtype",
+        "a state without outputs needs no carry",
+    ],
 )
 def no_trips(jk, rng):
     aval = jk.core.ShapedArray((int(rng.integers(2, 9)),), "int32")
     one_step, x = np.float32([number(rng)]), np.float32(number(rng))
     program = looped(jk, lambda c, x: ([c[0] * x[0]], c), [x], [one_step], [aval.update(shape=(), dtype="float32")], 1)
-    no_carry = looped(jk, lambda c, x: (c, [x[0] * 2.0]), [], [row(rng, 3)], [aval.update(shape=(), dtype="float32")], 3)
-    return run_by_numpy(program, x, one_step), run_by_numpy(no_carry, row(rng, 3)), looped(
-        jk, lambda c, x: (c, x), [np.float32(1)], [np.zeros((0, 3), "float32")], [aval], 0
+    no_carry = looped(
+        jk, lambda c, x: (c, [x[0] * 2.0]), [], [row(rng, 3)], [aval.update(shape=(), dtype="float32")], 3
+    )
+    return (
+        run_by_numpy(program, x, one_step),
+        run_by_numpy(no_carry, row(rng, 3)),
+        looped(jk, lambda c, x: (c, x), [np.float32(1)], [np.zeros((0, 3), "float32")], [aval], 0),
     )
 
 
@@ -477,7 +515,12 @@ def scanned(jk, n, unroll, reverse=False):
 @check(
     "09.5",
     "The results are those of the plain loop, also when something is left over.",
-    against=["unroll divides the length", "what is left over comes first", "the rest is dropped"],
+    against=[
+        "unroll divides the length",
+        "what is left over comes first",
+        "the rest is dropped",
+        "what is left over begins with the first carry",
+    ],
 )
 def same_results(jk, rng):
     c = np.float32(number(rng))
@@ -493,6 +536,7 @@ def same_results(jk, rng):
         "an element is a number",
         "blocks are cut from the beginning",
         "what is left over are the last elements",
+        "a block goes forward",
     ],
 )
 def left_over_in_reverse(jk, rng):
@@ -573,6 +617,7 @@ def needed(jk, step, carry, xs, *used):
         "outputs need nothing",
         "all outputs count",
         "if one is needed all are",
+        "an output needs the whole carry",
     ],
 )
 def independent(jk, rng):
@@ -587,7 +632,11 @@ def independent(jk, rng):
 @check(
     "09.6",
     "A part whose last value is not used may be needed by a step.",
-    against=["a carry is needed when its last value is used", "what is read is all that is needed"],
+    against=[
+        "a carry is needed when its last value is used",
+        "what is read is all that is needed",
+        "what was needed once is looked at again, and forgotten",
+    ],
 )
 def for_an_output(jk, rng):
     def step(c, x):
@@ -619,7 +668,11 @@ def chains(jk, rng):
     return needed(jk, step, start, row(rng), first, last, ((False,) * n, (True,)))
 
 
-@check("09.6", "The constants of the body come before its carry.", against=["the carry is the first input"])
+@check(
+    "09.6",
+    "The constants of the body come before its carry.",
+    against=["the carry is the first input", "constants come after the carry"],
+)
 def after_constants(jk, rng):
     a, b = row(rng, 2), row(rng, 2)
 

@@ -727,7 +727,8 @@ edit(
     "09.2",
     "what has no axis is shared",
     "`xs = (f32[3], 1.0)`: is 1.0 given to each step?",
-    '    if not all(hasattr(x, "shape") for x in xs):\n        raise no_leading_axis(xs)\n    sizes: list[int] = [x.shape[0] for x in xs]',
+    '    if not all(hasattr(x, "shape") for x in xs):\n        raise no_leading_axis(xs)\n'
+    "    sizes: list[int] = [x.shape[0] for x in xs]",
     "    sizes: list[int] = [x.shape[0] for x in xs if getattr(x, 'shape', ())]",
 )
 
@@ -922,4 +923,153 @@ edit(
     "Of no steps: what are the outputs, and who makes them?",
     "    if rest:\n",
     "    if not length:\n        return one_after_the_other(step, carry, xs, 0, reverse)\n    if rest:\n",
+)
+
+
+edit(
+    "09.1",
+    "the carry changes by itself",
+    "`f` returns the next carry. Who hands it to the next step?",
+    "        carry, y = f(carry,",
+    "        _, y = f(carry,",
+)
+
+
+edit(
+    "09.1",
+    "one call more shows what comes back",
+    "How often should `f` be called for three elements?",
+    "    outputs = []\n",
+    "    outputs = []\n    f(carry, tree_map(lambda x: index_in_dim(x, 0, keepdims=False), xs))\n",
+    target="scan_in_python",
+)
+
+
+edit(
+    "09.1",
+    "an element has a shape",
+    "`ys` may be Python numbers. Have they a `shape`?",
+    "concatenate([expand_dims(y, (0,)) for y in in_order], 0)",
+    "concatenate([reshape(y, (1, *y.shape)) for y in in_order], 0)",
+    target="stack_elements",
+)
+
+
+edit(
+    "09.2",
+    "arrays are compared with each other first",
+    "Two sizes and a `length` that agrees with one of them: what is the error about?",
+    "    if length is not None:\n",
+    "    if length is not None and len(set(sizes)) <= 1:\n",
+)
+
+
+edit(
+    "09.2",
+    "a length is compared when there is more than one step",
+    "f32[3] and length 1: do they agree?",
+    "        if any(size != int(length) for size in sizes):",
+    "        if int(length) != 1 and any(size != int(length) for size in sizes):",
+)
+
+
+edit(
+    "09.3",
+    "the carry comes last",
+    "The jaxpr of the body returns leaves of the carry and outputs. Which come first?",
+    "        outs = traced.jaxpr.out_avals[: len(init_leaves)]",
+    "        outs = traced.jaxpr.out_avals[-len(init_leaves) :]",
+)
+
+
+edit(
+    "09.3",
+    "the length is counted before the types are known",
+    "`xs` is a text. Which of the two helpers should complain?",
+    "    x_avals = avals_of(x_leaves)\n    length = scan_length(x_leaves, length)\n",
+    "    length = scan_length(x_leaves, length)\n    x_avals = avals_of(x_leaves)\n",
+)
+
+
+edit(
+    "09.3",
+    "what was promoted stays in the caller's tree",
+    "The start was an int, and was made a float. Which leaves does the equation get?",
+    "        init_leaves, changed = promote_weak_inputs(init_leaves, avals_of(init_leaves), outs)\n"
+    "        if changed:\n            traced = trace_step(body, in_tree, [*avals_of(init_leaves), *elements])",
+    "        promoted, changed = promote_weak_inputs(init_leaves, avals_of(init_leaves), outs)\n"
+    "        if changed:\n            traced = trace_step(body, in_tree, [*avals_of(promoted), *elements])",
+)
+
+
+edit(
+    "09.4",
+    "an output has the elements' dtype",
+    "The step compares its element with 0. Which dtype has its output?",
+    "ys = [empty((length, *aval.shape), aval.dtype) for aval in y_avals]",
+    "ys = [empty((length, *aval.shape), xs[0].dtype if xs else aval.dtype) for aval in y_avals]",
+)
+
+
+edit(
+    "09.4",
+    "a state without outputs needs no carry",
+    "A scan with an empty carry: does it still have outputs?",
+    "    if not length:\n        return carry, ys",
+    "    if not length or not carry:\n        return carry, ys",
+    target="loop_over",
+)
+
+
+edit(
+    "09.4",
+    "in reverse the last element is at `length`",
+    "i = 0, in reverse: which element is read first?",
+    "at = sub(length - 1, i) if reverse else i",
+    "at = sub(length, i) if reverse else i",
+)
+
+
+edit(
+    "09.5",
+    "what is left over begins with the first carry",
+    "After the loop of blocks there are two steps left. Which carry do they get?",
+    "    carry, ys = loop_over(block, carry, blocks, block_avals, trips, reverse)",
+    "    _, ys = loop_over(block, carry, blocks, block_avals, trips, reverse)",
+)
+
+
+edit(
+    "09.5",
+    "a block goes forward",
+    "In reverse, which element of a block is the first?",
+    "one_after_the_other(step, carry, xs, unroll, reverse)",
+    "one_after_the_other(step, carry, xs, unroll, False)",
+)
+
+
+edit(
+    "09.6",
+    "an output needs the whole carry",
+    "The output is made of one part of the carry. Are the others needed?",
+    "    while True:\n",
+    "    if any(ys):\n        return [True] * len(carry)\n    while True:\n",
+)
+
+
+edit(
+    "09.6",
+    "constants come after the carry",
+    "In which order are the inputs of the step's jaxpr?",
+    "used[num_consts : num_consts + len(carry)]",
+    "used[: len(carry)]",
+)
+
+
+edit(
+    "09.6",
+    "what was needed once is looked at again, and forgotten",
+    "a is used after the loop, and no step reads it. Is it needed after a second look?",
+    "needed = [before or now for before, now in zip(carry, reads, strict=True)]",
+    "needed = [before or now for before, now in zip(carry, reads, strict=True)] if any(reads) else reads",
 )
