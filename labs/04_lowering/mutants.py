@@ -775,3 +775,93 @@ edit(
     "dtypes.finfo(dtype).min",
     target="max_identity",
 )
+
+
+edit(
+    "04.1",
+    "truth values are bytes, too",
+    "A mask of a hundred truth values: which of the four forms is it?",
+    "    if value.size <= 64 or value.dtype == np.bool_:\n",
+    "    if value.size <= 64:\n",
+    target="dense",
+)
+
+
+edit(
+    "04.1",
+    "an integer of four bits is an integer",
+    "numpy keeps an int4 in a byte. As what is it written?",
+    '    if value.dtype.name in ("int2", "int4", "uint2", "uint4"):\n        value = value.astype(np.int8)\n',
+    "",
+    target="dense",
+)
+
+
+edit(
+    "04.1",
+    "what looks like a decimal is one",
+    "1/3 in six digits: is it 1/3 when MLIR reads it?",
+    " and dtype.type(float(decimal)) == x:",
+    ":",
+    target="scalar_text",
+)
+
+
+edit(
+    "04.5",
+    "the neutral elements come first",
+    "In which order does the operation take its operands, and in which their types?",
+    "(*ctx.avals_in[: len(operands)], *scalars)",
+    "(*scalars, *ctx.avals_in[: len(operands)])",
+    target="emit_reduce",
+)
+
+
+edit(
+    "04.6",
+    "large constants stand before the tokens",
+    "In which order does the call pass what it passes?",
+    "[*tokens, *consts, *args]",
+    "[*consts, *tokens, *args]",
+    target="LoweringContext.call_jaxpr",
+)
+
+
+edit(
+    "04.6",
+    "a function is known once per name",
+    "Two functions are called `f`. Which of the two is found?",
+    "self.module.function_of_jaxpr.get((name, jaxpr))",
+    "next((f for (n, _), f in self.module.function_of_jaxpr.items() if n == name), None)",
+    target="LoweringContext.call_jaxpr",
+)
+
+
+edit(
+    "04.6",
+    "results of a function have the arguments' types",
+    "A function of float32 returns truth values. What does its head say?",
+    "[type_of(aval) for aval in jaxpr.out_avals]",
+    "[type_of(v.aval) for v in jaxpr.invars][: len(jaxpr.out_avals)]",
+    target="lower_function",
+)
+
+
+edit(
+    "04.7",
+    "a program that stands on the disk is never wrong",
+    "The cache found nothing. What is compiled, and what is kept?",
+    "    if loaded is None:\n",
+    "    if loaded is None and not known_by:\n",
+    target="load_or_compile",
+)
+
+
+edit(
+    "04.7",
+    "the lines are a part of the key",
+    "The function moved down by a line. Should it be compiled again?",
+    "    known_by = module.text() if",
+    "    known_by = module.text(debug_info=True) if",
+    target="load_or_compile",
+)

@@ -71,7 +71,8 @@ edit(
     "a name that has a position is a name to pass",
     "Can the parameter a of `def f(a, /, b)` be passed by its name?",
     "return tuple([i for i, name in both_ways.items() if names and name in names]), names or ()",
-    "return tuple([i for i, p in enumerate(parameters) if p.kind in POSITIONAL and p.name in (names or ())]), names or ()",
+    "return tuple([i for i, p in enumerate(parameters) if p.kind in POSITIONAL and p.name in (names or ())]), "
+    "names or ()",
 )
 
 # --- 06.2 What does not fit ---------------------------------------------------------------------------------------
@@ -385,7 +386,8 @@ edit(
 edit(
     "06.4",
     "any error means that the hash is missing",
-    "The `__hash__` of a class has a bug, and ends in a KeyError. Would it help the author to read of unhashable arguments?",
+    "The `__hash__` of a class has a bug, and ends in a KeyError. Would it help the author to read of "
+    "unhashable arguments?",
     "except TypeError as error:",
     "except Exception as error:",
     target="Static.__init__",
@@ -811,4 +813,115 @@ edit(
     "names.append(name + keystr(tuple(rest)))",
     "names.append(name)",
     target="argument_names",
+)
+
+
+edit(
+    "06.1",
+    "positions come in order",
+    "`static_argnums=(2, 0)`: what does the text say of positions that are given?",
+    "nums = tuple(n % count if n < 0 else n for n in nums)",
+    "nums = tuple(sorted(n % count if n < 0 else n for n in nums))",
+)
+
+
+edit(
+    "06.2",
+    "some position is given",
+    "What is `min(())`?",
+    "if not nums or inspect.Parameter.VAR_POSITIONAL in kinds:",
+    "if inspect.Parameter.VAR_POSITIONAL in kinds:",
+    target="check_positions",
+)
+
+
+edit(
+    "06.2",
+    "only the wrong positions are said",
+    "`static_argnums=(0, 3)`: what does the message show?",
+    'f"Jitted function has {what}={nums}, but',
+    'f"Jitted function has {what}={tuple(n for n in nums if n >= count)}, but',
+    target="check_positions",
+)
+
+
+edit(
+    "06.2",
+    "only static arguments have names",
+    "`donate_argnames` is checked as well. Which option does the message name?",
+    "in {what}. Function does not",
+    "in static_argnames. Function does not",
+    target="check_names",
+)
+
+
+edit(
+    "06.3",
+    "the arity is what is left",
+    "`f(x, 3)` with a static 3: how many positional arguments had the call?",
+    "return Arguments(dynamic, dynamic_kwargs, tuple(statics), count)",
+    "return Arguments(dynamic, dynamic_kwargs, tuple(statics), len(dynamic))",
+    target="split_call",
+)
+
+
+edit(
+    "06.3",
+    "a position that the call does not have is an error",
+    "`static_argnums=(0, 1)`, called as `f(x, n=3)`. Is position 1 there?",
+    "    positions = {i % count for i in spec.static_argnums if i < count}\n",
+    "    if spec.static_argnums and max(spec.static_argnums) >= count:\n"
+    "        raise ValueError('too few arguments')\n"
+    "    positions = {i % count for i in spec.static_argnums if i < count}\n",
+    target="split_call",
+)
+
+
+edit(
+    "06.3",
+    "a keyword is dynamic where its parameter is positional",
+    "`static_argnames='n'`, called as `f(x, n=3)`: who gets the 3?",
+    "in sorted(spec.static_argnames) if name in kwargs]",
+    "in sorted(spec.static_argnames) if name in kwargs and not spec.static_argnums]",
+    target="split_call",
+)
+
+
+edit(
+    "06.4",
+    "a value of a derived type is of the type",
+    "`True == 1`, and `isinstance(True, int)`. Are they exactly of one type?",
+    "type(self.value) is not type(other.value)",
+    "not isinstance(self.value, type(other.value))",
+    target="Static.__eq__",
+)
+
+
+edit(
+    "06.5",
+    "a collector is called args",
+    "`def f(*xs)`: what is the second argument of a call called?",
+    "next((p.name for p in parameters if",
+    'next(("args" for p in parameters if',
+    target="positional_names",
+)
+
+
+edit(
+    "06.5",
+    "a collector of keywords is called kwargs",
+    "`def f(**options)`: what is `n=3` called?",
+    "{kinds.get(inspect.Parameter.VAR_KEYWORD, 'kwargs')}",
+    "kwargs",
+    target="keyword_name",
+)
+
+
+edit(
+    "06.5",
+    "what is collected is counted from the first argument",
+    "`def f(x, *rest)`: which number has the second argument of a call in `rest`?",
+    "for i in range(count - len(names))]",
+    "for i in range(len(names), count)]",
+    target="positional_names",
 )

@@ -466,7 +466,8 @@ edit(
 edit(
     "10.5",
     "both can be computed",
-    "Your program computes softmax and its logarithm, and throws one away. What is the logarithm of a probability of 0?",
+    "Your program computes softmax and its logarithm, and throws one away. What is the logarithm of a "
+    "probability of 0?",
     "function = jax.nn.log_softmax if in_logs else jax.nn.softmax\n    return function(logits / temperature)",
     "p = jax.nn.softmax(logits / temperature)\n    return jnp.log(p) if in_logs else p",
     target="probabilities",
@@ -1238,3 +1239,111 @@ def denominator_eps(logits, temperature, in_logs):
     z = logits / temperature
     e = jnp.exp(z - jnp.max(z))
     return jax.nn.log_softmax(z) if in_logs else e / (jnp.sum(e) + 1e-6)
+
+
+@mutant("10.2", "no rates, nothing to do", "What should come back for an int and no rates: which class, which dtype?")
+def nothing_to_do(gradient, x, rates):
+    if not len(rates):
+        return x
+    x = jnp.asarray(x, jnp.float32)
+    step = jax.jit(lambda x, rate: x - rate * gradient(x))
+    for rate in rates:
+        x = step(x, jnp.float32(rate))
+    return x
+
+
+@mutant(
+    "10.3",
+    "a variance is a mean of squares less a square",
+    "Numbers around 10000, a unit apart: how many digits have their squares?",
+    target="variance_of_first",
+)
+@jax.jit
+def by_squares(x, n):
+    x = jnp.where(jnp.arange(x.shape[0]) < n, x, 0.0)
+    mean = jnp.sum(x) / n
+    return jnp.sum(x * x) / n - mean * mean
+
+
+@mutant(
+    "10.3", "a variance is that of a sample", "By which number does the docstring divide?", target="variance_of_first"
+)
+@jax.jit
+def of_a_sample(x, n):
+    used = jnp.arange(x.shape[0]) < n
+    mean = jnp.sum(jnp.where(used, x, 0.0)) / n
+    return jnp.sum(jnp.where(used, (x - mean) ** 2, 0.0)) / jnp.maximum(n - 1, 1)
+
+
+@mutant(
+    "10.4",
+    "no more are counted than are returned",
+    "Ten elements are above, and `size` is 3. How many are there in all?",
+    target="first_above",
+)
+@partial(jax.jit, static_argnames="size")
+def counts_what_it_returns(x, threshold, size):
+    above = x > threshold
+    places = jnp.nonzero(above, size=size, fill_value=x.shape[0])[0]
+    chosen = jnp.where(places < x.shape[0], x[jnp.minimum(places, x.shape[0] - 1)], 0.0)
+    return chosen, jnp.minimum(jnp.sum(above, dtype=jnp.int32), size)
+
+
+@mutant(
+    "10.4",
+    "the mean of a matrix has a row",
+    "`x` may have any shape. How many numbers are the mean?",
+    target="mean_above",
+)
+@jax.jit
+def mean_of_rows(x, threshold):
+    above = x > threshold
+    count = jnp.sum(above, axis=-1)
+    return jnp.where(count > 0, jnp.sum(jnp.where(above, x, 0.0), axis=-1) / jnp.maximum(count, 1), 0.0)
+
+
+@mutant(
+    "10.5",
+    "the result is divided by the temperature",
+    "Do probabilities at temperature 2 add up to 1?",
+    target="probabilities",
+)
+@partial(jax.jit, static_argnames="in_logs")
+def divides_afterwards(logits, temperature, in_logs):
+    return (jax.nn.log_softmax if in_logs else jax.nn.softmax)(logits) / temperature
+
+
+@mutant(
+    "10.6",
+    "the mean is divided by the old count",
+    "After the first observation, which count is it: 0 or 1?",
+    target="observed",
+)
+@jax.jit
+def by_the_old_count(mean, count, x):
+    mean = mean + (x - mean) / jnp.maximum(count, 1)
+    return mean, count + 1, x - mean
+
+
+@mutant(
+    "10.7",
+    "the loss is that of the last step",
+    "The log has an entry for each rate. Which loss is `loss 0`?",
+    target="fit",
+)
+def last_loss_first(x, rates):
+    step = jax.jit(lambda x, rate: (x - rate * 2.0 * x, jnp.sum(x * x)))
+    losses = []
+    for rate in rates:
+        x, loss = step(x, jnp.float32(rate))
+        losses.append(loss)
+    return x, {f"loss {i}": loss for i, loss in enumerate(losses[::-1])}
+
+
+@also_right("10.3", "by a matrix of distances", target="variance_of_first")
+@jax.jit
+def by_distances(x, n):
+    used = jnp.arange(x.shape[0]) < n
+    y = jnp.where(used, x, 0.0)
+    pairs = jnp.where(used[:, None] & used, (y[:, None] - y) ** 2, 0.0)
+    return jnp.sum(pairs) / (2.0 * n * n)

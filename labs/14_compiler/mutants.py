@@ -81,7 +81,8 @@ edit(
     "{sizes[k] - 1} - {i}", "{sizes[k]} - {i}", target="rev_index",
 )  # fmt: skip
 edit(
-    "14.1", "texts keep their parts together", "Your text is multiplied by 4, for the next axis. What does `3 - i0*4` mean?",
+    "14.1", "texts keep their parts together", "Your text is multiplied by 4, for the next axis. What does `3 - "
+    "i0*4` mean?",
     'f"({sizes[k] - 1} - {i})"', 'f"{sizes[k] - 1} - {i}"', target="rev_index",
 )  # fmt: skip
 
@@ -173,7 +174,8 @@ def no_others(self, place, index):
 
 edit(
     "14.2", "what was stored is read from memory", "The variable is still there. How many elements are read in vain?",
-    "if index == where and not is_after:\n            return name", "if index == where and not is_after:\n            return None",
+    "if index == where and not is_after:\n            return name", "if index == where and not is_after:\n"
+    "            return None",
 )  # fmt: skip
 
 
@@ -194,16 +196,19 @@ def any_index(self, place, index):
 
 
 edit(
-    "14.2", "memory has what a loop is writing", "The loop is at element 2, and wants element 3, which it will write. What is in memory?",
+    "14.2", "memory has what a loop is writing", "The loop is at element 2, and wants element 3, which it will "
+    "write. What is in memory?",
     "if index == where and not is_after:\n            return name\n        raise Conflict",
     "if index == where and not is_after:\n            return name\n        return None",
 )  # fmt: skip
 edit(
-    "14.2", "what is stored behind a loop is there in it", "The sum is stored behind the loop. What is it at element 1?",
+    "14.2", "what is stored behind a loop is there in it", "The sum is stored behind the loop. What is it at "
+    "element 1?",
     "index == where and not is_after", "index == where",
 )  # fmt: skip
 edit(
-    "14.2", "a sum of a row is read from memory", "The sum stands behind an earlier loop of this iteration. Is its variable gone?",
+    "14.2", "a sum of a row is read from memory", "The sum stands behind an earlier loop of this iteration. Is "
+    "its variable gone?",
     "if index == where and is_after:\n        return name", "if index == where and is_after:\n        return None",
 )  # fmt: skip
 edit(
@@ -211,7 +216,8 @@ edit(
     "if index == where and is_after:", "if is_after:",
 )  # fmt: skip
 edit(
-    "14.2", "an earlier loop has written all rows", "Which rows has the inner loop written when the second inner loop begins?",
+    "14.2", "an earlier loop has written all rows", "Which rows has the inner loop written when the second "
+    "inner loop begins?",
     "index[:-1] == where[:-1]", "True",
 )  # fmt: skip
 
@@ -231,15 +237,18 @@ def only_this_loop(self, place, index):
 
 
 edit(
-    "14.2", "every nest has rows", "A nest of one axis has no outer loop. What has its first loop written when it is over?",
+    "14.2", "every nest has rows", "A nest of one axis has no outer loop. What has its first loop written when "
+    "it is over?",
     "if self.flat:\n        return None  # an earlier loop has written all of it\n", "pass\n",
 )  # fmt: skip
 edit(
-    "14.2", "what stands behind a loop is not in memory", "The loop is over, and what stands behind it was stored. Where is it now?",
+    "14.2", "what stands behind a loop is not in memory", "The loop is over, and what stands behind it was "
+    "stored. Where is it now?",
     "if self.flat:", "if self.flat and not is_after:",
 )  # fmt: skip
 edit(
-    "14.2", "a part is like the whole", "The place begins at element k of its buffer. Which element of the buffer was stored?",
+    "14.2", "a part is like the whole", "The place begins at element k of its buffer. Which element of the "
+    "buffer was stored?",
     "place.base or when < 0", "when < 0",
 )  # fmt: skip
 edit(
@@ -299,7 +308,8 @@ edit(
     "self.counted += 1", "pass", target="Nest.fold",
 )  # fmt: skip
 edit(
-    "14.3", "a compiler sees that by itself", "Sums of floats depend on their order. May a compiler change it if nobody says so?",
+    "14.3", "a compiler sees that by itself", "Sums of floats depend on their order. May a compiler change it "
+    "if nobody says so?",
     "self.loop.folds.append((kind, accumulator, ctype))", "pass", target="Nest.fold",
 )  # fmt: skip
 edit(
@@ -330,7 +340,8 @@ def in_memory(writer, op, place):
 
 
 edit(
-    "14.3", "a sum fits into every nest", "The outer loop goes over rows. Where is the accumulator declared, and how often?",
+    "14.3", "a sum fits into every nest", "The outer loop goes over rows. Where is the accumulator declared, "
+    "and how often?",
     "        if is_all and not nest.flat:\n            raise Conflict\n", "", target="fold_in_register",
 )  # fmt: skip
 edit(
@@ -338,7 +349,8 @@ edit(
     "flat=is_all)", "flat=False)", target="fold_in_register",
 )  # fmt: skip
 edit(
-    "14.3", "every reduction needs a loop of its own", "Two sums of the same rows read the same elements. How many loops are that?",
+    "14.3", "every reduction needs a loop of its own", "Two sums of the same rows read the same elements. How "
+    "many loops are that?",
     "flat=is_all)", "flat=is_all, alone=True)", target="fold_in_register",
 )  # fmt: skip
 edit(
@@ -346,7 +358,8 @@ edit(
     '        nest.sources[f"{op.name}  {op.line}"] = None\n', "", target="fold_in_register",
 )  # fmt: skip
 edit(
-    "14.3", "additions cost nothing", "`cost_analysis()` says how many operations a program does. Who tells it of the sum?",
+    "14.3", "additions cost nothing", "`cost_analysis()` says how many operations a program does. Who tells it "
+    "of the sum?",
     "        nest.flops += 1\n", "", target="fold_in_register",
 )  # fmt: skip
 
@@ -558,3 +571,101 @@ edit(
 
 
 edit("14.4", "the smallest first", "Of those that begin together?", "-sizes[each]", "sizes[each]", target="placed")
+
+
+edit(
+    "14.1",
+    "a broadcast axis is one whose size is 1",
+    "An axis of one element in the operand and in the result; a result with axes of size 1 that are new. Which "
+    "size has to be compared with which?",
+    'index[axis] if size == shape[axis] else "0"',
+    'index[axis] if shape[axis] != 1 else "0"',
+    target="broadcast_index",
+)
+
+
+edit(
+    "14.1",
+    "the axes of a broadcast are the last ones",
+    "`broadcast_dimensions=(0,)` of a vector in a matrix: which index does it read?",
+    "index[axis] if size",
+    "index[axis - len(op.ins[0].shape)] if size",
+    target="broadcast_index",
+)
+
+
+edit(
+    "14.1",
+    "a start is multiplied, too",
+    "Element 2 of `x[3::5]`: is it x[3 + 2 * 5] or x[(3 + 2) * 5]?",
+    '    steps = (i if s == 1 or i == "0" else f"({i}*{s})" for i, s in zip(index, strides, strict=True))\n'
+    "    return tuple(plus(i, start) for i, start in zip(steps, starts, strict=True))",
+    "    sums = (plus(i, start) for i, start in zip(index, starts, strict=True))\n"
+    '    return tuple(i if s == 1 else f"({i}*{s})" for i, s in zip(sums, strides, strict=True))',
+    target="slice_index",
+)
+
+
+edit(
+    "14.3",
+    "an accumulator has the type of the text",
+    "A sum of int8 in an int32 variable: with which type is `{t}` filled?",
+    "COMBINE[kind].format(accumulator, name, t=ctype)",
+    "COMBINE[kind].format(accumulator, name, t='float')",
+    target="Nest.fold",
+)
+
+
+edit(
+    "14.3",
+    "every reduction is flat",
+    "A sum over the last axis has a result for each row. Is it one loop over all elements?",
+    "flat=is_all)",
+    "flat=True)",
+    target="fold_in_register",
+)
+
+
+edit(
+    "14.3",
+    "a source is the operation's name",
+    "Which line of Python does the note name?",
+    'nest.sources[f"{op.name}  {op.line}"] = None',
+    "nest.sources[op.name] = None",
+    target="fold_in_register",
+)
+
+
+edit(
+    "14.4",
+    "arrays begin at multiples of 64",
+    "What does the text say of the offset? Is 12 one?",
+    "            at = max(at, high)\n",
+    "            at = max(at, -(-high // 64) * 64)\n",
+    target="placed",
+)
+
+
+edit(
+    "14.4",
+    "the tightest gap is the best",
+    "Two gaps are wide enough. Which one does the text choose?",
+    "        at = 0\n        for low, high in sorted((offsets[y], offsets[y] + sizes[y]) for y in offsets if "
+    "meet(lives[y], lives[x])):\n            if at + sizes[x] <= low:\n                break\n"
+    "            at = max(at, high)\n",
+    "        at, gaps = 0, []\n"
+    "        for low, high in sorted((offsets[y], offsets[y] + sizes[y]) for y in offsets if meet(lives[y], "
+    "lives[x])):\n            if at + sizes[x] <= low:\n                gaps.append((low - at, at))\n"
+    "            at = max(at, high)\n        at = min(gaps)[1] if gaps else at\n",
+    target="placed",
+)
+
+
+edit(
+    "14.4",
+    "a life begins where the loop begins",
+    "It was written before the loop, or within it. When does it begin?",
+    "    return first, max(",
+    "    return next((begin for begin, end in regions if begin <= first <= end), first), max(",
+    target="whole_regions",
+)
