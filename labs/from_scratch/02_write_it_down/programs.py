@@ -173,7 +173,7 @@ def each_argument(jk, rng):
     ],
 )
 def as_written(jk, rng):
-    c = float(rng.uniform())
+    c = float(rng.integers(2, 9))
 
     def f(x, y):
         _ = y > x

@@ -85,7 +85,7 @@ def narrow(x):
 def thing(x):
     if isinstance(x, Thing):
         return x
-    if isinstance(x, (bool, int, float)):
+    if isinstance(x, (bool, int, float)) and not isinstance(x, np.generic):
         return Number(narrow(x), weak=not isinstance(x, bool))
     if isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "biuf":
         return Number(narrow(x))
