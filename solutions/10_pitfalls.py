@@ -32,7 +32,7 @@ from jitkit.tree_util import keystr, tree_flatten_with_path
 def call_seconds(
     function: Callable[..., Any], *args: Any, tries: int = 9, clock: Callable[[], float] = time.perf_counter
 ) -> tuple[float, float]:
-    """How long `function(*args)` takes: the first time, and typically.
+    """Return how long `function(*args)` takes: the first time, and typically.
 
     A call counts as over when everything that it returns (an array, or a tree of them) is there. It is called `1 + tries`
     times, and nothing else is timed than each of these calls.
@@ -75,7 +75,7 @@ def call_seconds(
 
 
 def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> Any:
-    """Gradient descent: for each of the rates in turn, x becomes `x - rate * gradient(x)`.
+    """Do gradient descent: for each of the rates in turn, x becomes `x - rate * gradient(x)`.
 
     The whole step is one program, and one program is enough: `gradient` is traced once in a call of `descend`, whatever the
     rates are (floats, ints, numpy's), and whether x is a number, a list of numbers or an array of any dtype.
@@ -116,13 +116,13 @@ def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> A
 
 
 def bucket_size(n: int) -> int:
-    """The size that n numbers are padded to: the least power of two that is n or more, and at least 8."""
+    """Return the size that n numbers are padded to: the least power of two that is n or more, and at least 8."""
     return max(8, 1 << (n - 1).bit_length())
 
 
 @jax.jit
 def variance_of_first(x: Any, n: Any) -> Any:
-    """The variance (the mean of the squared distances from the mean) of the first n numbers of x.
+    """Return the variance (the mean of the squared distances from the mean) of the first n numbers of x.
 
     Compiled: decorate it with `jit`.
 
@@ -136,7 +136,7 @@ def variance_of_first(x: Any, n: Any) -> Any:
 
 
 def variances(rows: Sequence[Any]) -> list[Any]:
-    """The variance of each row, as a list of float32 scalars. Rows may have different lengths.
+    """Return the variance of each row, as a list of float32 scalars. Rows may have different lengths.
 
     For all lengths up to 64 there are four programs, for all up to 1024 eight.
 
@@ -176,7 +176,7 @@ def variances(rows: Sequence[Any]) -> list[Any]:
 
 @jax.jit
 def mean_above(x: Any, threshold: Any) -> Any:
-    """The mean of the elements of x that are greater than the threshold; 0 where there are none.
+    """Return the mean of the elements of x that are greater than the threshold; 0 where there are none.
 
     Compiled: decorate it with `jit`. The version to mend, which `jit` refuses, as it cannot know the shape of `chosen`:
 
@@ -194,7 +194,7 @@ def mean_above(x: Any, threshold: Any) -> Any:
 
 @partial(jax.jit, static_argnames="size")
 def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
-    """The first `size` elements of x that are greater than the threshold, and how many such there are in all.
+    """Return the first `size` elements of x that are greater than the threshold, and how many such there are in all.
 
     Compiled: decorate it with `jit`. Is one of its arguments static? The version to mend, which `jit` refuses:
 
@@ -229,7 +229,7 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 
 @partial(jax.jit, static_argnames="in_logs")
 def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
-    """The softmax of `logits / temperature`, or its logarithm (`jax.nn.log_softmax`) if `in_logs`.
+    """Return the softmax of `logits / temperature`, or its logarithm (`jax.nn.log_softmax`) if `in_logs`.
 
     Compiled: decorate it with `jit`. Two programs are enough, one for either value of `in_logs`: what decides the program is
     static, what it computes with is data.
@@ -239,7 +239,7 @@ def probabilities(logits: Any, temperature: Any, in_logs: bool) -> Any:
 
 
 def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
-    """Probabilities at several temperatures: the `probabilities` of each `(temperature, in_logs)` of the schedule.
+    """Return the `probabilities` for each `(temperature, in_logs)` of the schedule.
 
     All sweeps over logits of one shape share the two programs. One temperature may be an int, another a float or numpy's.
 
@@ -280,7 +280,7 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
 
 
 def leaks(state: Any) -> list[str]:
-    """The places of a tree where a tracer is, as `keystr` writes their paths, in the order of the leaves.
+    """Return the places of a tree where a tracer is, as `keystr` writes their paths, in the order of the leaves.
 
     What a program keeps from call to call must have none: a tracer stands for a value only while its function is traced.
     """
@@ -290,7 +290,7 @@ def leaks(state: Any) -> list[str]:
 
 @jax.jit
 def observed(mean: Any, count: Any, x: Any) -> tuple[Any, Any, Any]:
-    """One more observation: the new mean, the new count, and the distance of x from the new mean.
+    """Take one more observation: return the new mean, the new count, and the distance of x from the new mean.
 
     Compiled: decorate it with `jit`.
 
@@ -375,7 +375,7 @@ def to_blame() -> tuple[str, str]:
 
 
 def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
-    """The program of `to_blame`, mended: a call of `fit` compiles one program, however many rates there are and of whatever
+    """Run the program of `to_blame`, mended: a call of `fit` compiles one program, however many rates there are and of whatever
     type of number.
 
     No step waits for the loss of the one before it: the losses in the log are arrays, and whoever wants to read them waits.

@@ -351,7 +351,7 @@ def transposed_body(
 
 
 def entropy(p: Any) -> Any:
-    """The sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
+    """Return the sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
 
     Its gradient is -log(p) - 1 for a positive element, and 0 for one that is 0. No derivative is
     nan, nor any of a derivative. The version to mend, whose value is right:
@@ -368,8 +368,8 @@ def entropy(p: Any) -> Any:
 
 
 def cube_root(a: Any, steps: int) -> Any:
-    """The cube root of a by `steps` steps of Newton's method, `x - (x**3 - a) / (3 * x**2)`, from x
-    = 1.
+    """Return the cube root of a by `steps` steps of Newton's method, `x - (x**3 - a) / (3 * x**2)`,
+    from x = 1.
 
     It has a gradient, and its jaxpr and the jaxpr of its gradient have as many equations for 5
     steps as for 500. The version to mend:
@@ -394,7 +394,7 @@ def cube_root(a: Any, steps: int) -> Any:
 
 
 def through_layers(x: Any, weights: Any) -> Any:
-    """x after a row of layers, for each w of `weights` in turn
+    """Return x after a row of layers: for each w of `weights` in turn,
     `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
 
     It has a gradient by both arguments. For the reverse pass, each layer keeps only the x that came

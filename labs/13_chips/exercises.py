@@ -47,8 +47,8 @@ class Program:
 
 
 def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
-    """How many bytes a compiled `fun(*args)` must move at least: it reads each of its arguments
-    once and writes each result once.
+    """Return how many bytes a compiled `fun(*args)` must move at least: it reads each of its
+    arguments once and writes each result once.
 
     Arguments and results are trees of arrays, or of numbers, which are arrays of no axes. What lies
     between them can stay where numbers are computed. Nothing is compiled, and nothing is run.
@@ -65,7 +65,7 @@ def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
 
 
 def polynomial(x: Any, coefficients: Any) -> Any:
-    """The polynomial `c[0] * x**(n-1) + ... + c[n-2] * x + c[n-1]` of each element of x.
+    """Return the polynomial `c[0] * x**(n-1) + ... + c[n-2] * x + c[n-1]` of each element of x.
 
     Compiled, it has no loop on any chip, and it is one kernel on a CPU and on a GPU: x is read
     once, and the result is written once.
@@ -93,7 +93,7 @@ def polynomial(x: Any, coefficients: Any) -> Any:
 
 
 def roughness(x: Any) -> Any:
-    """The sum of the squared differences between each element of x and the one before it.
+    """Return the sum of the squared differences between each element of x and the one before it.
 
     Compiled, it has no loop on any chip. The version to mend:
 
@@ -109,7 +109,7 @@ def roughness(x: Any) -> Any:
 
 
 def decayed(x: Any, rate: Any) -> Any:
-    """The running sum that forgets: `y[0] = x[0]`, and `y[i] = rate * y[i - 1] + x[i]`.
+    """Return the running sum that forgets: `y[0] = x[0]`, and `y[i] = rate * y[i - 1] + x[i]`.
 
     Compiled, it has no loop on any chip, and for n elements no more than some multiple of log(n)
     steps that wait for each other. The version to mend:

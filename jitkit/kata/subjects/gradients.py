@@ -13,7 +13,7 @@ from jitkit import lax
 
 
 def entropy(p: Any) -> Any:
-    """The sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
+    """Return the sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
 
     Its gradient is -log(p) - 1 for a positive element, and 0 for one that is 0. No derivative is nan, nor any of a derivative.
     The version to mend, whose value is right:
@@ -32,7 +32,7 @@ def entropy(p: Any) -> Any:
 
 
 def cube_root(a: Any, steps: int) -> Any:
-    """The cube root of a by `steps` steps of Newton's method, `x - (x**3 - a) / (3 * x**2)`, from x = 1.
+    """Return the cube root of a by `steps` steps of Newton's method, `x - (x**3 - a) / (3 * x**2)`, from x = 1.
 
     It has a gradient, and its jaxpr and the jaxpr of its gradient have as many equations for 5 steps as for 500. The version to mend:
 
@@ -60,7 +60,7 @@ def cube_root(a: Any, steps: int) -> Any:
 
 
 def through_layers(x: Any, weights: Any) -> Any:
-    """x after a row of layers, for each w of `weights` in turn `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
+    """Return x after a row of layers: for each w of `weights` in turn, `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
 
     It has a gradient by both arguments. For the reverse pass, each layer keeps only the x that came in and its w:
     everything else is recomputed there. The version to mend keeps seven arrays a layer:
