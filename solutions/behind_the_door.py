@@ -1,10 +1,11 @@
-"""Behind the door: a compiler of one's own, in three sections.
+"""Behind the door: a compiler of one's own, in five sections.
 
-`from_scratch.py` ends at `xla.compile(text)`. Here is what comes then, small enough to be read: from a program to loops, from
-loops to C. The C compiler of the machine does the rest, by way of `cc.py`, which is given. A program knows how it is run
-(`Jaxpr.run`), so `jit(f, backend="own")` needs to make programs of another class, and nothing above has to change.
+`from_scratch.py` ends at `xla.compile(text)`. This file shows what a compiler does with a program, and is small enough to be
+read: it makes loops of a program, and C of the loops. The machine's C compiler does the rest; `cc.py`, which is given, calls
+it. A program knows how it is run (`Jaxpr.run`), so `jit(f, backend="own")` only makes programs of another class, and nothing
+in `from_scratch.py` has to change.
 
-The sections go on with the numbers of the file above, and need what stands there up to section 11.
+The numbers of the sections continue those of `from_scratch.py`. Sections 19 to 21 need its sections up to 11.
 """
 
 import functools
@@ -22,9 +23,9 @@ from from_scratch import (
 )  # fmt: skip
 
 # === 19 One loop ======================================================================================================
-# An elementwise program is one loop. Its body computes one number of the result, from one number of each operand, with
-# names of C for what is in between; so nothing is stored but results. That is all that fusion is: what is left when
-# nobody stores in between. Broadcasting is not an operation either. It is an index in which an axis has the stride 0.
+# An elementwise program is one loop. Its body computes one number of the result from one number of each operand. What is in
+# between are variables of C, so only results are stored. That is all that fusion is: nothing is stored in between.
+# Broadcasting is not an operation either. It is an index in which an axis has the stride 0.
 
 C_TYPES = {"bool": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int", "uint8": "unsigned char",
            "uint16": "unsigned short", "uint32": "unsigned", "float32": "float"}  # fmt: skip
@@ -34,25 +35,25 @@ static int power(int x, int n) { return n < 1 ? 1 : power(x * x, n / 2) * (n % 2
 
 
 def c_type(aval):
-    """The type of an element in C."""
+    """Return the C type of an element."""
     if aval.dtype.name not in C_TYPES:
         raise NotImplementedError(f"there is no C for {aval}: {', '.join(C_TYPES)} have some.")
     return C_TYPES[aval.dtype.name]
 
 
-FORMULAS = {  # of one number of the result, from one of each operand
+FORMULAS = {  # name of the primitive -> the C of one number of the result, from one number of each operand
     "add": "{0} + {1}", "sub": "{0} - {1}", "mul": "{0} * {1}", "div": "{0} / {1}", "neg": "-{0}", "and": "{0} & {1}",
     "or": "{0} | {1}", "max": "{0} > {1} || {0} != {0} ? {0} : {1}", "min": "{0} < {1} || {0} != {0} ? {0} : {1}",
     "lt": "{0} < {1}", "le": "{0} <= {1}", "gt": "{0} > {1}", "ge": "{0} >= {1}", "eq": "{0} == {1}", "ne": "{0} != {1}",
     "sign": "{0} > 0 ? 1 : {0} < 0 ? -1 : {0}"}  # fmt: skip
 OF_INTEGERS = {"abs": "{0} < 0 ? -{0} : {0}", "not": "~{0}", "pow": "power({0}, {1})", "floor": "{0}"}
-OF_FLOATS = {  # the others have the name of the primitive, as `sinf`
+OF_FLOATS = {  # all other operations of floats are functions of C with the primitive's name, such as `sinf`
     "pow": "powf({0}, {1})", "abs": "fabsf({0})", "max": "{0} > {1} || {0} != {0} || {0} == {1} && signbit({1}) ? {0} : {1}",
     "min": "{0} < {1} || {0} != {0} || {0} == {1} && signbit({0}) ? {0} : {1}"}  # fmt: skip
 
 
 def conversion(eqn):
-    """The C of a conversion. Of floats, the nearest integer that the type has, towards 0, and 0 of nan: C leaves that open."""
+    """Return the C of a conversion. A float out of range becomes the nearest integer of the type, and nan becomes 0."""
     aval = eqn.outvars[0].aval
     if eqn.invars[0].aval.dtype.kind != "f" or aval.dtype.kind not in "iu":
         return "{0}"
@@ -64,19 +65,19 @@ formulas = {convert_p: conversion, broadcast_p: lambda eqn: "{0}", select_p: lam
 
 
 def formula(eqn):
-    """The C of an elementwise operation: by its name, and by the kind of its operands."""
+    """Return the C of an elementwise operation, which depends on its name and on the kind of its operands."""
     name, kind = eqn.primitive.name, eqn.invars[0].aval.dtype.kind
     special = {"f": OF_FLOATS, "b": {"not": "!{0}"}}.get(kind, OF_INTEGERS)
     return special.get(name) or FORMULAS.get(name, f"{name}f({{0}})")
 
 
 formulas |= dict.fromkeys(elementwise_primitives.values(), formula)
-index_maps = {}  # primitive -> the index of the operand, from that of the result: what only reads elsewhere
-folds, enders = {}, {}  # primitive -> how its loop combines numbers, or who writes it: what ends a loop
+index_maps = {}  # primitive that only reads elsewhere -> function from the index of the result to that of the operand
+folds, enders = {}, {}  # primitives that end a loop: -> how a reduction combines numbers; -> who writes another one
 
 
 def literal(x):
-    """A number in C, with all of its digits."""
+    """Write a number in C, with all of its digits."""
     n = np.asarray(x).item()
     if isinstance(n, float) and not math.isfinite(n):
         return f"({'-' * (n < 0)}{'NAN' if math.isnan(n) else 'INFINITY'})"
@@ -84,18 +85,18 @@ def literal(x):
 
 
 def spread(shape, at):
-    """The index in an array that is broadcast to what has this index: an axis of size 1 stays at 0, and missing ones go."""
+    """Return the index in an array of this shape, broadcast to a result with index `at`: axes of size 1 stay at 0."""
     return tuple(["0" if n == 1 else i for i, n in zip(at[len(at) - len(shape) :], shape)])
 
 
 def index(shape, at):
-    """The place of an index in memory, where the numbers of an array lie row after row."""
+    """Return the place of an index in memory, where the numbers of an array lie row after row."""
     strides = itertools.accumulate(shape[::-1], int.__mul__, initial=1)
     return " + ".join([f"{i} * {s}" for i, s in zip(at[::-1], strides) if i != "0"]) or "0"
 
 
 def nest(shape, axes, lines):
-    """Loops, one in the other, around lines."""
+    """Write loops around some lines, one loop in the other."""
     heads = [f"for (long {i} = 0; {i} < {n}; {i}++)" for i, n in zip(axes, shape, strict=True)]
     return [*heads, "{", *lines, "}"]
 
@@ -104,8 +105,8 @@ counters = lambda shape: [f"i{axis}" for axis in range(len(shape))]
 
 
 class Writer:
-    """Writes the C of a program: `memory` has a name for each array, `lines` what stands in `run`. NotImplementedError for a
-    primitive without C."""
+    """Writes the C of a program. `memory` has the name of each array in C, `lines` the body of the C function `run`. A
+    primitive without C is a NotImplementedError."""
 
     def __init__(self, jaxpr):
         for eqn in jaxpr.eqns:
@@ -116,19 +117,19 @@ class Writer:
         self.outs = list(zip(jaxpr.outvars, [f"out{i}" for i in range(len(jaxpr.outvars))], strict=True))
 
     def text(self):
-        """The whole text."""
+        """Return the whole text of C."""
         self.write()
         named = [(f"in{i}", v.aval) for i, v in enumerate(self.jaxpr.invars)] + [(name, v.aval) for v, name in self.outs]
         parameters = [f"{c_type(aval)} *restrict {name}" for name, aval in named]
         return "\n".join([f"{PRELUDE}void run({', '.join([*parameters, 'char *work'])}) {{", *self.lines, "}\n"])
 
     def write(self):
-        """What stands in `run`: a loop for each shape that a result has."""
+        """Write the body of `run`: a loop for each shape that a result has."""
         for shape in dict.fromkeys([v.aval.shape for v, _ in self.outs]):
             self.store([out for out in self.outs if out[0].aval.shape == shape], shape)
 
     def chain(self, roots):
-        """The equations that compute these, as far as they are not in memory, and what they read, each once."""
+        """Return the equations that compute these variables, if they are not in memory; and all variables that occur."""
         wanted, found = dict.fromkeys([v for v in roots if type(v) is not Array]), []
         for eqn in reversed(self.jaxpr.eqns):
             if any([v in wanted and v not in self.memory for v in eqn.outvars]):
@@ -137,7 +138,7 @@ class Writer:
         return found[::-1], list(wanted)
 
     def body(self, roots, axes):
-        """The lines of one turn of a loop, which compute a number of each of these, and the names of the numbers."""
+        """Return the lines of one turn of a loop, which compute a number of each root, and the names of these numbers."""
         eqns, _ = self.chain(roots)
         wanted, names, places, lines = {}, {}, {}, []  # a variable can be wanted at several indices; `places` have names, too
         name = lambda v, at: literal(v) if type(v) is Array else names[v, spread(v.aval.shape, at)]
@@ -161,36 +162,36 @@ class Writer:
         return [*[f"long {k} = {said};" for said, k in places.items()], *lines], [name(v, axes) for v in roots]
 
     def store(self, targets, shape):
-        """One loop over a shape, which computes and stores a number of each of the targets, in each turn."""
+        """Write one loop over a shape, which computes and stores a number of each target in each turn."""
         axes = counters(shape)
         lines, names = self.body([v for v, _ in targets], axes)
         lines += [f"{memory}[{index(shape, axes)}] = {n};" for (_, memory), n in zip(targets, names, strict=True)]
         self.lines += nest(shape, axes, lines)
 
 
-inlined = {jit_p: lambda *args, jaxpr, name: as_function(jaxpr)(*args)}  # primitive -> what is asked for in its place
+inlined = {jit_p: lambda *args, jaxpr, name: as_function(jaxpr)(*args)}  # primitive -> function that is called in its place
 
 
 class Inliner(JaxprTrace):
-    """Whoever writes a program down with what is called in the place of calls."""
+    """The interpreter that writes a program down, with the equations of called programs in the place of calls."""
 
     def process(self, primitive, args, params):
         if primitive in inlined:
-            return inlined[primitive](*args, **params)  # which asks at the door, where we stand
+            return inlined[primitive](*args, **params)  # its operations come to the door, where this interpreter stands
         return super().process(primitive, args, params)
 
 
 def rewritten(trace, jaxpr):
-    """A program as it is when it is asked for once more, with this trace at the door."""
+    """Run a program with a trace of this class at the door, and return the program that the trace has written."""
     trace = trace(jaxpr.in_avals)
     return trace.jaxpr(asked(trace, as_function(jaxpr), *trace.tracers))
 
 
-passes = [functools.partial(rewritten, Inliner)]  # jaxpr -> jaxpr, each
+passes = [functools.partial(rewritten, Inliner)]  # functions from a program to a program
 
 
 class Own(Jaxpr):
-    """A program that we compile."""
+    """A program that our own compiler compiles."""
 
     def run(self, args):
         if not hasattr(self, "executable"):
@@ -202,7 +203,7 @@ class Own(Jaxpr):
 
 
 def compile_own(jaxpr):
-    """A function from buffers to buffers."""
+    """Compile a program; return a function from buffers to buffers."""
     for improve in passes:
         jaxpr = improve(jaxpr)
     writer = Writer(jaxpr)
@@ -216,11 +217,11 @@ def compile_own(jaxpr):
     return executable
 
 
-own_memories = weakref.WeakKeyDictionary()  # beside that of the programs for XLA
+own_memories = weakref.WeakKeyDictionary()  # like `memories`, which has the programs for XLA
 
 
 class OwnJit(StaticJit):
-    """`jit(f)` whose programs are our own."""
+    """`jit(f)` whose programs our own compiler compiles."""
 
     def __init__(self, f, **static):
         super().__init__(f, **static)
@@ -248,10 +249,11 @@ def jit(f, backend="xla", **static):
 # =>  [1.841471 1.841471 1.841471]], dtype=float32) 1
 
 # === 20 Throw out =====================================================================================================
-# What need not be computed was XLA's affair until now. Whoever stands at the door can see to it: the program is asked for
-# once more, and what is there already is returned, not written down. Numbers alone are computed now. What was asked for
-# before has its results. And `x * 1` is `x`, as `x + 0` is of integers; but -0.0 + 0.0 is 0.0, and inf - inf is no 0: only
-# what is exact is done. Then, from the end to the beginning, who is not needed goes.
+# Until now XLA left out what need not be computed. An interpreter at the door can do that: the program is run once more,
+# and what is known already is returned, and not written down. An operation on numbers is computed now. An operation that
+# was written down before has its results. And `x * 1` is `x`, as `x + 0` is for integers; but -0.0 + 0.0 is 0.0, and inf -
+# inf is not 0: only what is exact is replaced. Then the equations that nobody needs are dropped, from the end to the
+# beginning.
 
 
 IDLE = {  # which second operands leave the first as it is
@@ -261,7 +263,7 @@ IDLE = {  # which second operands leave the first as it is
 
 
 def unchanged(primitive, args, aval):
-    """The operand that is the result, of this type; None where it has to be computed."""
+    """Return the operand that equals the result, which has this type; None if the result has to be computed."""
     pairs = [args] + [args[::-1]] * (primitive.name in ("add", "mul"))
     if primitive in (convert_p, broadcast_p):
         return args[0] if args[0].aval == aval else None
@@ -272,16 +274,16 @@ def unchanged(primitive, args, aval):
 
 
 def identity(x):
-    """What is the same for operands that are: the variable; of a number type and bytes, since 0.0 == -0.0 and 1 == 1.0."""
+    """Return a key that only equal operands share: the variable, or a number's type and bytes, since 0.0 == -0.0."""
     return (x.aval, np.asarray(x).tobytes()) if type(x) is Array else x.data
 
 
 class Thrifty(Inliner):
-    """Whoever writes down only what has to be computed."""
+    """The interpreter that writes down only what has to be computed."""
 
     def __init__(self, avals):
         super().__init__(avals)
-        self.known = {}  # what was asked for -> the results
+        self.known = {}  # primitive, operands and parameters -> the results
 
     def process(self, primitive, args, params):
         if primitive in inlined:
@@ -298,7 +300,7 @@ class Thrifty(Inliner):
 
 
 def without_dead(jaxpr):
-    """A program without equations whose results nobody needs."""
+    """Return a program without the equations whose results nobody needs."""
     needed, eqns = {v for v in jaxpr.outvars if type(v) is not Array}, []
     for eqn in reversed(jaxpr.eqns):
         if not needed.isdisjoint(eqn.outvars):
@@ -311,7 +313,7 @@ passes = [functools.partial(rewritten, Thrifty), without_dead]
 
 
 def optimise(jaxpr):
-    """What `make_jaxpr` returns, without what need not be computed, and without calls."""
+    """Return a program of `make_jaxpr` without needless equations, and with calls replaced by what they call."""
     consts, [whole] = hoist(jaxpr)
     for improve in passes:
         whole = improve(whole)
@@ -327,15 +329,15 @@ core.optimise = optimise
 # =>   in (c,) }
 
 # === 21 Who dies here =================================================================================================
-# A sum ends a loop: nobody knows it before the last turn. So a program becomes several loops, and what a later one needs of
-# an earlier one lies in memory, between the loop that writes it and the last one that reads it. Two arrays that never live
-# at one time can have the same bytes. Memory is a register file, only larger; so a chain of any length needs two.
+# A sum ends a loop: nobody knows it before the last turn. So a program becomes several loops, and what a later loop needs
+# from an earlier one lies in memory, between the loop that writes it and the last one that reads it. Two arrays that never
+# live at one time can have the same bytes. Memory is a register file, only larger; so a chain of any length needs two.
 
 folds |= {reduce_sum_p: ("{0} + {1}", lambda dtype: 0), reduce_max_p: (FORMULAS["max"], lowest)}
 
 
 def plan(lives):
-    """A place for each array, from its life (the first step, the last one, bytes): the lowest that is free all the while."""
+    """Place each array in memory, from its life (first step, last step, bytes): at the lowest place free all that time."""
     offsets, ends = {}, [0]
     for name, (first, last, size) in lives.items():
         others = [(offsets[o], offsets[o] + lives[o][2]) for o in offsets if lives[o][0] <= last and first <= lives[o][1]]
@@ -353,10 +355,10 @@ bytes_of = lambda v: v.aval.size * v.aval.dtype.itemsize
 
 
 class Planner(Writer):
-    """Writes several loops, and says where lies what they share. A step is one loop: the equation that ends it, if one does;
-    what is computed for that, or to be stored; the shape of the loop."""
+    """Writes several loops, and decides where the arrays lie that they share. A step is one loop, a triple: the equation
+    that ends it, or None; the variables that it computes for this equation, or stores; its shape."""
 
-    room = "work"  # where memory for what is neither given nor returned is taken from
+    room = "work"  # the memory in which arrays lie that are neither arguments nor results
 
     def steps(self):
         found, made = [], set(self.memory)
@@ -369,18 +371,18 @@ class Planner(Writer):
         return found + self.storing([v for v, _ in self.outs])
 
     def storing(self, vs):
-        """Steps that store these: one for each shape."""
+        """Return steps that store these variables: one for each shape."""
         shapes = dict.fromkeys([v.aval.shape for v in vs])
         return [(None, [v for v in vs if v.aval.shape == shape], shape) for shape in shapes]
 
     def take(self, c_type, size):
-        """Memory for this step, and later ones that read it: its name."""
+        """Take memory for this step, and for later ones that read it; return its name."""
         name = f"{self.room}_{len(self.lives)}"
         self.lives[name], self.types[name] = [self.number, self.number, -(-size // 64) * 64], c_type
         return name
 
     def write(self):
-        self.lives, self.types = {}, {}  # of arrays that are neither given nor returned, by name: see `plan`; types of C
+        self.lives, self.types = {}, {}  # of arrays in `room`, by name: lives, as `plan` takes them; types of C
         places = {v: name for v, name in self.outs[::-1] if type(v) is not Array and v not in self.memory}
         steps = self.steps()
         kept = self.shared(steps)
@@ -405,7 +407,8 @@ class Planner(Writer):
         self.lines = [f"{self.types[t]} *{t} = (void *)({self.room} + {at});" for t, at in offsets.items()] + self.lines
 
     def shared(self, steps):
-        """What is stored for later steps, by the first step that can: what several need, where their ways to it part."""
+        """Return the variables that are stored because several steps need them, with the step that stores each: the first
+        that can. A variable that only serves another such variable is not stored."""
         needed = {}  # variable -> the steps that compute it, if nothing is stored
         results = {v: "" for eqn, *_ in steps if eqn is not None for v in eqn.outvars}
         memory, self.memory = self.memory, self.memory | results
@@ -421,7 +424,7 @@ class Planner(Writer):
         return {v: first for v, first in firsts.items() if first is not None and first != needed[v][-1]}
 
     def fold(self, eqn, targets, shape):
-        """A loop that combines numbers along some axes, which are the inner ones, and stores what it computes meanwhile."""
+        """Write a loop that combines numbers along some axes, the inner ones, and stores what it computes besides."""
         *stored, (out, memory) = targets
         axes, inner = counters(shape), eqn.params["axis"]
         outer = [i for i in range(len(shape)) if i not in inner]
@@ -444,14 +447,16 @@ Writer = Planner
 # => Array([0.25 0.25 0.25 0.25], dtype=float32) 2
 
 # === 22 Loops that end ================================================================================================
-# A reshape or a transpose computes nothing: the operand is read at another index, and the loop goes on. So an equation may be
-# needed at several indices in one turn, and has a line for each. A product ends a loop, and so does what goes into it, since
-# it reads each number many times; in tiles, so that a number that was loaded is used for many results while it is near. `cond`
-# and `while` are C's `if` and `for`. In their braces stands a program with loops, and memory, of its own.
+# A reshape or a transpose computes nothing: the operand is read at another index, and the loop goes on. So an equation may
+# be needed at several indices in one turn, and has a line for each. A product is a loop of its own, and its operands are
+# stored before it, since it reads each number many times. It goes tile by tile, so that a number that was loaded is used
+# for many results while it is near. `cond` and `while` are C's `if` and `for`. In their braces stands a program with loops,
+# and memory, of its own.
 
 
 def reshape_index(eqn, at, places):
-    """The index of the operand. Where more than axes of size 1 come or go, by way of its place in memory, which has a name."""
+    """Return the index in the operand of a reshape. If other axes than those of size 1 change, it is computed from the
+    place in memory, which gets a name."""
     [x], [out] = eqn.invars, eqn.outvars
     known = [i for i, n in zip(at, out.aval.shape, strict=True) if n != 1]
     if [n for n in x.aval.shape if n != 1] == [n for n in out.aval.shape if n != 1]:
@@ -469,8 +474,8 @@ TILE = 4, 32  # rows and columns
 
 
 def inner(writer, jaxpr, operands, outs):
-    """The lines of a program within another one, whose operands are there, and whose results have names already."""
-    trace = Thrifty([x.aval for x in operands])  # to which operands that are numbers are given as such
+    """Return the lines of a program within another one. Its operands are in memory, and its results have names already."""
+    trace = Thrifty([x.aval for x in operands])  # operands that are numbers stay numbers in it
     given = [x if type(x) is Array else tracer for x, tracer in zip(operands, trace.tracers, strict=True)]
     within = Writer(without_dead(trace.jaxpr(asked(trace, as_function(jaxpr), *given))))
     within.memory = {v: writer.memory[x] for v, x in zip(trace.invars, operands, strict=True) if type(x) is not Array}
@@ -482,7 +487,7 @@ def inner(writer, jaxpr, operands, outs):
 
 
 def write_dot(writer, eqn, targets, shape):
-    """A product, in tiles of the last two axes of the result. All products of a tile are added up before it is stored."""
+    """Write a product, in tiles of the last two axes of the result. Each tile is summed up completely, then stored."""
     (xs, ys, zs), [x, y], [(v, out)] = eqn.params["letters"], eqn.invars, targets
     sizes = dict(zip(xs + ys, x.aval.shape + y.aval.shape, strict=True))
     tile = {c: max(1, min(n, sizes[c])) for c, n in zip(zs[-2:], TILE[-len(zs[-2:]) :], strict=False)}
@@ -505,7 +510,7 @@ def write_dot(writer, eqn, targets, shape):
 
 
 def write_cond(writer, eqn, targets, shape):
-    """C's `if`, for each branch."""
+    """Write an `if` of C for each branch."""
     chosen, *operands = eqn.invars
     which = literal(chosen) if type(chosen) is Array else f"{writer.memory[chosen]}[0]"
     for number, branch in enumerate(eqn.params["branches"]):
@@ -513,7 +518,7 @@ def write_cond(writer, eqn, targets, shape):
 
 
 def write_while(writer, eqn, targets, shape):
-    """A loop of C. The carry lies in the memory of the results, and each turn makes the next one beside it."""
+    """Write a loop of C. The carry lies in the memory of the results; each turn computes the next carry beside it."""
     consts, carry = split_list(eqn.invars, eqn.params["num_consts"])
     for x, (_, out) in zip(carry, targets, strict=True):
         writer.store([(x, out)], x.aval.shape)
@@ -533,11 +538,11 @@ enders |= {dot_p: write_dot, cond_p: write_cond, while_p: write_while}
 # => Array([ 256. 6561.], dtype=float32) 2
 
 # === 23 The race ======================================================================================================
-# C's `expf` and `tanhf` take one number, and a call each time. A polynomial takes as many numbers as a register holds, and is
-# a part of the loop. e**x is 2**n e**r, with n whole and r between -0.35 and 0.35; log 2 is two numbers, of which the first
-# has so few digits that n times it is exact. `-ffast-math` would vectorise them, too, but it also says that there is no nan and
-# no infinity, that sums may be made in any order, and that x / y is x * (1 / y). That changes what a program means: whether
-# the results are still right is for whoever wrote it to know, not for a compiler.
+# C's `expf` and `tanhf` take one number, and a call each time. A polynomial takes as many numbers as a register holds, and
+# is a part of the loop. e**x is 2**n e**r, with n whole and r between -0.35 and 0.35; log 2 is written as the sum of two
+# numbers; the first one has so few digits that n times it is exact. `-ffast-math` would vectorise them, too, but it also
+# says that there is no nan and no infinity, that sums may be made in any order, and that x / y is x * (1 / y). That changes
+# what a program means: whether the results are still right is for whoever wrote it to know, not for a compiler.
 
 PRELUDE += """
 static inline float two_to(int n) { union { int bits; float x; } two = {(n + 127) << 23}; return two.x; }
