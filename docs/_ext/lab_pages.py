@@ -50,7 +50,9 @@ def _plain(text: str) -> str:
 
 def _exercises(lab: Lab) -> str:
     rows = [f"| {e.id} | {e.title} | {e.points} | {_targets(e)} |" for e in lab.exercises]
-    return "\n".join(["## The exercises", "", "| | | points | in the reference |", "|---|---|---|---|", *rows])
+    return "\n".join(
+        ["## The exercises", "", "| exercise | title | points | in the reference |", "|---|---|---|---|", *rows]
+    )
 
 
 def _targets(exercise: Any) -> str:

@@ -43,7 +43,7 @@ class Buffer(np.ndarray):
 
 
 def alloc(shape, dtype):
-    """Memory for an array."""
+    """Return memory for an array."""
     global alive, most
     shape, dtype = tuple(np.atleast_1d(shape).astype(int).tolist()), np.dtype(dtype)
     size = int(np.prod(shape)) * dtype.itemsize
@@ -70,7 +70,7 @@ def _is_ours(x):
 
 
 def put(x):
-    """Memory with the numbers of a numpy array, row after row."""
+    """Return memory with the numbers of a numpy array, row after row."""
     x = np.asarray(x)
     buffer = alloc(x.shape, x.dtype)
     buffer[...] = x
@@ -78,7 +78,7 @@ def put(x):
 
 
 def compile(source):
-    """A function of Buffers: the function `run` of a text of C. The compiler's own words, where the text is wrong."""
+    """Compile a text of C. Return its function `run`, which takes Buffers; if the text is wrong, raise the compiler's message."""
     global compiled, loops
     library = translate(source)
     compiled, loops = compiled + 1, loops + outermost_loops(source)
@@ -107,7 +107,7 @@ def compile(source):
 
 
 def translate(source):
-    """The machine code of a text."""
+    """Return the machine code of a text: the bytes of a shared library."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         path, made = os.path.join(folder, "program.c"), os.path.join(folder, "program.so")
         with open(path, "w", encoding="utf-8") as file:

@@ -17,11 +17,11 @@ import sys
 import numpy as np
 
 compiled = executed = 0
-copied = 0  # arrays of numpy that `put` made buffers of
+copied = 0  # how many numpy arrays `put` has copied
 
 
 class Type:
-    """What jaxlib wants to know of an array."""
+    """The type of an array, as jaxlib asks for it."""
 
     weak_type = False
 
@@ -31,7 +31,7 @@ class Type:
 
 @functools.cache
 def machine():
-    """jaxlib, opened when it is first needed: its classes, the client, the one device, and how arrays lie on it."""
+    """Import jaxlib, at the first call. Return its two modules, the one device, and how arrays are placed on it."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     _jax, xla_client = importlib.import_module("jaxlib._jax"), importlib.import_module("jaxlib.xla_client")
 
@@ -41,14 +41,14 @@ def machine():
         def _to_xla_hlo_sharding(self, ndim):
             return xla_client.HloSharding.replicate()
 
-    if "jax" not in sys.modules:  # it has said so itself
+    if "jax" not in sys.modules:  # JAX does this itself
         _jax.jax_jit.set_enable_x64_state(_jax.config.Config("enable_x64", True))
     device = xla_client.make_cpu_client().local_devices()[0]
     return _jax, xla_client, device, OneDevice(device)
 
 
 def put(x):
-    """A buffer with the numbers of a numpy array."""
+    """Return a buffer with the numbers of a numpy array."""
     global copied
     copied += 1
     jaxlib, _, device, place = machine()
@@ -57,7 +57,7 @@ def put(x):
 
 
 def compile(text):
-    """A function from a list of buffers to a list of buffers. XLA's own words, where the text is wrong."""
+    """Compile a text. Return a function from a list of buffers to a list of buffers; if the text is wrong, XLA raises an error."""
     global compiled
     jaxlib, _, _, place = machine()
     executable = translate(text)
@@ -75,13 +75,13 @@ def compile(text):
 
 
 def translate(text):
-    """The machine code of a text."""
+    """Return the executable that XLA makes of a text."""
     _, client, device, _ = machine()
     return device.client.compile_and_load(text, [device], client.CompileOptions())
 
 
 def results(text):
-    """The types of what @main returns, as its first line has them."""
+    """Return the types of the results of @main, from its first line."""
     found = re.search(r"func\.func (?:public )?@main\([^\n]*?\)\s*(?:->\s*([^\n]*))?\{\s*$", text, re.MULTILINE)
     if found is None:
         raise ValueError("xla.py finds no line `func.func public @main(...) -> (...) {` in the text")
