@@ -366,12 +366,9 @@ def describe_origin(tracer: DynamicJaxprTracer) -> str:
     positions, makers = _progenitors(trace, tracer.atom)
     if positions:
         names = [debug_info.arg_names[i] if i < len(debug_info.arg_names) else "unknown" for i in positions]
-        several = len(names) > 1
-        return (
-            f"{origin}This concrete value was not available in Python because it depends on the "
-            f"value{'s' if several else ''} of "
-            f"the argument{'s' if several else ''} {_listed(names)}."
-        )
+        s = "s" * (len(names) > 1)
+        what = f"the value{s} of the argument{s} {_listed(names)}"
+        return f"{origin}This concrete value was not available in Python because it depends on {what}."
     if makers:
         shown = "\n\n".join(
             f"  operation {eqn}\n    from line {source_info.summarize(eqn.source_info)}" for eqn in makers[:5]
@@ -382,11 +379,9 @@ def describe_origin(tracer: DynamicJaxprTracer) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    if len(names) == 1:
-        return names[0]
-    if len(names) == 2:
-        return f"{names[0]} and {names[1]}"
-    return f"{', '.join(names[:-1])}, and {names[-1]}"
+    """Return `a`, `a and b` or `a, b, and c`."""
+    *most, last = names
+    return f"{', '.join(most)}{',' * (len(most) > 1)} and {last}" if most else last
 
 
 def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[int], list[JaxprEqn]]:
