@@ -323,21 +323,3 @@ def test_a_number_that_a_function_returns_as_it_came_is_an_array(jax, jnp):
         jax.vjp(jnp.asarray, 2.0)[0],
         jax.vjp(lambda x: jnp.asarray(x, jnp.float16), 2.0)[0],
     )
-
-
-@pytest.mark.parametrize("of_weak", [True, False])
-@same_as_jax
-def test_in_a_traced_jvp_a_tangent_is_as_weak_as_its_primal_in_a_library_function(jax, jnp, of_weak):
-    functions = [
-        *(jnp.sin, jnp.square, jax.nn.sigmoid, jax.lax.abs),
-        *(
-            lambda y: y * y,
-            lambda y: y * 2,
-            lambda y: y + y,
-            lambda y: -y,
-            lambda y: 2 / y,
-            lambda y: jnp.maximum(y, y),
-        ),
-    ]
-    pair = (1.5, jnp.float32(2)) if of_weak else (jnp.float32(1.5), 2.0)
-    return [jax.jit(lambda x, t, f=f: jax.jvp(f, (x,), (t,)))(*pair) for f in functions]
