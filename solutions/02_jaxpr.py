@@ -287,10 +287,7 @@ class DynamicJaxprTrace:
         atoms: list[Var | Literal] = []
         avals: list[Any] = []
         for x in args:
-            if type(x) is DynamicJaxprTracer and x._trace is self:
-                atoms.append(x.atom)
-                avals.append(x.aval)
-            else:
-                atoms.append(atom := self.lift(x))
-                avals.append(atom.aval)
+            atom = x.atom if type(x) is DynamicJaxprTracer and x._trace is self else self.lift(x)
+            atoms.append(atom)
+            avals.append(atom.aval)
         return self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))
