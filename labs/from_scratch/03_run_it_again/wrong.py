@@ -41,11 +41,11 @@ edit(
 edit(
     "what is not needed is not run",
     "The program is written down while it runs. Does the new program have the line that nobody needs?",
-    """    process = door.trace.process  # of the one who stands at the door all the time
-    for primitive, invars, params, outvars in jaxpr.eqns:""",
-    """    process = door.trace.process
-    used = {id(v) for eqn in jaxpr.eqns for v in eqn.invars} | set(map(id, jaxpr.outvars))
-    for primitive, invars, params, outvars in [e for e in jaxpr.eqns if any(id(v) in used for v in e.outvars)]:""",
+    """    for primitive, invars, params, outvars in jaxpr.eqns:
+        operands =""",
+    """    used = {id(v) for eqn in jaxpr.eqns for v in eqn.invars} | set(map(id, jaxpr.outvars))
+    for primitive, invars, params, outvars in [e for e in jaxpr.eqns if any(id(v) in used for v in e.outvars)]:
+        operands =""",
 )
 edit(
     "a program has its results",
