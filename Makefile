@@ -45,7 +45,7 @@ help:
 	@echo "make fuzz    the random programs, many more of them (FUZZ_EXAMPLES=$(FUZZ_EXAMPLES))"
 	@echo "make sweep   every public function in every way with operands of every kind, beside JAX (an hour and more; SWEEP_ARGS='--module jax.numpy')"
 	@echo "make bench   jitkit measured beside JAX (BENCH_ARGS=--quick for a short look)"
-	@echo "make benchmarks  the two tables in docs/benchmarks.md, measured anew here (quarter of an hour, on a machine that does nothing else)"
+	@echo "make benchmarks  the tables in docs/benchmarks.md and docs/what_xla_did_for_us.md, measured anew here (quarter of an hour, on a machine that does nothing else)"
 	@echo "make clean   remove .venv and everything that tools have left behind"
 
 tour: $(USE)

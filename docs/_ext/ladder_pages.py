@@ -36,7 +36,7 @@ def index() -> str:
 
 {len(rungs) - behind} rungs lead from the first primitive to `jit(vmap(grad(loss)))` of your own package, which trains a network.
 {behind} more, behind the door, put a compiler of your own in the place of XLA; they are open from rung {OPENS_BEHIND} on,
-the last of them from rung 14.
+the last two of them from rung 14.
 Nothing is given but `xla.py`, sixty lines that reach XLA, and `cc.py`, which reaches a C compiler; how you build it is
 yours. A rung is a page and some ten small programs, which run on your package and on jitkit with the same random inputs.
 
