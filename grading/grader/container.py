@@ -68,7 +68,7 @@ def grade(program: str, words: Sequence[str], read: Sequence[pathlib.Path], writ
     exist.
 
     Raises:
-      JailError: the engine does not answer, or cannot build the image.
+      JailError: the engine does not answer, or cannot build the image; or a path has a comma or a quote.
     """
     if odd := next((p for p in (*read, write) if "," in str(p) or '"' in str(p)), None):
         raise JailError(f"{program} does not take a path with a comma or a quote: {odd}")

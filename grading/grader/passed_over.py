@@ -23,7 +23,7 @@ def elsewhere(
     """Return a sentence about an answer that was not taken, or an empty text.
 
     Args:
-      unreadable: the sources that could not be read, each with the sentence.
+      unreadable: the sources that could not be read. Their `why` is the sentence to return.
       passed: the files that were not read.
     """
     for target in exercise.targets:

@@ -173,12 +173,14 @@ class Store:
         return str(row[0]) if row else ""
 
     def expected(self, key: str) -> Any:
-        """Return the reference's result, or None."""
+        """Return the reference's results for an exercise (see `Grader.expected`), as `add_expected` keeps them under this key; None if
+        there are none.
+        """
         row = self._row("SELECT value FROM expected WHERE key = ?", key)
         return json.loads(row[0]) if row else None
 
     def result(self, key: str) -> Result | None:
-        """Return a verdict on code, or None."""
+        """Return the verdict on code that is kept under this key (`Grader.key`), or None."""
         row = self._row(f"SELECT {', '.join(Result._fields)} FROM results WHERE key = ?", key)
         return Result(GradeStatus(row[0]), row[1], tuple(json.loads(row[2])), row[3]) if row else None
 

@@ -228,7 +228,9 @@ def bytes_of(type_: str) -> int:
 
 
 def amount(value: float) -> str:
-    """Return a number, a space, and a prefix for a unit to follow: `33.6 M`, with three digits from 1,000 on."""
+    """Return a number, a space, and a prefix for a unit to follow: `33.6 M`. It has three digits from 1,000 to 999 T, and no decimals
+    below 1,000.
+    """
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:
             scaled = value / scale

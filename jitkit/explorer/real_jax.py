@@ -107,8 +107,8 @@ def _is_installed(file: str) -> bool:
 
 
 def jaxpr_listing(jaxpr: Any) -> Listing:
-    """Return JAX's print-out, each line with its equation. The equation's number is in the name stack, which JAX prints
-    on request. (It then breaks a short jaxpr into lines.)
+    """Return JAX's print-out, each line with its equation. The jaxpr comes from `equations.numbered`, which puts the equation's number
+    into the name stack. JAX prints it on request. (It then breaks a short jaxpr into lines.)
     """
     lines: list[str] = []
     begun: list[int | None] = []

@@ -181,7 +181,8 @@ class MissLog:
     def _story(
         self, fun: Callable[..., Any], record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
     ) -> _Story:
-        """Return the reason of a miss. `before` is the number of the miss that cached the same signature, if any."""
+        """Return the reason of a miss. `weight` is what the call had to do: `TRACES`, `COMPILES` or `DISPATCHES`. `before` is the number of
+        the miss that cached the same signature, if any."""
         origin = self._origin
         if record.number == 1 and self._times_made > 1:
             again = made_again(origin, self._times_made, self._made_in_loop)

@@ -1,4 +1,6 @@
-"""The figures of `jitkit bench pitfalls`: call time against call number, misses named; and all pairs, in parts."""
+"""The figures of `jitkit bench pitfalls`: the time of each call, with the misses named; and the total times of each slow program and its
+mended one, on several slides
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ _SHOWN = ("lambda", "lengths", "weak-types", "optional-key", "static-changes", "
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
     """Return `pitfalls-calls`, with the pitfalls of `_SHOWN`, or if none was measured, up to six others; and `pitfalls-pairs-1` and so on,
-    with all slow ones, in parts that can be read on a slide. A program that ends in an error, or is wrong, has no time to draw.
+    slides with the times of each slow program and its mended one. Pitfalls whose slow program ends in an error, or is wrong, are left out
+    there; if fewer than two are left, there are no such slides.
     """
     chosen = [result for result in results if result.pitfall.name in _SHOWN] or list(results)[:6]
     columns = min(len(chosen), 3)

@@ -1,4 +1,6 @@
-"""A program is compiled for types: dtypes and weak types that flip compile once for each."""
+"""A program is compiled for the types of its arguments. If a dtype or a weak type changes between calls, jit compiles once for each type
+that occurs.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,9 @@ class Outcome(NamedTuple):
 
 
 def explore_again(arguments: argparse.Namespace) -> int:
-    """Explore, show the page, and do so again after each save, until Ctrl-C."""
+    """Explore, show the page, and do so again after each save, until Ctrl-C. Return the exit status, at once if the command line is
+    wrong.
+    """
     if arguments.json:
         raise WrongUsage("--watch shows pages in a browser, and --json prints: take one of them.")
     file = pathlib.Path(arguments.function.rpartition(":")[0] or arguments.function)
