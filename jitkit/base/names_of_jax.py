@@ -72,7 +72,7 @@ core: ParamDict Value eval_context max_dim min_dim
 ref: AbstractRef Ref addupdate empty_ref free_ref freeze get new_ref set swap
 monitoring:
 custom_derivatives:
-ad_checkpoint: Offloadable Recompute Saveable checkpoint_name_fwd name_p
+ad_checkpoint: checkpoint_name_fwd
 api_util: argnums_partial donation_vector flatten_axes rebase_donate_argnums
 interpreters.ad: add_jaxvals add_jaxvals_p backward_pass get_primitive_transpose linearize zeros_like_aval
 interpreters.batching: batch_jaxpr_axes batch_subtrace register_vmappable unregister_vmappable zero_if_mapped
