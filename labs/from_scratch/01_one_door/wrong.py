@@ -80,7 +80,7 @@ edit(
 )
 edit(
     "`-x` is `0 - x`",
-    "What is -x for x = 0.0? Divide 1 by it.",
+    "What is 1 divided by -x, for x = 0.0?",
     """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
 """,
     """numpy.negative = Value.__neg__ = lambda x: numpy.subtract(0, x)

@@ -102,7 +102,7 @@ lowerings[elementwise_primitives["expm1"]] = less_one
 )
 edit(
     "`-x` is written as `0 - x`",
-    "x is 0.0. Divide 1 by -x.",
+    "What is 1 divided by -x, if x is 0.0?",
     """lowerings[convert_p] = one_line("convert")
 """,
     """lowerings[convert_p] = one_line("convert")
