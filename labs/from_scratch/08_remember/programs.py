@@ -76,7 +76,7 @@ def order(jk, rng):
 @program(
     "08",
     "A value that the function closed over stays what it was when it was traced.",
-    against=["the key is the function", "an `id` is a function's name for ever"],
+    against=["the key is the function"],
 )
 def frozen(jk, rng):
     state = {"c": 2.0}
@@ -193,11 +193,7 @@ def same_types(jk, rng):
     return results, len(traces), [g(a=x, b=y), g(b=x, a=y)], len(more)
 
 
-@program(
-    "08",
-    "Functions that come and go: each has its own programs, though Python uses places again.",
-    against=["an `id` is a function's name for ever"],
-)
+@program("08", "Functions that come and go: each has its own programs, though Python uses places again.")
 def come_and_go(jk, rng):
     x, numbers = floats(rng, 2), rng.integers(2, 99, 6)
     return [jk.jit(lambda x, n=n: x * float(n))(x) for n in numbers]

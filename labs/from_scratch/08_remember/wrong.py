@@ -109,19 +109,3 @@ kwargs_in = lambda tree: tree.children[1].children
 jit = InOrder
 """,
 )
-edit(
-    "an `id` is a function's name for ever",
-    "A lambda is freed, and the next one is made at the same place. Whose programs does it get?",
-    """jit = RememberingJit
-""",
-    """class ById(RememberingJit):
-    by_id = {}
-
-    def __init__(self, f):
-        super().__init__(f)
-        self.known = self.by_id.setdefault(id(f), {})
-
-
-jit = ById
-""",
-)
