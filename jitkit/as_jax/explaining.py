@@ -46,7 +46,7 @@ class Watch:
         return sorted(self._functions.items(), key=lambda each: -each[1].seconds)
 
     def lines(self) -> Iterator[str]:
-        """Yield the report: a line for all, one for each function, and below it the reason of each miss."""
+        """Yield the report: a line for all, one for each function, and below it the reasons of its first 8 misses, and counts of the rest."""
         functions = self._dearest_first()
         misses = [miss for _, function in functions for miss in function.misses]
         yield f"jitkit: {len(functions)} jitted functions, the slowest first: {_summary(misses)}"
@@ -62,8 +62,8 @@ class Watch:
 
 
 def write_pages(recorded: Recording, program: str, folder: pathlib.Path) -> Iterator[str]:
-    """Write the Explorer's page of each function, for this machine and the types of its last miss, and the index of them; yield the path
-    of each, the index first.
+    """Write the Explorer's page of each function that was traced, for this machine and the types of its last trace, and the index of all
+    functions; yield the paths, the index first.
     """
     folder.mkdir(parents=True, exist_ok=True)
     found = index.functions(recorded.calls, {})

@@ -61,7 +61,7 @@ _made: dict[str, types.ModuleType] = {}
 
 
 def module(name: str) -> types.ModuleType | None:
-    """Return a module with the listed names, each looked up on first use. None for a module that is not listed."""
+    """Return a module with the listed names, each looked up when it is used. None for a module that is not listed."""
     if name not in _NAMES:
         return None
     if name not in _made:

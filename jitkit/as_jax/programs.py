@@ -26,7 +26,7 @@ class NoProgram(Exception):
 
 
 def run_file(path: str, arguments: Sequence[str]) -> None:
-    """Run a file, or a folder or an archive that has a `__main__.py`, as `python PATH ARGUMENTS` does."""
+    """Run a file, or a folder or an archive that has a `__main__.py`, as `python PATH ARGUMENTS` does. Raise NoProgram if there is none."""
     sys.argv = [path, *arguments]
     if pkgutil.get_importer(path) is not None:
         folder = os.path.abspath(path)
@@ -47,7 +47,9 @@ def run_file(path: str, arguments: Sequence[str]) -> None:
 
 
 def run_module(name: str, arguments: Sequence[str]) -> None:
-    """Run a module, or a package that has a `__main__`, as `python -m NAME ARGUMENTS` does. NoProgram where there is none."""
+    """Run a module, or a package that has a `__main__`, as `python -m NAME ARGUMENTS` does. Raise NoProgram if there is none,
+    and ModuleNotFoundError if the package that it should be in does not exist.
+    """
     sys.argv = ["-m", *arguments]
     _first_on_path(os.getcwd())
     spec = importlib.util.find_spec(name)

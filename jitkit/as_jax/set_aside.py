@@ -80,7 +80,7 @@ def _among_jax(look_up: Callable[[str], Any], name: str) -> Any:
 
 
 def _import(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """Return the `import` of JAX's own modules."""
+    """Import a module for JAX's own modules, whose `__import__` this is: for them `jax` means JAX."""
     if level == 0 and name.partition(".")[0] != "jax":
         return builtins.__import__(name, globals_, locals_, fromlist, level)
     with jax_itself():

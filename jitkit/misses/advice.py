@@ -2,8 +2,8 @@
 
 A user who follows the advice must not lose any value. If one dtype holds every value of the other, converting to it is
 safe. If neither does, promotion may find a third dtype that holds both. If the promoted dtype does not (int32 and
-float16 promote to float16, which ends at 65,504), there is no advice. Converting integers to a float is safe up to a
-limit, which the advice names.
+float16 promote to float16, which ends at 65,504), there is no advice, with one exception: if integers come after
+floats, they can be converted to floats up to a limit, which the advice names.
 
 The advice must not change what the function computes, either. Roots and logarithms differ between complex and real
 numbers, and `~` and `+` between bools and integers: for these there is no advice.
@@ -37,7 +37,7 @@ def literals(before: DType, now: DType) -> str:
 
 def conversion(name: str, before: Any, now: Any) -> str:
     """Return advice for an argument whose dtype differs between two calls, given both avals; empty if converting it
-    could lose information.
+    could lose information, or change what the function computes.
     """
     if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
         return ""
@@ -109,7 +109,7 @@ def of_keys(before: Any, now: Any) -> str:
 
 
 def holding_both(one: DType, other: DType) -> DType | None:
-    """Return the dtype that two dtypes promote to, if it holds all values of both; else None."""
+    """Return the dtype that two dtypes promote to, if it holds all values of both, and needs no x64 mode that is off; else None."""
     try:
         common = dtypes.promote_types(one, other)
     except dtypes.TypePromotionError:

@@ -60,7 +60,7 @@ class Calls(NamedTuple):
     """The call that missed, and the latest calls before it: the words for a change may depend on them."""
 
     now: CallRecord
-    known: Sequence[CallRecord]  # by age
+    known: Sequence[CallRecord]  # the oldest first
     are_all: bool  # False: there are too many to look at all
     x64_differs: bool
     fun: Callable[..., Any] | None = None
@@ -72,7 +72,7 @@ class Calls(NamedTuple):
         return inspect.Parameter.empty if parameter is None else parameter.default
 
     def keys_of(self, path: str) -> list[Any]:
-        """Return the keys that the leaf at a path has had."""
+        """Return the keys (see `Argument`) that the leaf at a path has had in the known calls."""
         at = [(i, a.paths.index(path)) for i, a in enumerate(self.now.arguments) if path in a.paths]
         found = []
         for record in self.known:
@@ -97,8 +97,8 @@ def differences(
     shown: int,
     fun: Callable[..., Any] | None = None,
 ) -> tuple[list[Difference], int]:
-    """Return up to `shown` differences between two calls, down to this weight, and how many more there are. `known` has all records
-    by age: in the latest of them the different values of an argument are counted. `fun` gives the defaults of parameters.
+    """Return up to `shown` differences between two calls, down to this weight, and how many more there are. `known` has all records,
+    the oldest first: in the latest of them the different values of an argument are counted. `fun` gives the defaults of parameters.
     """
     found: list[Difference] = []
     all_changes = changes(old, new, weight)
@@ -243,7 +243,7 @@ _PYTHON_NAMES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 
 
 def _advice_on_shapes(change: Change, calls: Calls) -> str:
-    """Return advice for an argument with many lengths along its axes; a change of rank gets none."""
+    """Return advice for an argument that has come in many shapes of the rank it has now; for fewer, advice for a batch, or ""."""
     rank = len(aval_of(change.now).shape)
     seen = [aval_of(key).shape for key in [*calls.keys_of(change.name), change.now]]
     count = len({shape for shape in seen if len(shape) == rank})

@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # imported only when two calls differ
     from .differences import Difference
 
 _KEPT_PER_FUNCTION = 256  # at most this many misses are kept for a function
-_KEPT = 512  # at most this many misses are shown for all functions, and this many differences spelled out
-_SHOWN = 12
+_KEPT = 512  # at most this many misses are kept for all functions together
+_SHOWN = 12  # at most this many differences are kept for a miss
 _SIGNATURES = 8192  # at most this many fingerprints are kept, to recognise evicted signatures
 
 
@@ -82,7 +82,7 @@ class Miss(NamedTuple):
         return [*lines, f"  and {self.more} more"] if self.more else lines
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain data: numbers, strings, lists and dicts."""
+        """Return the miss as plain data: numbers, strings, lists and dicts."""
         return {**self._asdict(), "differences": [difference._asdict() for difference in self.differences]}
 
 
@@ -95,7 +95,7 @@ def _transformations() -> str:
 
 
 class MissLog:
-    """The misses of one function: their number, their time, and the reasons of the latest."""
+    """The misses of one function: their number, and the latest of them, with times and reasons."""
 
     __slots__ = ("_cleared_at", "_count", "_lock", "_made_in_loop", "_misses", "_origin", "_seen", "_times_made")
 
@@ -141,7 +141,7 @@ class MissLog:
         compiled: bool,
         seconds: float,
     ) -> CallRecord:
-        """Add a miss, and return `record`, the new signature, with its number. `known` has the cached signatures by age."""
+        """Add a miss, and return `record`, the new signature, with its number. `known` has the cached signatures, the oldest first."""
         weight = TRACES if traced else COMPILES if compiled else DISPATCHES
         call_site = _call_site()
         with self._lock:
@@ -182,7 +182,8 @@ class MissLog:
         self, fun: Callable[..., Any], record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
     ) -> _Story:
         """Return the reason of a miss. `weight` is what the call had to do: `TRACES`, `COMPILES` or `DISPATCHES`. `before` is the number of
-        the miss that cached the same signature, if any."""
+        the miss that cached the same signature, if any.
+        """
         origin = self._origin
         if record.number == 1 and self._times_made > 1:
             again = made_again(origin, self._times_made, self._made_in_loop)
@@ -359,5 +360,5 @@ def _summary(count: int, misses: Sequence[Miss]) -> str:
 
 
 def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
-    """Log each cache miss in the block, and why; `JITKIT_EXPLAIN_CACHE_MISSES=1` does so everywhere."""
+    """Log each cache miss in the block, and why; with False, do not. `JITKIT_EXPLAIN_CACHE_MISSES=1` logs everywhere."""
     return config.override(explain_cache_misses=new_val)

@@ -29,7 +29,7 @@ def whole_text(value: Any) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return the text, cut off where it is too long."""
+    """Return the text; if it has more than 80 characters, the first 77 and three dots."""
     return text if len(text) <= _WIDE else f"{text[: _WIDE - 3]}..."
 
 
