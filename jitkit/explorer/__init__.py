@@ -4,7 +4,7 @@
 
 A function, ours or JAX's, and types -> an HTML file, and its data. Equations get numbers, which XLA keeps in its names. In reading order:
 
-    equations      jaxpr -> numbered equations: which of them are dead, constant, the same
+    equation, equations   an equation and what is known about it; jaxpr -> numbered equations: which are dead, constant, the same
     subject, ours, real_jax   a function of jitkit's, or of JAX's through its public API -> Subject: what is explored
     listing        lines of a text, each with its equations
     source         equations -> the Python that they were written in

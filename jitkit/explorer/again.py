@@ -21,8 +21,9 @@ _NOT_COMPUTED = OPERANDS | _ARRANGES | PLUMBING
 def computed_again(
     links: Links, wrote: Mapping[int, Collection[str]], inside: Mapping[int, Collection[int]]
 ) -> dict[str, int]:
-    """Return, for each equation that several kernels compute, the number of these kernels. Count only equations that wrote one operation
-    into StableHLO (`wrote` has the operations): others, such as random bits, wrote many, which different kernels may compute once each.
+    """Return, for each equation that several kernels compute, the number of these kernels, by the equation's number. Count only equations
+    that wrote one operation into StableHLO (`wrote` has the operations): others, such as random bits, wrote many, which different kernels
+    may compute once each.
     """
     places: dict[tuple[int, str, str], set[str]] = {}
     opcodes: dict[int, set[str]] = {}  # an equation may have become another operation, a division a multiplication

@@ -52,7 +52,7 @@ _DEAR = frozenset({
     "cbrt", "erf", "logistic", "divide", "remainder", "reduce", "reduce-window", "dot", "convolution", "sort", "scatter",
     "map", "rng-bit-generator",
 })  # fmt: skip
-# into which XLA for CPUs puts no other operation
+# instructions into which XLA for CPUs puts no other operation
 _ALONE = {"scatter": "a scatter", "reduce-window": "an operation on windows", "select-and-scatter": "a scatter"}
 _LIBRARIES = {"__ynn_fusion": "YNNPACK", "__onednn_fusion": "oneDNN", "__cudnn$fusion": "cuDNN"}
 _LIBRARY = re.compile(r'"kind":"(__[\w$]+)"')
@@ -276,7 +276,7 @@ class _Neighbours:
         return [each for each in self._inside(at) if self._data.at[each].opcode in _PRODUCTS]
 
     def _derives(self, second: Key, at: Key, first: Key) -> bool:
-        """Whether a value in a kernel is what another one has written, moved or with one operation for each element."""
+        """Whether a value in a kernel is what another one has written, moved, or changed element by element."""
         waiting, seen = [at], set[Key]()
         while waiting:
             each = waiting.pop()

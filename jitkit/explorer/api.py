@@ -150,6 +150,6 @@ def exploration(
 
 
 def file_name(function: str) -> str:
-    """Return a function's name in a form that is good for a file: `<lambda>` becomes `lambda`."""
+    """Return a function's name in a form that is good for a file: `<lambda>` becomes `lambda`; at most 80 characters."""
     plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in function).strip("_")
     return plain[:80] or "function"

@@ -64,7 +64,7 @@ def page(one: Mapping[str, Any], other: Mapping[str, Any], htmls: Sequence[str])
 
 
 def figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, str, int, int]]:
-    """Return the figures that both pages have: for each the pane or target, its name, and the two numbers."""
+    """Return the figures that both pages have: for each the target ("" for all), its name, and the two numbers."""
     found = [("", "equations", len(one["equations"]), len(other["equations"]))]
     others = {target["name"]: target for target in other["targets"]}
     for target in one["targets"]:
@@ -110,8 +110,8 @@ def _jaxprs(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 
 def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
-    """Yield the rows of both texts. One equation more renames all variables behind it: so lines are compared without
-    names, and where they are alike, each name has to stand for the same one as before.
+    """Yield HTML rows of both texts side by side; of a long run of equal lines, only the ends. One equation more renames all variables
+    behind it: so lines are compared without names, and where they are alike, each name has to stand for the same one as before.
     """
     names: dict[str, str] = {}
     first, second = ([_VARIABLE.sub("_", line).rstrip() for line in lines] for lines in (before, now))
@@ -147,7 +147,7 @@ def _is_renamed(was: str, has: str, names: dict[str, str]) -> bool:
 
 
 def _blocks(same: Sequence[bool]) -> Iterator[tuple[int, bool, int]]:
-    """Yield `(start, whether they are the same, end)` of the runs of lines that are, or are not."""
+    """Yield `(start, whether they are the same, end)` for each run of lines that are the same, or are not."""
     start = 0
     for end in range(1, len(same) + 1):
         if end == len(same) or same[end] != same[start]:

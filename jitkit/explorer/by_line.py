@@ -1,11 +1,11 @@
 """optimised HLO + its links -> what each line of Python became: kernels, the bytes that they move, flops
 
-A kernel is an instruction that runs on its own, as `jitkit targets` counts them. It belongs to the lines of all
-equations in it. The bytes of its operands and results cannot be split among these lines, so they count fully at each of
-them, and the line says how many of its kernels are shared; the totals count each kernel once. Flops are counted by
-instruction, also inside of fusions, and belong to the line of that instruction; if XLA merged instructions of several
-lines, to the first. If a kernel's flops are not known, as in a library's routine, the line says so. The body of a loop
-is counted for one turn, and marked as in a loop.
+A kernel is an instruction that runs on its own, as `jitkit targets` counts them. It belongs to the lines of all equations in it. The
+bytes of its operands and results cannot be split among these lines, so they count fully at each of them, and the line says how many of
+its kernels are shared; the totals count each kernel once. Flops are counted by instruction, also inside of fusions, and belong to the
+line of that instruction; if XLA merged instructions of several lines, to the first, or in equal parts to all equations that the
+instruction is known to compute. If a kernel's flops are not known, as in a library's routine, the line says so. The body of a loop is
+counted for one turn, and marked as in a loop.
 
 A TPU fetches an argument by an asynchronous copy while something else runs. Such a copy is not a kernel: its bytes are
 counted apart, for the lines whose equations read it.
@@ -77,9 +77,9 @@ def table(
     what belongs to no known line.
 
     `compilers` has the compiler's own estimates. `besides` is its estimate of bytes minus the bytes of kernels and copies,
-    `flops_besides` its estimate of flops minus our count. `backward` has the equations that a derivative writes for the
-    reverse pass: a kernel counts as `backward` for a line if it contains such an equation of the line. `run_flops` counts
-    the flops of all turns of loops.
+    `flops_besides` its estimate of flops and transcendentals minus our count; both are None without an estimate. `backward` has the
+    equations that a derivative writes for the reverse pass: a kernel counts as `backward` for a line if it contains such an equation of
+    the line. `run_flops` counts the flops of all turns of loops.
     """
     estimates = compilers or {}
     their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")

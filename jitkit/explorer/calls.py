@@ -205,7 +205,7 @@ def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
 
 
 def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
-    """Whether two signatures agree in everything that tracing depends on."""
+    """Whether two signatures have arguments of the same names, trees and avals. Static values are not compared."""
     from_one = [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in one.arguments]
     return from_one == [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in other.arguments]
 
@@ -285,7 +285,7 @@ def _of_miss(
 
 
 def seen_by(function: Callable[..., Any]) -> dict[str, Any] | None:
-    """Return the misses of a jitted function so far; None for one that was never called, or is not jitted."""
+    """Return the calls of a jitted function that missed so far, as plain data; None if there are none, or it is not jitted."""
     inner: Any = function
     while isinstance(inner, functools.partial) and not is_jitted(inner):
         inner = inner.func

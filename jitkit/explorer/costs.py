@@ -118,8 +118,8 @@ class Costs:
         return sum(map(read, parameters)) + written(root)
 
     def counted(self) -> Iterator[tuple[str, Instruction]]:
-        """Yield each instruction that runs and may do arithmetic, as `(computation, instruction)`. Leave out instructions that
-        only run a computation.
+        """Yield each instruction that runs and may do arithmetic, as `(computation, instruction)`. Leave out fusions and
+        calls, whose instructions are yielded themselves.
         """
         waiting, seen = [self._program.entry], {""}
         while waiting:

@@ -39,7 +39,7 @@ class Dialect(Protocol):
         """Return the equation with these parameters, and one more scope around it."""
 
     def place(self, eqn: Any) -> Place | None:
-        """Return the place where the user wrote the equation."""
+        """Return the place where the user wrote the equation; None if it is not known."""
 
     def names(self, eqn: Any) -> str:
         """Return the equation's name stack as text: `G/transpose(jvp(B))`."""

@@ -112,7 +112,7 @@ class _Fates(Origins):
         )
 
     def _can_be(self, number: int) -> set[str]:
-        """Return the instructions that can arrange elements as an equation does."""
+        """Return the operations that can arrange elements as an equation does."""
         wrote = self._wrote.get(number, set()) & ARRANGING or {"reshape"}
         shapes = {"reshape", "broadcast"} if wrote & {"reshape", "broadcast"} else set()
         return wrote | shapes | {"bitcast"} | ({"copy"} if "transpose" in wrote else set())
@@ -264,7 +264,7 @@ class _Fates(Origins):
                 self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
 
     def _needs_no_more(self, reader: int, number: int) -> bool:
-        """Whether all work of an equation was removed together with another one."""
+        """Whether the equation `reader` was removed in such a way that it does not need the result of `number` any more."""
         rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
         if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
             return number not in equation.operands[equation.unchanged.kept]

@@ -119,7 +119,9 @@ class Data:
         return self.operands[root][place] if place < len(self.operands[root]) else None
 
     def read_by(self, at: Key) -> list[Key] | None:
-        """Return the readers of a value; in a fusion, the reader is a parameter. None at the end of the program, or of a loop."""
+        """Return the readers of a value; in a fusion, the reader is a parameter. None if it is the last value of a computation (see
+        `beyond`).
+        """
         if self.at[at].is_root:
             return None
         found: list[Key] = []

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-MOST_COLUMNS = 600  # a longer line is cut here, and the listing says how long it is
+MOST_COLUMNS = 600  # a longer line is cut here, and the listing says how much is left out
 _HEX = re.compile(r'dense<"0x([0-9A-Fa-f]{24})([0-9A-Fa-f]{40,})">')
 
 

@@ -143,7 +143,7 @@ def _target(
 
 
 def versions() -> str:
-    """Return `jitkit 0.1.0, jaxlib 0.10.2, Python 3.11.7`."""
+    """Return `jitkit 0.1.0, jax 0.10.2, jaxlib 0.10.2, Python 3.11.7`, without packages that are not installed."""
     found = []
     for name in ("jitkit", "jax", "jaxlib"):
         try:

@@ -28,9 +28,9 @@ class Failure:
 class Subject:
     """A traced function.
 
-    `stablehlo(platform)` returns its StableHLO with locations, for a compiler; `shown(platform)` the same for a reader,
-    if no other process can compile it. `c()` returns the C of our own compiler, which JAX's functions do not have. All
-    are None if tracing failed. `constants` are the types of the arrays that it closes over.
+    `stablehlo(platform)` returns its StableHLO with locations, for a compiler; `shown(platform)` the same for a reader, also if no other
+    process can compile it (`stablehlo` raises NotImplementedError then). `c()` returns the C of our own compiler, which JAX's functions
+    do not have. All are None if tracing failed. `constants` are the types of the arrays that it closes over.
     """
 
     library: str
