@@ -23,7 +23,7 @@ from grading.grader.records import Grade, GradeStatus
 from grading.grader.shipped_code import CheckFile
 from grading.grader.standing import Standing, standing
 from grading.grader.store import Store
-from grading.shared import hidden_checks
+from grading.shared import hidden_checks, shares
 from jitkit.kata.engine.manifest import all_labs
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -212,7 +212,8 @@ def test_points_of_the_grader_are_those_of_the_gradebooks_own_cells(graded, tmp_
     course("export", "--to", "grades.csv")
     with open(tmp_path / "grades.csv", encoding="utf-8", newline="") as file:
         rows = {r["student_id"]: r for r in csv.DictReader(file) if r["assignment"] == "00_hello"}
-    for student, score, penalty in (("ontime", part, 0.0), ("late", part / 2, part / 2), ("mended", 0.75, part / 2)):
+    kept = 1 - shares(1, len(names))[0]  # nbgrader's cells have 64ths
+    for student, score, penalty in (("ontime", kept, 0.0), ("late", kept / 2, kept / 2), ("mended", 0.75, kept / 2)):
         row = rows[student]
         assert float(row["max_score"]) == 1.0
         assert float(row["score"]) == pytest.approx(score, abs=0.01), student
