@@ -41,7 +41,7 @@ def _points(calls: Sequence[Call]) -> tuple[list[int], list[float]]:
 
 
 def _named_misses(calls: Calls) -> str:
-    """Return `1 first call, 2-8 new shape`: neighbours with the same reason stand together; "no miss" if there is none."""
+    """Return `1 first call, 2-8 new shape`: neighbours with the same reason stand together; the first three, or "no miss"."""
     names = []
     for reason, group in itertools.groupby(calls.calls, key=operator.attrgetter("why")):
         members = list(group)

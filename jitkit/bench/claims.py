@@ -197,7 +197,7 @@ def _loop_of_the_function(library: Library) -> Callable[[], float]:
 
 
 def cube(x: Any) -> Any:
-    """Return the cube that is taken of arrays of random lengths."""
+    """Return x cubed, for the claim about arrays of random lengths."""
     return x * x * x
 
 

@@ -38,7 +38,7 @@ class Program(NamedTuple):
     remark: str = ""
 
     def label(self, side: str) -> str:
-        """Return the name of a side in this program. If the loop is Python's, numpy supplies only the numbers."""
+        """Return the name of a side: "Python" for numpy in the loop over a scalar, where numpy supplies only the numbers."""
         return "Python" if side == "numpy" and self.remark else side
 
 

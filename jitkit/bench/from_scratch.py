@@ -44,7 +44,7 @@ def best(action: Callable[[], Any], times: int = 1) -> float:
 
 
 def of_package(jk: Any) -> dict[str, Any]:
-    """Measure a package that has `lower` and `jit`."""
+    """Measure a package that has `lower` and `jit`, and return the figures by name."""
     x = jk.numpy.asarray(np.ones(8, np.float32))
     found: dict[str, Any] = {"lower": best(lambda: jk.lower(chain, x)) / EQUATIONS}
     f = jk.jit(lambda x: x * 2.0 + 1.0)
@@ -135,7 +135,7 @@ RACE: dict[str, tuple[Callable[[Any, Any, Any], Any], tuple[int, ...]]] = {
 
 
 def in_turns(turns: int, body: Callable[[Any], Any], x: Any) -> Any:
-    """Run `body` so many times in a Python loop, and return the last x: numpy has no `fori_loop`."""
+    """Run `body` `turns` times in a Python loop, and return the last x: numpy has no `fori_loop`."""
     for _ in range(turns):
         x = body(x)
     return x

@@ -15,7 +15,7 @@ from .words import duration, times
 
 
 def timing(title: str, first: float, stages: Mapping[str, float], warm: Spread) -> Drawing:
-    """Draw the first call, the stages that ran in it, and the warm call."""
+    """Return a drawing of the first call, the stages that ran in it, and the warm call."""
 
     def draw(figure: Figure, theme: Theme) -> None:
         bars = [("first call", first, theme.vermilion)]
@@ -34,7 +34,7 @@ def timing(title: str, first: float, stages: Mapping[str, float], warm: Spread) 
 
 
 def comparison(title: str, spreads: Mapping[str, Spread], ratios: Mapping[str, Spread]) -> Drawing:
-    """Draw warm calls side by side, with the ratios to the first."""
+    """Return a drawing of warm calls side by side, with the ratios to the first function's."""
 
     def draw(figure: Figure, theme: Theme) -> None:
         axes: Any = figure.subplots()
@@ -51,7 +51,7 @@ def comparison(title: str, spreads: Mapping[str, Spread], ratios: Mapping[str, S
 
 
 def misses(title: str, name: str, calls: Calls) -> Drawing:
-    """Draw call time against call number."""
+    """Return a drawing of call time against call number."""
 
     def draw(figure: Figure, theme: Theme) -> None:
         axes: Any = figure.subplots()

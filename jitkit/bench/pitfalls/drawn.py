@@ -17,7 +17,7 @@ from ..words import times
 from .measured import Result
 
 _MOST_ROWS = 11  # a slide has at most this many rows
-_SHOWN = ("lambda", "lengths", "weak-types", "optional-key", "static-changes", "unrolled")  # one a theme
+_SHOWN = ("lambda", "lengths", "weak-types", "optional-key", "static-changes", "unrolled")  # one of each of six themes
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:

@@ -189,8 +189,8 @@ class Pitfalls(Benchmark):
         }
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return the pairs whose cost grows, the most expensive of the others, and those that counted differently than
-        they should.
+        """Return how many pairs compile at every call, the most expensive of the others, and the pairs that counted differently
+        than they should.
         """
         sentences = []
         if len(results) > 1:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-CALLS = 8  # each program is called this often
+CALLS = 8  # each program makes this many calls
 
 
 class Counts(NamedTuple):

@@ -1,4 +1,4 @@
-"""Options and places are part of the signature, too: where they flip, programs are compiled for each."""
+"""Options and places are part of the signature, too: if they change between calls, jit compiles once for each that occurs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program is compiled for shapes: data whose shape keeps changing compile again and again."""
+"""A program is compiled for the shapes of its arguments: if they keep changing, jit compiles again and again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Static arguments are compiled in: each new value is a new program, and a value must be equal to itself."""
+"""Static arguments are compiled in: each new value is a new program, and jit finds a value again by its hash and `==`."""
 
 from __future__ import annotations
 
