@@ -152,7 +152,7 @@ def is_python_scalar(x: Any) -> bool:
 
 
 def is_weakly_typed(x: Any) -> bool:
-    """Whether `x` has a kind but no width of its own: a Python number, or a value that has `weak_type`."""
+    """Whether `x` has a kind but no width of its own: Python's int, float or complex, or a value whose `weak_type` is True."""
     x_type = type(x)
     return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 

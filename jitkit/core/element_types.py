@@ -1,9 +1,9 @@
 """Defines the types that array elements can have, in one table, and questions about a dtype.
 
 Nothing here depends on x64 mode or on values. `dtypes` re-exports these names, so other modules write
-`dtypes.issubdtype`. To NumPy the types of ml_dtypes (bfloat16, and floats and integers of 8 bits and fewer) are opaque:
-their `dtype.kind` is "V" and their classes inherit from `numpy.generic` directly. So every question about a kind is
-answered by our table, not by NumPy's class hierarchy.
+`dtypes.issubdtype`. To NumPy the types of ml_dtypes (bfloat16, floats of 8 bits and fewer, integers of fewer than 8) are
+opaque: `dtype.kind` is "V" for all but one, and their classes inherit from `numpy.generic` directly. So every question
+about a kind is answered by our table, not by NumPy's class hierarchy.
 
 JAX: jax/_src/dtypes.py:issubdtype
 """

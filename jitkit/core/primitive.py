@@ -105,8 +105,8 @@ def is_array_type(t: type) -> bool:
 
 
 def is_array_value(x: Any) -> bool:
-    """Whether a value is accepted as an array. Numpy's arrays are, except arrays of text or objects. Other errors of `get_aval`
-    pass through: ValueError for a masked array, for example.
+    """Whether a value is accepted as an array, or is a token. Numpy's arrays are accepted, except arrays of text or objects.
+    Other errors of `get_aval` pass through: ValueError for a masked array, for example.
     """
     try:
         get_aval(x)
@@ -169,7 +169,7 @@ for _numpy_scalar in dtypes.numpy_scalar_types:
 
 # --- primitives ---------------------------------------------------------------------------------------------
 
-# Results of shape rules remembered per primitive; cleared when full, so that random shapes cannot fill memory.
+# A primitive remembers this many results of its shape rule, then forgets all: random shapes cannot fill the memory.
 _MEMO_LIMIT = 8192
 
 

@@ -2,9 +2,10 @@
 
 `_LATTICE` defines promotion. The type of a result is the least upper bound of its operands: the lowest type that can be
 reached, going up, from every one of them. Weak types are nodes, too, written `int*`, `float*` and `complex*`. Their
-place matters: `int*` is below all integers, `float*` above all integers and below all floats. So int32 and a Python
-float meet in `float*`, which is the default float, and bfloat16 and a Python float meet in bfloat16. If all operands are
-weak, the result is weak, also in a trace. The narrowest types have nothing above them: mixing two of them is an error.
+place matters: `int*` is below all integers, `float*` above integers of 8 bits and more, and below all floats. So int32
+and a Python float meet in `float*`, which is the default float, and bfloat16 and a Python float meet in bfloat16. If all
+operands are weak, the result is weak, also in a trace. The narrowest types (floats of 8 bits and fewer, integers of
+fewer) have nothing above them: mixing two of them, or one with float32, is an error.
 
 With the option `numpy_dtype_promotion` at "strict" nothing lies above a dtype, and only weak types are converted
 (`strict_bound`).
@@ -42,8 +43,8 @@ Node: TypeAlias = "DType | type"
 
 _DEFAULT_BY_KIND = {"b": bool_, "u": uint, "i": int_, "f": float_, "c": complex_}
 
-# Each type, and what lies directly above it. Weak types are starred. Floats and integers of fewer bits are above
-# float* and int*, with nothing above them; they are not drawn.
+# Each type, and what lies directly above it. Weak types are starred. The narrowest floats and integers are above float*
+# and int*, with nothing above them; they are not drawn.
 #
 #               .-> u8 -> u16 -> u32 -> u64 -.            .-> bf16 -.
 #  bool -> int* |     \      \      \        +-> float* --+-> f16 --+-> f32 --> f64 --.

@@ -143,8 +143,9 @@ class custom_jvp:
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule: `jvp(*nondiff_args, primals, tangents)` returns the results and their tangents.
 
-        `primals` and `tangents` are tuples with an entry for each argument. With `symbolic_zeros`, a tangent that is
-        known to be zero is passed as a `SymbolicZero`. Returns `jvp`: this is a decorator, too.
+        `primals` and `tangents` are tuples with an entry for each argument that is differentiated. With
+        `symbolic_zeros`, a tangent that is known to be zero is passed as a `SymbolicZero`. Returns `jvp`: this is a
+        decorator, too.
         """
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros

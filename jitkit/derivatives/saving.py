@@ -249,8 +249,9 @@ split_rules[lax.cond_p] = _of_cond
 
 
 def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a while loop, split in two: the first loop computes the known parts of the carry. The number of trips is not
-    known, so nothing inside can be saved: the second loop computes everything again.
+    """Return a while loop, split in two: the first loop computes the known parts of the carry; there is none if the
+    condition is unknown. The number of trips is not known, so nothing inside can be saved: the second loop computes
+    everything again.
     """
     cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     of_cond, of_body, carry = split_list(unknown, [eqn.params["cond_nconsts"], eqn.params["body_nconsts"]])

@@ -164,7 +164,7 @@ class DualTrace(Trace):
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Tell the outer trace about the primals of these arguments, and return what its `note` returns."""
+        """Tell the outer trace about the primals of these arguments."""
         if self.parent is not None:
             self.parent.note([self.strip(x) for x in args])
         return None
@@ -191,7 +191,7 @@ class JVPTrace(DualTrace):
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments of a library function, and make a tangent weakly typed if its primal is,
+        """Tell the outer trace about these arguments of a library function, and give each tangent the weak type of its primal,
         until the function ends. Return a function for the result, which puts Arrays in the place of Python's numbers there:
         in JAX the function is jitted, and returns new Arrays.
         """

@@ -255,7 +255,9 @@ def is_undefined(x: Any) -> bool:
 
 
 def no_cotangents(operands: Sequence[Any]) -> list[Any]:
-    """Return what a transpose rule returns if the cotangent of the result is Zero: a Zero for each linear operand."""
+    """Return what a transpose rule returns if the cotangent of the result is Zero: a Zero for each linear operand, None for
+    the others.
+    """
     return [Zero(x.aval) if is_undefined(x) else None for x in operands]
 
 

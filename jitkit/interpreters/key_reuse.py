@@ -6,9 +6,9 @@ independent, and no error. With the option on, each array of keys knows which of
 Every operation, and so every program, has a *signature* for keys: operands that it consumes (sinks, with a mask of
 their elements), results that are new keys (sources), and results that are an operand in another form (forwards). A
 table has the signatures of primitives, by name; the signature of a jaxpr follows from its equations, in order. A jaxpr
-is checked when it is traced: consuming a variable twice is the error. A loop repeats its body, so it may consume only
-what it carries, and must carry new keys. A call of a program is checked before it runs: the arrays passed must have no
-keys that earlier calls have consumed.
+is checked when it is traced: consuming a variable twice is the error. A loop repeats its body, so the body may not
+consume constants, and must return a new key in the place of each that it consumes from the carry. A call of a program is
+checked before it runs: keys that earlier calls have consumed must not be passed to be consumed again.
 
 Old-style keys are plain integers, which cannot be followed; as in JAX, they are not checked.
 

@@ -208,13 +208,13 @@ class LoweringContext:
         )
 
     def convert(self, x: str, aval: Any, dtype: Any) -> str:
-        """Write the conversion of x to another dtype, if it has not that dtype; return its name."""
+        """Write the conversion of x to a dtype; return the name of the result, x itself if it has this dtype."""
         if aval.dtype == np.dtype(dtype):
             return x
         return self.emit_op(f"stablehlo.convert {x}", [aval], with_dtype(aval, dtype))
 
     def reshape(self, x: str, aval: Any, shape: Sequence[int]) -> str:
-        """Return the same elements, in row-major order, in another shape."""
+        """Write a reshape, in row-major order; return the name of the result, x itself if it has this shape."""
         shape = tuple(shape)
         if aval.shape == shape:
             return x

@@ -72,7 +72,7 @@ class Module:
         self.mesh = ""  # how the devices are arranged, as Shardy writes it
 
     def symbol(self, name: str) -> str:
-        """Return a function name that is not taken: `f`, then `f_0`, `f_1`."""
+        """Return a function name that is not taken: `f`, then `f_0`; the next, of any function, ends in `_1`."""
         found = name
         while found in self.symbols:
             found = f"{name}_{self.renamed}"
@@ -81,7 +81,9 @@ class Module:
         return found
 
     def text(self, debug_info: bool = False) -> str:
-        """Return the whole module as text. With `debug_info` every line ends in the Python line that it came from."""
+        """Return the whole module as text. With `debug_info`, a line that came from an equation ends in the number of its
+        location, and the locations stand at the end.
+        """
         attributes = f"mhlo.num_partitions = {self.partitions} : i32, mhlo.num_replicas = 1 : i32"
         head = f"module @{symbol_text(self.name)} attributes {{{attributes}}} {{"
         mesh = [f"  sdy.mesh @mesh = {self.mesh}"] if self.mesh else []

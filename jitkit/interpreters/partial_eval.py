@@ -218,7 +218,7 @@ class DynamicJaxprTrace(Trace):
         return Jaxpr(list(consts), self.invars, outvars, self.eqns, effects, debug_info, tuple(consts.values()))
 
     def end(self) -> None:
-        """End the trace, and release what it recorded: the jaxpr owns that now."""
+        """End the trace, and release its constants: the jaxpr owns them now."""
         self.alive = False
         self.writer = None  # itself: a reference cycle would keep it alive
         self.consts = {}

@@ -97,8 +97,8 @@ class Replayed:
         self.rule = rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        """Return `rule(*args, **params)` under the current trace. The arguments are arrays, lists of them, and types in
-        `static_marks`.
+        """Return `rule(*args, **params)` under the current trace. To be replayed, a rule's arguments must be arrays, lists of
+        them, or values of types in `static_marks`.
         """
         state = config.local.state
         trace = state.trace
@@ -254,7 +254,7 @@ def _recording(
     values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
 ) -> _Recording:
     """Return the equations of two traces as steps. Raise NotKeyed or KeyError for a value that is neither an argument nor
-    made from the arguments.
+    made from the arguments, NotKeyed also for a primitive whose shape rule is not pure.
     """
     places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
     given = {id(x): i for i, x in enumerate(stand_ins)}

@@ -56,10 +56,10 @@ def vmap(
     Args:
       fun: a function of arrays, or of trees of arrays.
       in_axes: which axis of each positional argument is mapped over: an int, also negative, or None for an argument that
-        is the same for all elements. Give one for all arguments, or a tuple with an entry for each; an entry may be a tree
-        that ends above the leaves. Keyword arguments are mapped over axis 0.
+        is the same for all elements. Give one for all arguments, or a tuple with an entry for each; an entry may be a tree,
+        which may end above the leaves. Keyword arguments are mapped over axis 0.
       out_axes: where the axis goes in the results: an int, or None for a result that is the same for all elements. Give one
-        for all results, or a tree that ends above the leaves.
+        for all results, or a tree, which may end above the leaves.
       axis_name: for collectives inside of `fun`, such as `lax.psum(x, axis_name)`.
       axis_size: the number of elements; needed if no argument is mapped.
       spmd_axis_name: accepted and not used. In JAX it says over which axis of a mesh sharding constraints inside of `fun`

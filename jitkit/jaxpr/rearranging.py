@@ -92,7 +92,7 @@ def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
 
 
 def known_outputs(jaxpr: Jaxpr, known_inputs: Sequence[bool]) -> list[bool]:
-    """Return for each output whether it can be computed from the known inputs."""
+    """Return for each output whether it, and all equations with effects, can be computed from the known inputs."""
     count = len(jaxpr.outvars)
     needs = [dce_jaxpr(jaxpr, [i == k for k in range(count)])[1] for i in range(count)]
     return [all(known or not used for known, used in zip(known_inputs, each, strict=True)) for each in needs]

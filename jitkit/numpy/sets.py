@@ -144,8 +144,9 @@ def _counts(mask: Any, size: int | None) -> Any:
 
 
 def unique_of_size(ar: Any, fill_value: Any = None, return_index: bool = False) -> tuple[Any, ...]:
-    """Return the distinct elements of a vector, as many as it has elements, on request the first position of each, and how
-    many there are.
+    """Return the distinct elements of the vector `ar` in ascending order, filled up to the size of `ar` with
+    `fill_value` (None: the least element); with `return_index`, the first position of each; and the number of
+    distinct elements.
     """
     size = ar.size
     aux, mask, perm = _unique_sorted_mask(ar, 0, True)

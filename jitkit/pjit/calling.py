@@ -210,7 +210,7 @@ def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class _Scalars:
-    """Keeps the Python scalars of one type that came at least twice on the device, at most `LIMIT` of them."""
+    """Keeps on the device the Python scalars of one type that came at least twice, at most `LIMIT` of them."""
 
     LIMIT = 1024
 

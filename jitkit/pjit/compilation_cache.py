@@ -197,7 +197,7 @@ class Table:
             return [*self.entries, *self.failed]
 
     def clear(self) -> None:
-        """Forget all entries."""
+        """Forget everything but the first calls in progress."""
         with self.lock:
             self.entries.clear()
             self.failed.clear()
@@ -222,7 +222,9 @@ class Table:
 
     @contextlib.contextmanager
     def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:
-        """Let one thread make an entry: yield True in that thread. In any other thread, wait until it is done, and yield False."""
+        """Let one thread make an entry: yield True in that thread. In any other thread, wait until it is done, and yield False.
+        Raise RecursionError if this thread is making it already.
+        """
         mine = _Pending()
         with self.lock:
             pending = self.pending.setdefault(key, mine)

@@ -65,7 +65,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Args:
       x: a tree of arrays.
-      shardings: a `jax.sharding.Sharding`, or a tree of them that ends above the leaves. In a block of `jax.set_mesh(mesh)` also a
+      shardings: a `jax.sharding.Sharding`, or a tree of them that may end above the leaves. In a block of `jax.set_mesh(mesh)` also a
         `jax.sharding.PartitionSpec`, or None for a whole copy on each device.
 
     Raises:

@@ -47,7 +47,7 @@ def write_look_up(
 
     With `is_flat`, the keys are without tree and static values, the first of the two forms in `Jitted.key_of_call`. `jit`
     picks the function by the form of the call, so the function does not check the form. With `of_any_call` any call may
-    come, and the function returns None for a call with more arguments.
+    come, and the function returns None or raises for a call with other arguments.
     """
     shape = Shape(tree)
     if shape.is_too_long:

@@ -40,7 +40,7 @@ def pmap(
     """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; jitkit has one device here.
 
     Raises:
-      NotImplementedError: at a call, if the axis has more than one element.
+      NotImplementedError: at a call, if the axis does not have exactly one element.
     """
     static = (
         (static_broadcasted_argnums,)
@@ -91,7 +91,7 @@ def shard_map(
     Without a function, returns a decorator. On one device nothing depends on `axis_names` and `check_vma`.
 
     Raises:
-      NotImplementedError: at a call, if the mesh has more than one device.
+      NotImplementedError: at a call, without a `mesh`, or if it has more than one device.
     """
     if f is None:
         return functools.partial(shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs)

@@ -152,7 +152,9 @@ class Traced(_Stage):
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
-        """Return the program as StableHLO, for the default platform or the one given. Raise NotImplementedError for several platforms."""
+        """Return the program as StableHLO, for the platform given, or of the arguments' devices, or the default one. Raise
+        NotImplementedError for several platforms.
+        """
         placement = self._placement
         if lowering_platforms and len(lowering_platforms) > 1:
             raise NotImplementedError(
@@ -182,7 +184,7 @@ class Lowered(_Stage):
         self._placement = placement
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """Return the StableHLO text; with `debug_info`, every line ends in the Python line that it came from.
+        """Return the StableHLO text; with `debug_info`, the line of an operation says (by `loc`) which Python line it came from.
 
         With `dialect="hlo"`, return the same program in XLA's own language, before optimisation. Raise ValueError for
         another dialect.

@@ -80,7 +80,8 @@ def choice(
     Args:
       key: a random key.
       a: an array, or an integer n for the numbers below n.
-      shape: of the draws; it takes the place of the axis in the result.
+      shape: of the draws; it takes the place of the axis in the result. If there are no draws, the result has this
+        shape alone, as in JAX, and `p` is not looked at.
       replace: whether an element may be drawn more than once.
       p: the probability of each element; by default all are equal.
       axis: of `a`, along which the elements are.

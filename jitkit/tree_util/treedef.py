@@ -179,7 +179,7 @@ class PyTreeDef:
         return ExactTreeDef(self)
 
     def exact_hash(self) -> int:
-        """Return the hash of metadata and their types; for an interned treedef, its address."""
+        """Return a hash by identity: equal treedefs are one object, except those of `_ComparedTreeDef`, which hash the tree."""
         return object.__hash__(self)
 
     def __repr__(self) -> str:
@@ -251,7 +251,7 @@ class _ComparedTreeDef(PyTreeDef):
         return _ComparedExactTreeDef(self)
 
     def exact_hash(self) -> int:
-        """Return the hash of the tree, with metadata and their types where these have one."""
+        """Return the hash of the tree: of node types, and, where metadata have a hash, of these and their types."""
         return self._exact_hash
 
 

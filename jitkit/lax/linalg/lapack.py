@@ -254,7 +254,9 @@ def nan_where_failed(
 
 
 def for_each(fun: Callable[..., Any], batch_axes: int, *args: Any) -> Any:
-    """Return the results of `fun`, a function on one matrix, for each matrix of arrays with this many batch axes in front."""
+    """Return the results of `fun` for the elements of a batch, stacked: all `args` have `batch_axes` batch axes in front,
+    and `fun` takes them without these.
+    """
     if not batch_axes:
         return fun(*args)
     axis = AxisData(None, args[0].shape[0])
