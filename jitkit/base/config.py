@@ -8,7 +8,7 @@ in a dispatch table, whose keys contain it.
 
 An option has a global value (environment variable, then `config.update`) and may be overridden for a thread
 by a context manager. Options that change what a trace records or what is compiled are part of `Options`, the
-interned tuple in every key; the others only change what is reported.
+interned tuple in every key; the others (reports, caches, guards) are not.
 
 Nothing is silently ignored: an assignment to this module, an unknown name or a wrong value is an error. `options` lists
 the options.

@@ -163,7 +163,7 @@ def about_attribute(name: str) -> str:
 class _NotHere:
     """An attribute that a class does not have: it raises the error that Python would, with the edit below.
 
-    (With a `__getattr__`, `np.asarray(x)` took six times as long: NumPy asks each array for two attributes that it has not.)
+    (With a `__getattr__`, `np.asarray(x)` took six times as long: NumPy asks each array for two attributes that it does not have.)
     """
 
     def __init__(self, name: str) -> None:

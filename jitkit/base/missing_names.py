@@ -31,7 +31,7 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
     explained[inside] = module
 
 
-explained: dict[str, types.ModuleType] = {}  # the public modules, once imported, each with its own name
+explained: dict[str, types.ModuleType] = {}  # name for users -> a module that was given to `explain`
 _PUBLIC = (
     "debug", "distributed", "errors",
     "experimental", "experimental.hijax", "experimental.layout", "experimental.ode", "experimental.sparse",
@@ -45,7 +45,7 @@ _PUBLIC = (
 
 
 def public_modules() -> dict[str, types.ModuleType]:
-    """Return all public modules, under their names for users."""
+    """Return the modules that explain their missing names, among them all public ones, under their names for users."""
     for name in _PUBLIC:
         importlib.import_module(f"{_PACKAGE}.{name}")
     return explained

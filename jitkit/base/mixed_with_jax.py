@@ -106,7 +106,9 @@ _GENERAL = (
 
 
 def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]]:
-    """Yield the names in a line of a program, or else in the function around it, that refer to something of JAX's."""
+    """Yield the names in a line of a program, or else in the function around it, that refer to something of JAX's, each with
+    what to do about it.
+    """
     code = frame.f_code
     names = dict.fromkeys((*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars))
     text = linecache.getline(code.co_filename, line, frame.f_globals)

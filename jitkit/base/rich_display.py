@@ -105,7 +105,7 @@ def _style() -> str:
 
 
 def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str, note: str = "") -> str:
-    """Return lines as HTML: at most `MAX_LINES` of them, and below how many there are.
+    """Return lines as HTML: at most `MAX_LINES` of them; if there are more, a sentence below says how many.
 
     `title` is above, and `note` below; `whole` is the code that shows everything. All of `lines` is read, to count
     them, but only what is shown is painted.

@@ -35,7 +35,7 @@ class Effect:
 
 
 Effects = AbstractSet[Effect]
-no_effects = frozenset[Effect]()  # an equation without effects has this; a jaxpr without effects an empty set, as in JAX
+no_effects = frozenset[Effect]()  # an equation without effects has this; a jaxpr has an empty `set`, as in JAX
 
 io_effect = Effect("IO")  # the effect of `io_callback`; loops check for it
 ordered_io_effect = Effect("OrderedIO", ordered=True)

@@ -272,7 +272,7 @@ def _report(rule: Rule, message: str, place: Place) -> str:
 
 
 def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
-    """Whether two jaxprs are the same program, up to the identity and source lines of variables.
+    """Whether two jaxprs are the same program, up to the identity of variables and the source lines of equations.
 
     The order of equations counts. Literals and consts are compared bit by bit, primitives by name.
     """

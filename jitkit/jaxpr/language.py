@@ -48,7 +48,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that the trace knew nobody reads: printed as `_`."""
+    """A result that nobody reads: printed as `_`, in inner jaxprs, too."""
 
     __slots__ = ()
 

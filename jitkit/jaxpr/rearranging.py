@@ -39,7 +39,7 @@ def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
 
 @remembered
 def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
-    """Return for each output which input it is; None for one that is computed."""
+    """Return for each output which input it is, by number; None for one that is computed or a constant."""
     position = {var: i for i, var in enumerate(jaxpr.invars)}
     return [position.get(atom) if isinstance(atom, Var) else None for atom in jaxpr.outvars]
 

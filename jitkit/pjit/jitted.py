@@ -323,8 +323,8 @@ class Jitted(Traceable):
         return executable, True
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
-        """Return for each leaf whether it is donated, and an empty tuple if none is. With `debug_nans` or `debug_infs` none is,
-        since the call may have to run again.
+        """Return for each leaf whether it is donated, as `api_util.donated_leaves`. With `debug_nans` or `debug_infs` return an
+        empty tuple, as if nothing were donated, since the call may have to run again.
         """
         options = config.local.state.run_options
         if options.debug_nans or options.debug_infs:

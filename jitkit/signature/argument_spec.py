@@ -49,8 +49,8 @@ def resolve_spec(
 ) -> ArgumentSpec:
     """Return an ArgumentSpec, with names inferred from positions and positions from names, both checked against the signature.
 
-    Raise ValueError for a position out of range, an unknown or positional-only name, one given twice, or one that is
-    both static and donated; raise TypeError for values of a wrong type.
+    Raise ValueError for a position out of range, an unknown or positional-only name, or one that is both static and
+    donated; raise TypeError for values of a wrong type.
     """
     if static_argnums is None and static_argnames is None and donate_argnums is None and donate_argnames is None:
         return ArgumentSpec((), (), (), ())  # avoids reading the signature, which takes 50 us

@@ -14,8 +14,8 @@ from ..core import ShapedArray, dtypes
 
 
 class ShapeDtypeStruct:
-    """The shape and dtype of an array without its values: an argument for `trace`, `eval_shape`, `make_jaxpr`, and what
-    they return.
+    """The shape and dtype of an array without its values: an argument for `trace`, `lower`, `eval_shape` and `make_jaxpr`,
+    and a leaf of what `eval_shape` returns.
     """
 
     __module__ = "jitkit"  # its public place, which errors show

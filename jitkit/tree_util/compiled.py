@@ -269,8 +269,9 @@ def _tree_of(source: Source, treedef: PyTreeDef) -> str:
 
 
 def compile_take_apart(treedef: PyTreeDef) -> TakeApart:
-    """Return a function that returns the leaves of a tree of this structure, and None for any other tree. It always
-    returns None if the text would be too long, or the tree is too deep.
+    """Return a function that returns the leaves of a tree of this structure, and None for any other tree, or if the type of
+    a leaf is not among the `leaf_types` yet. It always returns None if the text would be too long, or the tree is too
+    deep.
     """
     shape = Shape(treedef)
     return _nothing_fits if shape.is_too_long else _take_apart(treedef, Source(shape, {"leaf_types": leaf_types}))

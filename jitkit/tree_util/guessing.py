@@ -27,7 +27,9 @@ TakeApart = Callable[[Any], list[Any] | None]
 
 
 class _Writers(Slots):
-    """Slots for functions that write code for a structure, each None where it cannot: `compiled` fills them."""
+    """Slots for functions that write code for a structure; `guess` and `paths` return None where they cannot. `compiled`
+    fills them.
+    """
 
     guess: Callable[[PyTreeDef], TakeApart | None]  # tree -> leaves, or None for a tree of another structure
     put_together: Callable[[PyTreeDef], Any]  # exactly as many leaves as needed -> tree
@@ -39,8 +41,8 @@ writers = _Writers()
 
 
 def is_due(treedef: PyTreeDef, after: int = AFTER) -> bool:
-    """Count one more use of a structure; return whether it came often enough to write functions for it: `after` times,
-    and if it is long, as often as writing them pays (`compiled.patience`).
+    """Count one more use of a structure; return whether it came often enough before to write functions for it: `after`
+    times, and if it is long, as often as writing them pays (`compiled.patience`).
     """
     texts: dict[str, Any] | None = treedef.written
     if texts is None:

@@ -130,5 +130,5 @@ class DataclassNode(RegisteredNode):
         return self.cls(**meta_fields, **dict(zip(self.data_fields, children, strict=True)))
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
-        """Return a GetAttrKey for each field."""
+        """Return a GetAttrKey for each of the `data_fields`."""
         return [GetAttrKey(name) for name in self.data_fields]
