@@ -41,7 +41,9 @@ def cond(
     *operands: Any,
     operand: Any = NOT_GIVEN,
 ) -> Any:
-    """Return `true_fun(*operands)` if `pred` else `false_fun(*operands)`; only one of the two runs.
+    """Return `true_fun(*operands)` if `pred` else `false_fun(*operands)`; only one of the two runs,
+    except under `vmap` with a `pred` for each element: then both run, and `select_n` chooses
+    (`batch_cond`).
 
     Both functions are traced, even if `pred` is concrete, and the program decides when it runs:
 
@@ -58,14 +60,14 @@ def cond(
           in (d,) }
 
     Only if jit is disabled and the predicate is concrete does Python choose: then it calls one
-    function.
+    function. Otherwise `choose` makes the equation: it takes the functions by name, for messages,
+    `true_fun` first, and puts the branch of `false_fun` first.
 
     Args:
       pred: a scalar; a number is true if it is not 0 (`truth_of`).
       true_fun, false_fun: functions of the operands, which return trees of one structure and of
         arrays of the same types. If one is not callable, the call may have the old form
-        (`cond_with_two_operands`). Pass both to `choose` with their names, which messages use,
-        `true_fun` first; in the equation, `choose` puts the branch of `false_fun` first.
+        (`cond_with_two_operands`).
       operands: trees of arrays. Values that the functions close over are passed to the equation,
         too.
       operand: a single operand, by keyword (`all_operands`).
