@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import runtime
-from ..runtime import meshes
+from ..base.late_rooms import import_room
+from ..runtime.devices import is_spec
 from ..tree_util import (
     PyTreeDef,
     broadcast_over,
@@ -67,7 +68,7 @@ def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
         shardings = tuple(shardings)
     leaves, treedef = tree_flatten(shardings, _is_none)
     for leaf in leaves:
-        if leaf is not None and not is_sharding(leaf) and not meshes.is_spec(leaf):
+        if leaf is not None and not is_sharding(leaf) and not is_spec(leaf):
             raise _no_sharding(leaf, what)
     return ShardingTree(leaves, treedef) if any(leaf is not None for leaf in leaves) else None
 
@@ -100,7 +101,7 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
     """
     if is_sharding(given):
         return given
-    if given is not None and not meshes.is_spec(given):
+    if given is not None and not is_spec(given):
         raise _no_sharding(given, what)
     if mesh.empty and given is None:
         raise ValueError(
@@ -114,9 +115,9 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
 
 def _over_devices(shardings: Sequence[Any], what: str) -> list[runtime.Sharding | None]:
     """Return the shardings, in which a `PartitionSpec` is over the mesh of the context. Raise RuntimeError where there is none."""
-    specs = [each for each in shardings if meshes.is_spec(each)]
-    mesh = meshes.devices_of_context() if specs else None
-    return [in_mesh(each, mesh, what, "jit") if meshes.is_spec(each) else each for each in shardings]
+    specs = [each for each in shardings if is_spec(each)]
+    mesh = import_room("jitkit.runtime.meshes").devices_of_context() if specs else None
+    return [in_mesh(each, mesh, what, "jit") if is_spec(each) else each for each in shardings]
 
 
 def of_arguments(

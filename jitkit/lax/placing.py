@@ -17,14 +17,15 @@ import numpy as np
 
 from .. import core, runtime
 from ..base import traceback_util
+from ..base.late_rooms import import_room
 from ..core import Primitive, Tracer
 from ..interpreters.ad_rules import Zero, deflinear, is_undefined, primitive_transposes
 from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
-from ..runtime import meshes
 from ..runtime.array import Array
+from ..runtime.devices import is_spec
 from ..runtime.putting import check_place, check_put, device_put_leaf
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -143,7 +144,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
       ValueError: for a tree of another form; for `donate` and `may_alias` at once.
     """
     leaves, tree = tree_flatten(x)
-    places = list(map(meshes.in_place, _for_each_leaf("device", device, x, len(leaves))))
+    places = list(map(_in_place, _for_each_leaf("device", device, x, len(leaves))))
     sources = _for_each_leaf("source", src, x, len(leaves))
     given = _for_each_leaf("donate", donate, x, len(leaves))
     shared = _for_each_leaf("may_alias", may_alias, x, len(leaves))
@@ -197,6 +198,11 @@ def _source(said: Any, x: Any) -> Any:
         return said
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
     return value.sharding if type(value) is Array or runtime.is_buffer(value) else None
+
+
+def _in_place(place: Any) -> Any:
+    """Return a place; a partition spec becomes a sharding over the mesh that was set."""
+    return import_room("jitkit.runtime.meshes").in_place(place) if is_spec(place) else place
 
 
 def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:

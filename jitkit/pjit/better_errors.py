@@ -14,9 +14,9 @@ from typing import Any
 from ..base import config
 from ..core import current_trace
 from ..interpreters.batching import BatchTrace
+from .dispatch import DE_OPTIMIZED
 from .tracing import Traceable
 
-DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
 _NOT_FOUND = """
 
 Called once more, operation by operation, the function made none. It may be an argument, or a number in the program

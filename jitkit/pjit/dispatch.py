@@ -24,11 +24,11 @@ from ..runtime import argument_keys
 from ..runtime.array import Array
 from ..tree_util import tree_structure
 from . import compilation_cache
-from .better_errors import DE_OPTIMIZED
 from .compilation_cache import Entry
 from .jit_call import jit_p, shardings_inside
 
 _LEAF = tree_structure(0)
+DE_OPTIMIZED = "Invalid nan value encountered in the output of a jax.jit function. Calling the de-optimized version."
 _LIMIT = 8192  # at most this many compiled operations are kept
 
 

@@ -22,6 +22,11 @@ Device = Any  # a PJRT device
 Sharding = Any  # jax.sharding.Sharding: which devices hold which part
 
 
+def is_spec(x: Any) -> bool:
+    """Whether something is a `PartitionSpec`."""
+    return any(kind.__name__ in ("P", "PartitionSpec") for kind in type(x).__mro__)
+
+
 def devices(backend: str | None = None) -> list[Device]:
     """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. Raise RuntimeError if it has no
     devices.

@@ -17,7 +17,7 @@ from ..base import config
 from ..base.jax_version import since
 from ..core.avals import places
 from .beside_jax import jax, module_of_jax
-from .devices import Sharding
+from .devices import Sharding, is_spec
 
 
 class _Block:
@@ -82,11 +82,6 @@ def mesh_of_context() -> Any:
 def devices_of_context() -> Any:
     """Return the mesh of the context, with its devices; one without axes where there is none."""
     return module_of_jax("jax._src.mesh").thread_resources.env.physical_mesh if _mesh() is None else _mesh()
-
-
-def is_spec(x: Any) -> bool:
-    """Whether something is a `PartitionSpec`."""
-    return any(kind.__name__ in ("P", "PartitionSpec") for kind in type(x).__mro__)
 
 
 def in_place(place: Any) -> Any:
