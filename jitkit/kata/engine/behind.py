@@ -220,7 +220,7 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
 
 def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:
     """Call a function whose program cannot become C. Return one fixed sentence if the call raises a NotImplementedError whose
-    message contains `word` or `instead`, and with the reference; otherwise say what happened.
+    message contains `word` or `instead`, and with the reference; otherwise return what happened. Another error passes through.
     """
     right = f"a NotImplementedError that says {word}"
     if not _is_package():

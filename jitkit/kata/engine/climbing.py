@@ -226,12 +226,12 @@ class JaxprReader:
         return None
 
     def binder(self, var: Any) -> Plain:
-        """Return a variable where it is bound."""
+        """Give a variable that is bound here the next number, and return it as plain data."""
         number = self.numbers[id(var)] = len(self.numbers)
         return {"var": number, "type": _type(var.aval)}
 
     def atom(self, x: Any) -> Plain:
-        """Return a variable or a number where it is used. A variable that is bound nowhere gets the number -1."""
+        """Return the plain data of an operand or an output: a variable or a number. A variable that is bound nowhere gets the number -1."""
         if hasattr(x, "val"):
             return {"literal": self.plain.to_plain(np.asarray(x.val)), "type": _type(x.aval)}
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}
@@ -252,7 +252,9 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses to import some packages, such as jax, and finds the `cc.py` beside the file `machine`. `executables`: for compiled code."""
+    """Refuses to import some packages, such as jax, and finds the `cc.py` beside the file `machine`. `executables`: the folder of
+    compiled code.
+    """
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")

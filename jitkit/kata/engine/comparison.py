@@ -67,7 +67,7 @@ def first_difference(
 
 
 class _Refused(Exception):
-    """XLA refuses to compile a program; the text is XLA's."""
+    """Raised if XLA refuses to compile a program; the text is XLA's."""
 
 
 class _Comparer:

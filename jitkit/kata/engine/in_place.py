@@ -56,7 +56,9 @@ def is_in_place() -> bool:
 
 
 def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
-    """Import jitkit with the functions of a request in it. Raise SpliceError, or an error that the functions raise at the import."""
+    """Import jitkit with the functions of a request in it, and return it. Raise SpliceError, or an error that the functions raise at the
+    import.
+    """
     files = {
         path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
         for path, item in request["files"].items()

@@ -74,7 +74,7 @@ class Part(NamedTuple):
 
 
 def parts_of(targets: Iterable[Target], own: Iterable[str] = ()) -> list[Part]:
-    """Return the parts of some exercises' functions, by name, without the names `own`, which are exercises themselves."""
+    """Return the parts of some exercises' functions, sorted by name, without the names `own`, which are exercises themselves."""
     own = frozenset(own)
     left_out = {name.partition(".")[0] for name in own}
     found: dict[str, Part] = {}

@@ -185,12 +185,12 @@ class _JaxprWriter:
         }
 
     def binder(self, var: Any) -> Plain:
-        """Return a variable where it is bound."""
+        """Give a variable that is bound here the next number, and return it as plain data."""
         number = self.numbers[id(var)] = len(self.numbers)
         return {"var": number, "type": _type(var.aval)}
 
     def atom(self, x: Any) -> Plain:
-        """Return a variable or a literal where it is used; a variable that nothing binds has the number -1."""
+        """Return the plain data of an operand or an output, a variable or a literal; a variable that nothing binds has the number -1."""
         if type(x).__name__ == "Literal":
             return {"literal": self.writer.write(x.val), "type": _type(x.aval)}
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}

@@ -153,7 +153,7 @@ class Spare:
 
     @property
     def for_reference(self) -> Spare | None:
-        """Processes for what the reference computes; None if these are too few for that."""
+        """The processes for what the reference computes: None, since a `Spare` has too few for that."""
         return None
 
     def take(self, uses_xla: bool) -> Process | None:
