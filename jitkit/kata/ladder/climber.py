@@ -1,7 +1,7 @@
 """a package + rungs -> verdicts
 
 One process runs the programs of some rungs with a learner's package, and another with jitkit, whose results are kept. The
-results are compared as in the labs. The package cannot import anything but its own files: not jitkit, not jax.
+results are compared as in the labs. The package cannot import jitkit, jax or torch.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _NOT_RUN = ("○", "not run", "dim")
 
 
 def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> None:
-    """Show the rungs that pass, a line each; and of the first that does not, its programs and the first difference."""
+    """Show the rungs, a line each; below the first that does not pass, also its programs and the first difference."""
     screen.line()
     for message in place.messages():
         screen.text(message, 0, "yellow")

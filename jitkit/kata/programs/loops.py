@@ -15,7 +15,7 @@ _HEAD = "x, h, k = np.float32([1, 2, 3]), np.float16([1, 2, 3]), np.int32([3, 1,
 
 
 def unsettled(*kinds: str) -> Callable[[Choices], str]:
-    """Make a writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`), some of which jitkit refuses."""
+    """Return a writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`), some of which jitkit refuses."""
 
     def write(choices: Choices) -> str:
         kind = choices.of(kinds)

@@ -203,7 +203,7 @@ def _first_jaxprs(expected: Plain | None, actual: Plain | None) -> tuple[Plain, 
 
 
 def show_line(screen: Screen, line: tuple[str, int] | None, places: Places) -> None:
-    """Show a place, with its line."""
+    """Show a place, and the text of its line; nothing if it is None."""
     if line is None or not line[0]:
         return
     path, number = line
