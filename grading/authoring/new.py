@@ -18,8 +18,8 @@ class NewLabError(Exception):
 
 
 def new_lab(name: str, root: pathlib.Path) -> tuple[pathlib.Path, list[pathlib.Path]]:
-    """Write the skeleton of a lab into a clone; return its folder and the files. Raise NewLabError if something is
-    already there.
+    """Write the skeleton of a lab into a clone; return its folder and the files. Raise NewLabError if the
+    name makes no sense, or its number is taken.
     """
     match = _NAME.fullmatch(name)
     if match is None:

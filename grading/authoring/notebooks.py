@@ -116,7 +116,7 @@ def with_examples(id: str, section: str) -> Iterator[Cell]:
 
 
 def is_of_an_exercise(transcript: str) -> bool:
-    """Whether an example begins with a call of a function that it neither defines nor imports."""
+    """Whether an example begins with a call of a function that it neither defines nor imports, and that is not built in."""
     called = re.match(r">>> (\w+)\(", transcript)
     return called is not None and called[1] not in dir(builtins)
 

@@ -127,7 +127,9 @@ def staleness(lab: Lab) -> Iterator[Finding]:
 
 
 def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
-    """Yield a finding for each thing that there are too few of: checks, hidden ones, mutants."""
+    """Yield a finding for each thing that there are too few of: checks, hidden ones, mutants; and for each
+    misconception that a check is against, and no mutant has.
+    """
     checks = assessor.checks_of(lab, exercise.id, hidden_checks(lab))
     public = sum(not c.hidden for c in checks)
     if public < _FEWEST_CHECKS:
@@ -145,7 +147,7 @@ def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[F
 
 
 def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
-    """Yield the longer lines of a solution that stand in files that learners get. Short lines occur everywhere."""
+    """Yield a finding for each file that learners get with a longer line of a solution in it. Short lines occur everywhere."""
     for target in exercise.targets:
         function = reference_function(target)
         lines = {line.strip() for line in _body(function.source)}

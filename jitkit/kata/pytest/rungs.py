@@ -14,8 +14,8 @@ from ..ladder.rungs import rungs_up_to
 
 
 def programs_of(folder: pathlib.Path) -> list[ParameterSet]:
-    """Return a parameter set for each program of the current rung and of all below it: its name, and how it fails, or "". Outside
-    of a folder of the ladder, return [].
+    """Return a parameter set for each program of the furthest rung that was reached, and of those below it (`rungs_up_to`): its name, and
+    how it fails, or "". Outside of a folder of the ladder, return [].
     """
     place = Place.find(folder)
     if place is None:

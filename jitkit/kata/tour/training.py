@@ -56,7 +56,7 @@ def weights() -> dict[str, np.ndarray[Any, Any]]:
 
 
 def measure() -> Training:
-    """Train for `STEPS` steps, and count what the first of them cost."""
+    """Train for `STEPS` steps; return losses, times, and how often the step was traced and compiled."""
     x, y = map(jnp.asarray, points())
     params = jitkit.tree.map(jnp.asarray, weights())
     equations = tuple(

@@ -23,7 +23,9 @@ from ..workspace.workspace import Workspace
 def check(
     arguments: argparse.Namespace, spare: Spare, workspace: Workspace, wanted: Sequence[tuple[Lab, Exercise]]
 ) -> int:
-    """Check these exercises of a workspace, and show. Returns 0 if all of them pass."""
+    """Check these exercises of a workspace, and show. Returns 0 if all of them pass; if the command line names none, those that are not
+    written are left out.
+    """
     screen = Screen.of(sys.stdout)
     hidden = None if arguments.hidden == "never" else pathlib.Path(arguments.hidden)
     if hidden is not None and not hidden.is_file():

@@ -87,7 +87,7 @@ def start(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Check a rung, and all below it. Returns 0 if all of them pass."""
+    """Check a rung, and those below it (`rungs_up_to`). Returns 0 if all of them pass."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = _rung(arguments.what) if arguments.what else place.furthest()
     with contextlib.closing(Spare(str(machine_file()))) as spare:
@@ -114,8 +114,8 @@ def _up_to(place: Place, rung: Rung) -> list[Rung]:
 
 
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
-    """Run a rung and all below it; remember and return the verdicts, with sentences about rungs that fell. A rung that passes for
-    the first time runs once more, with other numbers: the answers may be hard-coded.
+    """Run a rung and those below it (`rungs_up_to`); remember and return the verdicts, with sentences about rungs that fell. A rung that
+    passes for the first time runs once more, with other numbers: the answers may be hard-coded.
     """
     package, climber = place.package, Climber(place.kept)
     verdicts = climber.climb(package, _up_to(place, rung), spare=spare)
@@ -131,7 +131,7 @@ def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerd
 
 
 def watch(arguments: argparse.Namespace) -> int:
-    """Check, on each save, the rung that the learner is at, and all below it."""
+    """Check, on each save, the furthest rung that the learner has reached, and those below it (`rungs_up_to`)."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = place.current()
     screen.line(f"Watching {place.name}. You are at {rung.number} {rung.title}: ladder/{rung.folder.name}.md", "bold")

@@ -239,8 +239,8 @@ class Binding(NamedTuple):
 
 
 def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = False) -> Iterator[Binding]:
-    """Yield the functions of all exercises that passed and have not changed since, except those of one exercise, and of exercises
-    that made others fail.
+    """Yield the functions of all exercises that passed and have not changed since, except those of the exercise `but`, and,
+    without `with_suspects`, of exercises that made others fail.
     """
     taken = set(but.targets) if but is not None else set()
     for _, exercise in look.exercises():

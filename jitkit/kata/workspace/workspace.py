@@ -126,7 +126,7 @@ class Workspace:
     # --- labs and exercises -----------------------------------------------------------------------------------
 
     def lab(self, number: str) -> Lab:
-        """Return the lab with a number. Raise WrongUsage if there is none."""
+        """Return the lab with a number, or with a folder of this name. Raise WrongUsage if there is none."""
         for lab in self.labs:
             if number in (lab.number, lab.name):
                 return lab
