@@ -46,7 +46,7 @@ def run(
     show: Callable[[int, int, float], None] = lambda done, count, seconds: None,
     again: bool = False,
 ) -> Tally:
-    """Grade all of them, except those that the store already has; write rows as they come, and return the counts.
+    """Grade all of them, write rows as they come, and return the counts. A verdict that the store has is not reached again.
 
     Args:
       again: these submissions were graded before; they are graded again from the same place.

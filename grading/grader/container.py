@@ -20,8 +20,8 @@ from ..shared import ROOT
 from .bubblewrap import JailError
 from .gradescope import sources, write_recipe
 
-# bubblewrap makes namespaces in the container, which the engine's filters would refuse. The grader's jail drops all of these rights before
-# a submission runs.
+# bubblewrap makes namespaces in the container, which the engine's filters would refuse. Before a submission runs, the grader's jail drops
+# all capabilities, and sets a filter of its own.
 _RIGHTS = (
     "--network", "none", "--cap-add", "SYS_ADMIN", "--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined",
     "--security-opt", "systempaths=unconfined",

@@ -1,7 +1,7 @@
 """a student's folder, archive or file -> the texts in it that may be answers; nothing is run, nothing is unpacked to
 disk
 
-Each function here may raise `Invalid`, with the sentence that the student reads.
+What reads a submission here may raise `Invalid`, with the sentence that the student reads.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def functions_in(data: bytes) -> frozenset[str]:
 
 
 class _Budget:
-    """Counts how many more bytes a submission may contain, and collects what is passed over."""
+    """Counts the files and bytes of a submission, which may not be too many, and collects what is passed over."""
 
     def __init__(self, zone: datetime.tzinfo) -> None:
         self.zone = zone

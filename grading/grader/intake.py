@@ -76,7 +76,7 @@ class _Submission:
         self.labs = [lab for lab in labs if not only or lab.number in only]
         self.files = files
         self.sources: list[Source] = []
-        self.unreadable: list[Passed] = []  # each with the sentence
+        self.unreadable: list[Passed] = []  # each with the sentence that its author reads
         for file in files.found:
             try:
                 self.sources.append(source_of(file, labs))
@@ -94,7 +94,7 @@ class _Submission:
         self.all_labs = labs
 
     def reading(self, digest: str, newest: float) -> Reading:
-        """Return the result of reading the submission. Its status is INVALID if no exercise has anything to run."""
+        """Return the result of reading the submission. Its status is INVALID if no file is about a lab, or no exercise can be read."""
         items = {lab.number: found for lab in self.labs if (found := self.of_lab(lab))}
         read = reading(GradeStatus.OK, "", digest, newest)
         read["exercises"] = {id: item for of_lab in items.values() for id, item in of_lab.items()}
@@ -133,8 +133,8 @@ class _Submission:
         return item | {"status": ItemStatus.INVALID, "sentence": sentence} if sentence else item
 
     def taken(self, number: str, items: Mapping[str, Item], newest: float) -> LabRead:
-        """Return the files whose functions were taken for a lab, with their time. If nothing is written, the time is that of the
-        files with stubs.
+        """Return the files whose functions were taken for a lab (if nothing is written, those with its stubs), the newest one's
+        time, and a hash of what was read.
         """
         written = {path for item in items.values() for path in item["files"]}
         stubs = {item["path"] for item in items.values()} - {""}
@@ -150,7 +150,9 @@ class _Submission:
         }
 
     def passed_over(self, labs: Mapping[str, LabRead]) -> list[list[str]]:
-        """Return every file that was not taken, with the reason, except those that we handed out."""
+        """Return the files that were not taken, each with the reason, except those that we handed out: at most `_MOST_PASSED`, and a
+        row that says how many more there are.
+        """
         taken = {path for lab in labs.values() for path in lab["files"]}
         found = [[shown(p.path), p.why] for p in self.unreadable]
         found += [[shown(p.path), p.why] for p in self.files.passed if not was_handed_out(p.path, None, self.all_labs)]
@@ -199,7 +201,7 @@ def _digest(data: bytes) -> str:
 
 
 def serve(labs_folder: str) -> int:
-    """Read requests, lines of JSON, and answer with frames. A fork reads each submission."""
+    """Read requests, lines of JSON, and answer with frames. A fork reads each submission. Return 0 at the end of the input."""
     labs = rungs.labs_and_ladder(pathlib.Path(labs_folder))
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
     suspicion.warm_up(targets)

@@ -164,7 +164,7 @@ class Worker:
         self, request: bytes, seconds: float, computes: float = math.inf, imports: tuple[float, float] | None = None
     ) -> tuple[bytes, str]:
         """Run one check. Return the bytes of its answer, and a word: "", "time", "import" (time is over, and the functions are not imported
-        yet), "long" (more than a frame) or "gone" (the worker died).
+        yet), "died" (the process ended before they were), "long" (more than a frame) or "gone" (the worker is: the check was not sent).
 
         Args:
           seconds, computes: the limits of time, as for `Time`.
@@ -223,7 +223,7 @@ class ProtocolError(Exception):
 
 
 class Zygote:
-    """A jail, and the clean process in it.
+    """A jail, and the clean process in it. Raise JailError if it does not start.
 
     Args:
       base: the code of jitkit that every worker has.
@@ -335,7 +335,9 @@ class Zygote:
         return worker
 
     def look(self, pid: int, own: bool) -> tuple[float, float]:
-        """Return the processor time of a worker (without `own`, of what it has started) so far, and how long it waited for a processor."""
+        """Return the processor time of a worker (without `own`, of what it has started) so far, and how long it waited for a processor;
+        infinity and 0 if the zygote is gone.
+        """
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "look", "pid": pid, "own": own}).encode())
         answer = self.line()

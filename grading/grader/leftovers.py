@@ -24,7 +24,7 @@ def name_for(kind: str) -> str:
 
 
 def sweep() -> int:
-    """Remove temporary folders and empty control groups of graders that are gone; return how many there were."""
+    """Remove temporary files and folders, and empty control groups, of graders that are gone; return how many were removed."""
     count = 0
     for path in (*_left(pathlib.Path(tempfile.gettempdir())), *_left(MEMORY)):
         with contextlib.suppress(OSError):

@@ -74,7 +74,7 @@ def ladder(behind: bool = False) -> Ladder:
 
 
 def labs_and_ladder(folder: pathlib.Path) -> tuple[Lab, ...]:
-    """Return all that can be graded."""
+    """Return all that can be graded: the labs, then the ladder in its two parts."""
     return (*all_labs(folder), ladder(), ladder(behind=True))
 
 
@@ -107,7 +107,9 @@ def _solution() -> frozenset[str]:
 
 
 class Found(NamedTuple):
-    """A package in a submission: its name, its files by their places beside it, and all files of its folder."""
+    """A package in a submission: its name; the texts that can be imported beside it, its own too, by path; and all files of its folder
+    that belong to it.
+    """
 
     name: str
     texts: dict[str, str]
@@ -117,8 +119,8 @@ class Found(NamedTuple):
 def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:
     """Return the package in a submission; None if there is none. Raise Invalid if there are several.
 
-    It is called `myjax`, or stands beside an `xla.py`, or is a file that imports `xla`. A file beside it that it does
-    not import belongs to the labs if it has a function of a lab (`answers`).
+    It is the one called `myjax`; if there is none, the one beside an `xla.py`; if there is none, the one that imports `xla`. A file
+    beside it that it does not import belongs to the labs if it has a function of a lab (`answers`).
     """
     python = {PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module}
     machines = {path.parent for path in python if path.name == "xla.py"}

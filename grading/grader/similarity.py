@@ -1,6 +1,6 @@
 """submissions -> pairs that read alike
 
-Each exercise is a set of hashes of runs of twelve tokens, with names made equal (`intake`). Runs that many students have
+Each exercise is a set of hashes of runs of twelve tokens, with names made equal (`suspicion.grams`). Runs that many students have
 are ignored. If two submissions share many of the others, that is a reason to look, not a proof.
 """
 
@@ -19,8 +19,8 @@ _ALIKE = 0.7
 
 
 class Pair(NamedTuple):
-    """Two students whose functions read alike, the exercises, and the share of runs that both have, of the one who has fewer: the
-    mean of these exercises.
+    """Two students whose functions read alike, and the exercises. `alike` is the mean over these of a share: of the runs of the
+    student who has fewer, those that the other one has, too.
     """
 
     one: str

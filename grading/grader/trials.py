@@ -120,13 +120,13 @@ class Trials:
 
     @functools.cached_property
     def versions(self) -> str:
-        """The versions of everything that computes: jitkit, jaxlib, Python."""
+        """The versions of jitkit, jaxlib and Python, on which a verdict depends."""
         ours = f"jitkit {jitkit.__version__} {self.reference_digest}"
         return f"{ours}, jaxlib {importlib.metadata.version('jaxlib')}, Python {platform.python_version()}"
 
     @functools.cached_property
     def reference_digest(self) -> str:
-        """The start of a hash of the reference's code."""
+        """The start of a hash of jitkit's code, benchmarks aside."""
         files = sorted(path for path in PACKAGE.rglob("*.py") if "bench" not in path.parts)
         return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
@@ -188,7 +188,9 @@ class Trials:
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
     ) -> list[Outcome]:
-        """Return the outcomes of these checks in one process, up to the one that kills it; [] after the deadline."""
+        """Return the outcomes of these checks in one process, up to the one that kills it; [] if there are no checks,
+        or after the deadline.
+        """
         if not checks or clock.now() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)
@@ -276,7 +278,7 @@ class Trials:
         self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
         deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
-        """Return the outcomes up to the check that kills the worker, and its processor seconds."""
+        """Return the outcomes up to the check that kills the worker, and the worker's processor seconds."""
         computes = 2.0 if reference else _COMPUTES
         zygote, compiles = workers.zygote(*kind), image.get("compiles", False)
         with zygote.start(self.settings.limits, computes, not together, compiles) as worker:
@@ -349,7 +351,7 @@ class Trials:
         own: Sequence[str],
         deadline: float = float("inf"),
     ) -> list[CheckResult]:
-        """Return the verdicts, by value, on as many of the checks as there are outcomes."""
+        """Return a verdict for each outcome: the outcomes are of the first checks, in order, and there may be fewer than checks."""
         results = []
         tries = MOST_TIMEOUTS
         for (_, check), outcome in zip(checks, outcomes, strict=False):
@@ -387,8 +389,8 @@ def _stands(outcome: Outcome) -> bool:
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool, float]:
-    """Return how a check's process ended, whether the worker is ready for the next check, and for how many seconds the process
-    computed. Raise JailError if there was no jail.
+    """Return how a check's process ended (None if it does not say), whether the worker is ready for the next check, and for how many
+    seconds the process computed. Raise JailError if there was no jail.
     """
     try:
         frame = worker.receive(Time(worker, 3.0, own=False))

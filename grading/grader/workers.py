@@ -117,7 +117,7 @@ class Workers:
             self.zygotes.popitem()[1].close()
 
     def read(self, path: pathlib.Path, only: Sequence[str], whole: Collection[str] = ()) -> Reading:
-        """Read a submission: see `intake.read_submission`."""
+        """Read a submission: see `intake.read_submission`. Raise JailError if the intake process ends, and a new one does, too."""
         for attempt in range(2):
             if self.reader is None:
                 command = [sys.executable, "-m", "grading.grader.intake", str(self.labs)]

@@ -14,8 +14,8 @@ _HAS_DOCSTRING = 0x4000000
 
 
 class Holes(ModuleType):
-    """The functions of jitkit without a body, by name (`holes`), and the names of those that were called. It is a module, so that
-    jitkit's code can reach it while it is imported.
+    """The functions of jitkit without a body, by name (`functions`), and the names of those that were called (`calls`). It is a module,
+    so that jitkit's code can reach it while it is imported.
     """
 
     def __init__(self, name: str) -> None:
@@ -37,7 +37,7 @@ class Holes(ModuleType):
         self.calls.add(name)
 
     def fill(self, codes: Iterable[tuple[str, CodeType]]) -> None:
-        """Put code, with its docstring, into a hole."""
+        """Put code into the holes of these names, and its docstrings."""
         for name, code in codes:
             function = self.functions[name]
             function.__code__ = code
@@ -47,7 +47,7 @@ class Holes(ModuleType):
 
 
 class ImageFinder(MetaPathFinder):
-    """Finds jitkit's modules among code that was handed over, and nowhere else. The packages' stub files, which say
+    """Finds modules among code that was handed over, and nowhere else. The packages' stub files, which say
     where names come from, are files below `root`.
     """
 
