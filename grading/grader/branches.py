@@ -20,7 +20,7 @@ from .jail import START_SECONDS, Zygote
 
 
 class Branch(Zygote):
-    """A process that a zygote has forked, and that starts workers as the zygote does.
+    """A process that a zygote has forked, and that starts workers as the zygote does. Raise JailError if it does not start.
 
     Args:
       fills: the reference's code for the holes that are not in the exercise.

@@ -1,6 +1,6 @@
 """The outer wall of a jail: bubblewrap around a zygote, the process that forks workers
 
-Inside are the interpreter, its libraries, numpy and jax, read-only. There is no network, and no process but its own.
+Inside are the interpreter, its libraries, numpy and, for some, jax or jaxlib, read-only. There is no network, and no process but its own.
 """
 
 from __future__ import annotations

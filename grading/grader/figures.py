@@ -51,7 +51,9 @@ def _spread(id: str, title: str, parts: Sequence[float]) -> Spread:
 
 
 def of_class(standing: Standing) -> list[float]:
-    """Return each student's share of the points of all labs that anybody has handed in; leave out students without a mark yet."""
+    """Return each student's share of the points of all labs that anybody has handed in; leave out students of whom nothing
+    was run.
+    """
     sums = totals(standing.records)
     most: dict[str, float] = {}
     for found in sums.values():

@@ -180,7 +180,7 @@ class Grader(Trials):
         """Grade one submission. This raises no error: a fault on our side becomes INFRA.
 
         Args:
-          known: `known(key)` returns a result that already exists.
+          known: `known(key)` returns a result that already exists, or None.
           handed_in: the time of the hand-in, if a learning platform gives it; else the times of the files count.
         """
         with self.gate.shared():
@@ -266,7 +266,9 @@ class Grader(Trials):
         deadline: float,
         alone: Callable[[], bool],
     ) -> Result:
-        """Return the verdicts on an exercise, as they are stored; `path` is where the submission is."""
+        """Return the verdicts on an exercise, as they are stored; `path` is where the submission is. Raise JailError after two faults of
+        ours.
+        """
         began = time.monotonic()
         checks = [check for _, check in self.checks(exercise)]
         if item["status"] != ItemStatus.READY:

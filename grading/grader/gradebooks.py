@@ -88,8 +88,8 @@ def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
 
 
 def gradescope_results(records: Sequence[Record], warning: str, handins: Sequence[HandIn] = ()) -> str:
-    """Return one student's `results.json`: an entry for each check (for a hidden one its sentence only), and the files that were
-    graded and that were not.
+    """Return one student's `results.json`: an entry for each check (for a hidden one its sentence and its verdict only), and the files
+    that were graded and that were not.
     """
     tests: list[dict[str, Any]] = []
     for r in records:

@@ -62,7 +62,7 @@ def entries(
     known: Iterable[Person] = (),
     zone: datetime.tzinfo = datetime.UTC,
 ) -> list[Entry]:
-    """Return the submissions in a folder, each once, by the students' names.
+    """Return the submissions in a folder, sorted by the names of their files or folders; one of several students is there for each.
 
     Args:
       target: the folder below which one student's files are put together.

@@ -32,7 +32,8 @@ def with_holes(source: str, path: str, targets: Mapping[Target, str]) -> CodeTyp
     """Return the code of a module that registers the functions of exercises in `TABLE`.
 
     Args:
-      targets: the kind of hole for each function: an EMPTY one has no body; a RECORD one notes when it is called.
+      targets: the kind of hole for each function. Each notes that it is called; then an EMPTY one raises an error, and a RECORD one does
+        what the function does.
     """
     tree = tree_of(source, path)
     for target, how in targets.items():
@@ -61,7 +62,7 @@ def _call(name: str, target: Target) -> ast.Call:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """Return the code that is put into the holes of an exercise (`exchange.patch`)."""
+    """Return the code that is put into the holes of an exercise, or None (`exchange.patch`)."""
     return exchange.patch({target: file for target, file in functions.items() if not target.module.startswith(LATE)})
 
 

@@ -91,8 +91,8 @@ def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
 
 
 def _functions(body: Sequence[ast.stmt], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Function]]:
-    """Yield the functions of a module or class with their places, also those under an `if`, `try`, `with` or loop,
-    whose place is "".
+    """Yield the functions of a module or class with their places, also those under an `if`, `try`, `with` or loop, which
+    is a "" in their place.
     """
     for node in body:
         if isinstance(node, Function):

@@ -102,7 +102,7 @@ class Result(NamedTuple):
 
 
 class Provenance(NamedTuple):
-    """The other columns of `results`: everything that a result depends on. If all of it is equal, so is `key`."""
+    """The other columns of `results`: what a result depends on, and `key`, a hash of that (`Grader.key`)."""
 
     key: str
     exercise: str
@@ -143,7 +143,7 @@ class HandIn(NamedTuple):
 
     Attributes:
       lab: None if nothing of the submission was run.
-      handed_in: the time of the newest file that was taken.
+      handed_in: the time that a learning platform gave, or that of the newest file that was taken.
       digest: a hash of the functions of the lab.
       taken: the files whose functions were taken; `passed`: the others, each with the reason.
     """

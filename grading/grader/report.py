@@ -235,7 +235,9 @@ def _told(check: dict[str, Any], everything: bool) -> str:
 
 
 def _next_step(records: Sequence[Record], view: View) -> str:
-    """Return what a student may do next, about the first exercise that does not pass; "" if all do."""
+    """Return what a student may do next, about the first exercise that does not pass; "" if all do, but for those marked by hand and
+    those on which the grader had a fault.
+    """
     for r in records:
         g = r.grade
         failed = sum(c["status"] != PASS for c in g.checks)

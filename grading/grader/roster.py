@@ -115,7 +115,9 @@ class Names:
         self.ids = {s.id for s in roster}
 
     def whose(self, *names: str) -> str:
-        """Return the student's id for the first name that belongs to exactly one student on the roster; an empty text if none does."""
+        """Return the id of the student to whom one of the names belongs: the first that is an id, or else the first that belongs to
+        exactly one student on the roster. Return an empty text if none does.
+        """
         for name in names:
             if name in self.ids:
                 return name

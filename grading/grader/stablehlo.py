@@ -20,7 +20,9 @@ _MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # how many results are kept, and how 
 
 
 class Programs:
-    """Runs programs. Equal programs on equal arguments are run once; this is possible since no student's code takes part."""
+    """Runs programs, and keeps results, so that equal programs on equal arguments are mostly run once; this is possible since no
+    student's code takes part.
+    """
 
     def __init__(self, shipped: ShippedCode, limits: Limits) -> None:
         self.shipped = shipped
@@ -31,12 +33,12 @@ class Programs:
     def run(
         self, workers: Workers, value: Any, right: Any, tries: int = MOST_TIMEOUTS, deadline: float = float("inf")
     ) -> int:
-        """Replace the results of each StableHLO program in a value by those that it computes on the reference's inputs, in a
-        process without the student's code. Return how many programs ran out of time. At most as many programs run as the right
+        """Replace the results of each StableHLO program in a value by those that it computes on the reference's inputs, in a process
+        without the student's code. Return how many programs came to no end, or to a bad one. At most as many programs run as the right
         value has.
 
         Args:
-          tries, deadline: how many programs may run out of time, and until when programs are run.
+          tries, deadline: how many programs may come to no end, and until when programs are run.
         """
         ours = list(programs(right))
         endless = 0
@@ -77,7 +79,7 @@ class Programs:
 
     def run_one(self, workers: Workers, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
         """Return what a program computes on some arguments, `{"results": ...}`, or XLA's refusal, `{"refused": ...}`.
-        None if it runs out of time.
+        None if it runs out of time, or its process dies.
         """
         image = {"text": {"program": text, "arguments": arguments}, "fills": self.shipped.fills(None, workers.kept())}
         seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - clock.now()))

@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The result that counts for an exercise of a student; `exercise` is None if nothing of a submission was run.
+    """The result that counts for an exercise of a student; `grade.exercise` is None if nothing of a submission was run.
 
     Attributes:
       points: the points that count: after the deduction for lateness, or changed by hand. None if there is no mark yet, because the
@@ -56,7 +56,7 @@ class Record(NamedTuple):
 
     @property
     def graded(self) -> float | None:
-        """The points that the grader gave, even if they were changed by hand."""
+        """The points that the grader gave, even if they were changed by hand; `points` if it has given none to checks."""
         return self.points if not self.parts or self.points is None else round(sum(p.points for p in self.parts), 2)
 
     @property

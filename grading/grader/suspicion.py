@@ -75,9 +75,9 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 
 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
-    """Whether code may keep something from one call to the next. It may if its text has a variable of the module that is not
-    a constant, `global`, `setattr` or `delattr`, an attribute with two underscores, a default value or a decorator that remembers, or
-    if it stores into objects that are not its own.
+    """Whether code may keep something from one call to the next. It may if its text has a variable of the module or a default value
+    that is not a constant, another statement of the module that is neither a function nor an import, `global`, `setattr` or `delattr`,
+    an attribute with two underscores, or a decorator that remembers; or if it stores into objects that are not its own.
     """
     for top in nodes:
         if isinstance(top, ast.FunctionDef):
@@ -221,7 +221,9 @@ def _bare(function: ast.AST) -> str:
 
 
 def grams(source: str) -> list[int]:
-    """Return hashes of runs of tokens, with names and numbers made equal: renaming does not change them."""
+    """Return hashes of runs of tokens, with names and numbers made equal: renaming does not change them. They are sorted, each once,
+    and at most 2,000.
+    """
     kinds: list[str] = []
     with contextlib.suppress(tokenize.TokenError, SyntaxError, IndentationError):
         for token in tokenize.generate_tokens(io.StringIO(source).readline):

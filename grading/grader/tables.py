@@ -47,7 +47,9 @@ def as_json(data: Any) -> str:
 
 
 def what_was_taken(handins: Sequence[HandIn]) -> str:
-    """Return the files that were taken from a student's last hand-ins, and those that were passed over, one a line."""
+    """Return the files that were taken from a student's last hand-ins, a line for each lab, and those that were passed over in the last
+    of them, a line for each.
+    """
     lines = [f"taken for lab {h.lab}: {', '.join(h.taken) or 'nothing'}" for h in handins if h.lab is not None]
     passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)
     return "\n".join([*lines, *(f"passed over: {path} ({why})" for path, why in passed)])

@@ -213,7 +213,7 @@ def _is_an_array(shape: list[int], dtype: str, digits: int) -> bool:
 
 
 def is_place(place: object) -> bool:
-    """Whether a value is a file and a line. Code without lines has no line."""
+    """Whether a value is a file and a line, or a file and None, for code without lines."""
     if not isinstance(place, list) or len(place) != 2 or not isinstance(place[0], str):
         return False
     return place[1] is None or (type(place[1]) is int and 0 <= place[1] < 1 << 31)

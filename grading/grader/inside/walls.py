@@ -33,7 +33,8 @@ _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, SET_PDEATHSIG = 38, 24, 22, 1
 # with shared files and file systems (mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs,
 # ustat; mbind, get_mempolicy, migrate_pages and move_pages, since the kernel keeps with a file in memory from which nodes its pages are
 # to come, and tells whoever maps it). Fourth row: calls that make a process wait longer for a processor, which the limits of time do not
-# count (setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr). Locks by fcntl are refused below.
+# count (setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr). Last rows: calls that reach out of the jail (ptrace,
+# mount, setns, bpf, io_uring_setup, pidfd_open, and so on). Locks by fcntl are refused below.
 _FORBIDDEN = {
     "x86_64": (0xC000003E, 56, 72, 202, 9, 28, 157, (
         29, 68, 319,
@@ -81,9 +82,9 @@ def enter_namespaces() -> None:
 
 
 def close_system(kept: str) -> None:
-    """Remove, for good and for all workers, devices whose times can be read, and the system's libraries. The libraries that are
-    needed have been loaded before. A file is slow to read for the first time, so one worker could leave a message for another;
-    and without libraries no program can be started.
+    """For good and for all workers, make devices read-only, since their times could be set and read, and remove the system's libraries.
+    The libraries that are needed have been loaded before. A file is slow to read for the first time, so one worker could leave a message
+    for another; and without libraries no program can be started.
 
     Args:
       kept: Python's own library.
@@ -143,7 +144,8 @@ def drop_privileges(user: int) -> None:
 
 @functools.cache
 def system_call_filter(compiles: bool = False) -> bytes:
-    """Return a seccomp filter that refuses the calls in `_FORBIDDEN`, calls of other architectures, and a clone into new namespaces.
+    """Return a seccomp filter that refuses the calls in `_FORBIDDEN`, newer ones, those of other architectures, a clone into new
+    namespaces, and what fcntl, futex, mmap, madvise and prctl could tell other processes.
     Raise OSError for a machine whose calls are not listed.
 
     Args:
