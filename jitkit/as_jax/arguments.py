@@ -70,7 +70,9 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def run(what: argparse.Namespace) -> None:
-    """Install, run the program, and then write the reports that were asked for, also if it ends with an error."""
+    """Install jitkit as JAX (`finding.install`), run the program, and then write the reports that were asked for, also if it ends with an
+    error.
+    """
     finding.install()
     watch = explaining.Watch() if what.explain else None
     ended = contextlib.ExitStack()

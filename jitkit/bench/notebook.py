@@ -115,7 +115,7 @@ class Timing(Shown):
         return [{"name": self.name, "first": self.first, **self.stages, "warm": self.warm._asdict()}]
 
     def drawing(self) -> Any:
-        """Return a point for the first call, each of its stages, and the warm call."""
+        """Return a drawing with a point for the first call, for each of its stages, and for the warm call."""
         return _figures().timing(self.title, self.first, self.stages, self.warm)
 
 
@@ -146,7 +146,7 @@ class Comparison(Shown):
         ]
 
     def drawing(self) -> Any:
-        """Return a point for each function."""
+        """Return a drawing with a point for each function."""
         return _figures().comparison(self.title, self.spreads, self.ratios)
 
 
@@ -189,7 +189,7 @@ class Misses(Shown):
         ]
 
     def drawing(self) -> Any:
-        """Return the time of each call against its number."""
+        """Return a drawing of the time of each call against its number."""
         return _figures().misses(self.title, self.name, self.calls)
 
 

@@ -125,7 +125,7 @@ class MissLog:
             self._cleared_at = self._count
 
     def forget(self) -> None:
-        """Forget all misses, as if the function had never been called."""
+        """Forget all misses. `origin.forget_counts` forgets how many functions the same source has made."""
         with self._lock:
             self._misses.clear()
             self._seen.clear()

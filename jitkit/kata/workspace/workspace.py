@@ -161,7 +161,7 @@ class Look(NamedTuple):
         return self.sources.get(exercise.lab)
 
     def fingerprint(self, exercise: Exercise) -> str:
-        """Return a hash of the functions of an exercise and what they use; "" while there is only a stub."""
+        """Return a hash of the functions of an exercise and what they use; "" if they are not written yet, or cannot be read."""
         source = self.source(exercise)
         return fingerprint(source, exercise) if isinstance(source, LearnerSource) else ""
 
