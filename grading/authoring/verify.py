@@ -127,7 +127,7 @@ def staleness(lab: Lab) -> Iterator[Finding]:
 
 
 def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
-    """Yield a finding for each thing that there are too few of: checks, hidden ones, mutants; and for each
+    """Yield a finding for each thing that there are too few of: checks, hidden ones, random programs, mutants; and for each
     misconception that a check is against, and no mutant has.
     """
     checks = assessor.checks_of(lab, exercise.id, hidden_checks(lab))

@@ -121,7 +121,7 @@ def measure(
 
     Args:
       actions: what to measure, by name. Each is called without arguments; the first calls are not measured.
-      rounds: how many turns each has, at most; every round has another order.
+      rounds: how many turns each has, at most; the order of each round is drawn at random.
       batch: about how many seconds one turn takes; a slower action is called once a turn.
       wait: called on the last result of a turn, inside of the measured time, such as `block_until_ready`.
       limit: after how many seconds no new round begins, once there are `LEAST_ROUNDS`.

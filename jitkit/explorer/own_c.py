@@ -122,7 +122,9 @@ def _link_helpers(found: Listing, helpers: dict[str, list[int]]) -> None:
 
 
 def assembly_listing(text: str, c: Listing) -> Listing:
-    """Return instructions and labels, each with the equations of its line of C, and that line's number in the margin."""
+    """Return instructions and labels, each with the equations of its line of C, and that line's number in the margin: at most
+    `MOST_LINES`.
+    """
     found = Listing("asm")
     before = 0
     for line, number in _instructions(text):

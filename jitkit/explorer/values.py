@@ -292,8 +292,8 @@ def _converted(number: Any, dtype: Any) -> Any:
 def _absorbed(
     primitive: str, eqn: Any, value: Callable[[Any], Any], number_in: Callable[[Any], Any]
 ) -> tuple[Any, str] | None:
-    """Return the number that the result is for all arguments, and the reason; None if there is no such number. Fewer rules hold
-    for floats than for integers: `x * 0.0` may be nan.
+    """Return the number that the result is for all arguments, and the reason; None if there is no such number. No rule holds for
+    floats: `x * 0.0` may be nan.
     """
     if len(eqn.invars) != 2 or len(eqn.outvars) != 1 or not hasattr(eqn.invars[0].aval, "dtype"):
         return None

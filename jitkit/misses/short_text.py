@@ -34,7 +34,9 @@ def shortened(text: str) -> str:
 
 
 def shortened_pair(one: str, two: str) -> tuple[str, str]:
-    """Return both texts, shortened. If they begin alike, the beginning is cut off too, so that the difference is shown."""
+    """Return both texts, shortened. If they differ only after the first 77 characters, the beginning is cut off too, so that the
+    difference is shown.
+    """
     if one != two and one[: _WIDE - 3] == two[: _WIDE - 3]:
         alike = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))
         start = alike - _WIDE // 4
