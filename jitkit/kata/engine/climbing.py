@@ -138,8 +138,8 @@ def counted(
     executed: int | None = None,
     copied: int | None = None,
 ) -> dict[str, Any]:
-    """Return what a call returns, and how many programs XLA compiled and ran and how many arrays were copied to it. With the reference,
-    return the expected counts.
+    """Return what a call returns, and of these counts those that are not None: how many programs XLA compiled and ran, and how many
+    arrays were copied to it. With the reference, return the expected counts.
     """
     machine: Any = sys.modules.get("xla")
     expected = {"compiled": compiled, "executed": executed, "copied": copied}

@@ -287,7 +287,7 @@ def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
 
 
 def names_of_parts(labs: Iterable[Lab]) -> list[str]:
-    """Return all names that `parts_named` knows."""
+    """Return the names of the parts of all labs, for `parts_named`; a part of several labs is there several times."""
     return [item.name for lab in labs for item in _parts_of_lab(lab)]
 
 

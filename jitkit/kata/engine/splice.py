@@ -307,7 +307,7 @@ def spliced_code(submission: Submission, package_folder: str) -> dict[tuple[Any,
 
 def install(submission: Submission, known: Mapping[tuple[Any, ...], CodeType] | None = None) -> None:
     """Make `import jitkit` import the spliced package from now on. Call it once in a process, before the first import of a module
-    that changes.
+    that changes: afterwards it raises RuntimeError.
     """
     early = sorted(module for module in submission.modules if module in sys.modules)
     if early:

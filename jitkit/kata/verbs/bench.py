@@ -131,7 +131,7 @@ def finish(
 
 
 def show_sources(screen: Screen, name: str) -> None:
-    """Show the two programs of a pitfall, and how they differ."""
+    """Show the two programs of a pitfall, and what a `yield` in them means."""
     pitfall = BY_NAME[name]
     for title, text in zip((f"{pitfall.title}: slow", "mended"), sources(pitfall), strict=True):
         screen.heading(title[0].upper() + title[1:])

@@ -3,7 +3,7 @@
 my-labs/
   README.md                  the guide
   02_jaxpr/README.md         a lab's text
-  02_jaxpr/exercises.py      the learner's file: never overwritten, only ever appended to
+  02_jaxpr/exercises.py      the learner's file: `start` only appends to it; `reset`, and a notebook's `check`, change it after a backup
   02_jaxpr/lab.ipynb         the same as a notebook, where the lab has one
   .jitkit/                   state.json, backups/, expected/, plots/, last/
 """
@@ -198,8 +198,8 @@ class Look(NamedTuple):
         return ((lab, e) for lab in self.labs if lab.number in self.sources for e in lab.exercises)
 
     def current(self) -> tuple[Lab, Exercise]:
-        """Return the exercise that the learner is at: the one they worked on last, or the first that has not passed.
-        Raise Problem if there is none.
+        """Return the exercise that the learner is at: the one they worked on last, or else the first that has not passed; if all have
+        passed, the first. Raise Problem if there is none.
         """
         known = {e.id: (lab, e) for lab, e in self.exercises()}
         if self.state.current in known:
