@@ -62,7 +62,8 @@ def entries(
     known: Iterable[Person] = (),
     zone: datetime.tzinfo = datetime.UTC,
 ) -> list[Entry]:
-    """Return the submissions in a folder, sorted by the names of their files or folders; one of several students is there for each.
+    """Return the submissions in a folder, sorted by the names of their files or folders. A submission that several students handed in
+    together is there for each of them.
 
     Args:
       target: the folder below which one student's files are put together.

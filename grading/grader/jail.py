@@ -163,8 +163,9 @@ class Worker:
     def ask(
         self, request: bytes, seconds: float, computes: float = math.inf, imports: tuple[float, float] | None = None
     ) -> tuple[bytes, str]:
-        """Run one check. Return the bytes of its answer, and a word: "", "time", "import" (time is over, and the functions are not imported
-        yet), "died" (the process ended before they were), "long" (more than a frame) or "gone" (the worker is: the check was not sent).
+        """Run one check. Return the bytes of its answer, and a word: "", "time", "import" (time is over, and the functions are not
+        imported yet), "died" (the process ended before that), "long" (more than a frame) or "gone" (the worker has ended, and the check
+        was not sent).
 
         Args:
           seconds, computes: the limits of time, as for `Time`.

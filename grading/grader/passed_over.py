@@ -91,8 +91,8 @@ def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
 
 
 def _functions(body: Sequence[ast.stmt], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Function]]:
-    """Yield the functions of a module or class with their places, also those under an `if`, `try`, `with` or loop, which
-    is a "" in their place.
+    """Yield the functions of a module or class with their places, also those under an `if`, `try`, `with` or loop, each
+    of which is a "" in the place.
     """
     for node in body:
         if isinstance(node, Function):

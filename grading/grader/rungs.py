@@ -107,8 +107,8 @@ def _solution() -> frozenset[str]:
 
 
 class Found(NamedTuple):
-    """A package in a submission: its name; the texts that can be imported beside it, its own too, by path; and all files of its folder
-    that belong to it.
+    """A package in a submission: its name; the texts of its files, and of those beside it, by path; and all files of its folder that
+    belong to it.
     """
 
     name: str

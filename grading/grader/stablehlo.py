@@ -34,11 +34,11 @@ class Programs:
         self, workers: Workers, value: Any, right: Any, tries: int = MOST_TIMEOUTS, deadline: float = float("inf")
     ) -> int:
         """Replace the results of each StableHLO program in a value by those that it computes on the reference's inputs, in a process
-        without the student's code. Return how many programs came to no end, or to a bad one. At most as many programs run as the right
-        value has.
+        without the student's code. Return how many programs ran out of time, or ended their process. At most as many programs run as the
+        right value has.
 
         Args:
-          tries, deadline: how many programs may come to no end, and until when programs are run.
+          tries, deadline: how many programs may do so, and until when programs are run.
         """
         ours = list(programs(right))
         endless = 0

@@ -248,8 +248,8 @@ class Store:
         """Add all rows of a submission, or none; rows that exist stay. Raise StoreError if they cannot be written.
 
         Args:
-          handins: the hand-ins. A row that equals the last one of the student and the lab is not added, unless a submission came
-            since of which nothing could be run.
+          handins: the hand-ins. A row that equals the last one of the student and the lab is not added, unless the student has
+            handed in since something of which nothing could be run.
           again: whether the submission was graded again from its old place. Then it counts as a hand-in only if it differs
             from all earlier ones.
         """
@@ -288,8 +288,8 @@ class Store:
             self._insert("people", {**person._asdict(), "at": now})
 
     def _is_a_handin(self, row: HandIn, again: bool) -> bool:
-        """Whether a hand-in differs from the student's last one of this lab, or a submission came since of which nothing could be run
-        (with `again`: whether it differs from all earlier ones of this lab).
+        """Whether a hand-in differs from the student's last one of this lab, or the student has handed in since something of which
+        nothing could be run (with `again`: whether it differs from all earlier ones of this lab).
         """
         query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
         rows = self.database.execute(query, [row.student, row.lab]).fetchall()

@@ -351,7 +351,7 @@ class Trials:
         own: Sequence[str],
         deadline: float = float("inf"),
     ) -> list[CheckResult]:
-        """Return a verdict for each outcome: the outcomes are of the first checks, in order, and there may be fewer than checks."""
+        """Return a verdict for each outcome. The outcomes are those of the first checks, in order; the last checks may have none."""
         results = []
         tries = MOST_TIMEOUTS
         for (_, check), outcome in zip(checks, outcomes, strict=False):

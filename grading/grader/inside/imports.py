@@ -37,7 +37,7 @@ class Holes(ModuleType):
         self.calls.add(name)
 
     def fill(self, codes: Iterable[tuple[str, CodeType]]) -> None:
-        """Put code into the holes of these names, and its docstrings."""
+        """Fill holes, by name, with code; each gets the docstring of its code, too."""
         for name, code in codes:
             function = self.functions[name]
             function.__code__ = code
