@@ -199,6 +199,14 @@ def test_a_call_of_the_library_is_found_by_whatever_name(cc, monkeypatch, call):
     assert found["evaluations of exp"] == (0 if "other" in call else 9)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: libraries are ELF")
+def test_a_function_of_the_library_whose_name_ends_as_those_of_other_types_do_is_found(cc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cc", cc)
+    monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
+    text = "#include <math.h>\nvoid run(double *x) { x[0] = erf(x[0]) + ceilf(x[1] * 1e30); }"
+    assert _ran(cc, text, np.ones(9), without=["erf"])["functions of C's library"] == ["erf"]
+
+
 def test_a_text_with_an_exponential_of_its_own_runs_as_it_is(cc, monkeypatch):
     monkeypatch.setitem(sys.modules, "cc", cc)
     monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))

@@ -199,6 +199,8 @@ def test_names_of_a_program_are_data_on_the_index_and_its_pages_have_names_of_th
     page = index.page("<i>.py", [(row, to, "<u>") for row, to in zip(rows, addresses, strict=True)], "", 7)
     assert not {"<script", "<b>", "<i>.", "<u>"} & set(re.findall(r"<\w+>?\.?", page))
     assert "7 later calls are not counted" in page
+    numbered = [index.Function(name, "", []) for name in ("a", "a", "a-2", "A-2")]
+    assert index.addresses(numbered, file_name) == ["a.html", "a-2.html", "a-2-2.html", "A-2-3.html"]
 
 
 # --- again after each save ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-from jitkit.kata.engine import exchange, running
+from jitkit.kata.engine import exchange, replay, running
 from jitkit.kata.engine.manifest import all_labs
 from jitkit.kata.engine.processes import Nursery, Process, Spare
 from jitkit.kata.engine.reference import reference_function
@@ -184,3 +184,17 @@ def test_a_failure_in_a_copy_is_seen_call_by_call():
         seen, _ = run(wrong, nursery, replay=replay)
     assert [call.text for call in seen.calls] == [call.text for call in run(wrong, replay=replay)[0].calls]
     assert len(seen.calls) > 1
+
+
+def test_calls_beyond_those_that_are_kept_do_not_change_their_results(monkeypatch):
+    monkeypatch.setattr(replay, "_MOST_CALLS", 3)
+    recorder = replay.Recorder(__file__, ["_doubled"])
+    with recorder.listening():
+        for i in range(5):
+            _doubled(i)
+    assert [each["call"] for each in recorder.calls] == ["_doubled(0)", "_doubled(1)", "_doubled(2)"]
+    assert recorder.results == [0, 2, 4]
+
+
+def _doubled(x):
+    return 2 * x

@@ -98,7 +98,7 @@ def add_parsers(commands: Any) -> None:
         "--unsandboxed", action="store_true", help="without a jail: only Gradescope's container protects you"
     )
     serve.set_defaults(run=_serve_gradescope)
-    image = commands.add_parser("image", help="write a Dockerfile for an image in which the grader runs")
+    image = commands.add_parser("image", help="write a Containerfile for an image in which the grader runs")
     image.add_argument("folder", type=pathlib.Path, metavar="DIR")
     image.set_defaults(run=_image)
 

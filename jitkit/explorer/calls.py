@@ -205,9 +205,14 @@ def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
 
 
 def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
-    """Whether two signatures have arguments of the same names, trees and avals. Static values are not compared."""
-    from_one = [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in one.arguments]
-    return from_one == [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in other.arguments]
+    """Whether two signatures have arguments of the same names, trees and avals, and static values of the same types and hashes."""
+
+    def traced(record: CallRecord) -> list[Any]:
+        statics = [None if a.static is None else (type(a.static.value), a.static.hash) for a in record.arguments]
+        avals = [(a.name, a.tree, [getattr(k, "aval", k) for k in a.keys]) for a in record.arguments]
+        return [statics, avals]
+
+    return traced(one) == traced(other)
 
 
 # --- as data --------------------------------------------------------------------------------------------------

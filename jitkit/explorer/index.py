@@ -11,6 +11,7 @@ JAX: jax/_src/dispatch.py:log_elapsed_time
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import pathlib
 from collections import Counter
@@ -276,10 +277,12 @@ def addresses(rows: Sequence[Function], file_name: Callable[[str], str]) -> list
     """Return a file name for the page of each function. No two are the same on any file system, and none is the
     index's.
     """
-    used: Counter[str] = Counter({"index": 1})
+    used = {"index"}
     found = []
     for function in rows:
         stem = file_name(function.name)
-        used[stem.lower()] += 1
-        found.append(f"{stem}.html" if used[stem.lower()] == 1 else f"{stem}-{used[stem.lower()]}.html")
+        numbered = (stem if i == 1 else f"{stem}-{i}" for i in itertools.count(1))
+        free = next(name for name in numbered if name.lower() not in used)
+        used.add(free.lower())
+        found.append(f"{free}.html")
     return found

@@ -74,7 +74,7 @@ def behind(
     found |= {what: max(bound, actual) for what, (bound, actual) in bounds.items() if bound is not None}
     if without:
         called = [name for _, names in made for name in names]
-        found["functions of C's library"] = sorted({n for n in called if _plain_name(n) in without})
+        found["functions of C's library"] = sorted({n for n in called if _plain_names(n) & set(without)})
     found["programs executed by XLA"] = after["by xla"] - before["by xla"]
     found["a program of cc was run"] = not _is_package() or after["executed"] > before["executed"]
     return found
@@ -196,9 +196,12 @@ def of_library(library: bytes) -> tuple[int, list[str]]:
     return static, taken
 
 
-def _plain_name(name: str) -> str:
-    """Return exp for expf, for __expf_finite and for _ZGVbN4v_expf: the same function for other types of numbers."""
-    return re.sub(r"^_ZGV\w+?_|^__|_finite$", "", name).removesuffix("f").removesuffix("l")
+def _plain_names(name: str) -> set[str]:
+    """Return the names that a function of C's library may have for doubles: exp and expf for expf, __expf_finite and
+    _ZGVbN4v_expf; erf and er for erf.
+    """
+    bare = re.sub(r"^_ZGV\w+?_|^__|_finite$", "", name)
+    return {bare, bare.removesuffix("f"), bare.removesuffix("l")}
 
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:

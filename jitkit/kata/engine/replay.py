@@ -66,6 +66,7 @@ class Recorder:
         self.names = frozenset(names)
         self.calls: list[dict[str, Any]] = []
         self.inside: list[FrameType] = []
+        self.is_kept = True  # whether the outermost call that runs is among `calls`
         self.results: list[Any] = []
         self.spent = 0.0
 
@@ -84,7 +85,9 @@ class Recorder:
         if code.co_filename != self.file or code.co_qualname not in self.names:
             return
         if event == "call":
-            if not self.inside and len(self.calls) < _MOST_CALLS:
+            if not self.inside:
+                self.is_kept = len(self.calls) < _MOST_CALLS
+            if not self.inside and self.is_kept:
                 start = time.perf_counter()
                 shown = call_text(code, frame.f_locals) if self.spent < _MOST_SECONDS else f"{code.co_name}(...)"
                 self.calls.append({"call": shown, "line": code.co_firstlineno})
@@ -93,7 +96,7 @@ class Recorder:
             self.inside.append(frame)
         elif event == "return" and self.inside and self.inside[-1] is frame:
             self.inside.pop()
-            if not self.inside and self.results:
+            if not self.inside and self.is_kept:
                 self.results[-1] = value
 
 
