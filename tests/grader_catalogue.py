@@ -196,7 +196,7 @@ BROKEN = [
     row("deep expression", DEEP, statuses=("CRASH",)),
     row("deeper expression", DEEPER),
     row("result is an object", "def relu(x):\n    return object()\n", statuses=("FAIL", "CRASH")),
-    row("a partly right answer", "def relu(x):\n    return jnp.maximum(x, 0.0)\n", points=0.67),
+    row("a partly right answer", "def relu(x):\n    return jnp.maximum(x, 0.0)\n", points=0.71),
     row("another signature", "def relu(y, z):\n    return y\n", statuses=("CRASH",), says="called as"),
     row("raises at import", "class Helper:\n    raise ValueError('no')\n\n" + body("Helper"), statuses=("CRASH",)),
 ]
@@ -253,9 +253,9 @@ UNLUCKY = [
     row(
         "state between checks",
         "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) < 5 else x\n",
-        points=0.84,  # the sixth check alone calls it so often
+        points=0.85,  # the sixth check alone calls it so often
     ),
-    row("state between checks, out of sight", HIDDEN_STATE, points=0.84),
+    row("state between checks, out of sight", HIDDEN_STATE, points=0.85),
     *(
         row(f"wrong in a fresh process, by {name}", SECOND.format(first=first, seen=seen, keeps=keeps), points=0.0)
         for name, first, seen, keeps in MEMORIES
@@ -696,13 +696,13 @@ LATER = [
 ]
 
 THEMES = {
-    "ordinary": ORDINARY,
-    "later": LATER,
     "broken": BROKEN,
     "unlucky": UNLUCKY,
     "forging": FORGING,
     "stealing": STEALING,
     "unusual": UNUSUAL,
+    "ordinary": ORDINARY,
+    "later": LATER,
 }
 
 

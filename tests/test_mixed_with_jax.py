@@ -392,7 +392,7 @@ def test_an_import_of_a_missing_module_gets_the_same_sentence():
         "import jitkit.scipy.spatial": "jax.scipy.spatial",
         "from jitkit.scipy.spatial import transform": "jax.scipy.spatial",
         "import jitkit.scipy.spatial.transform": "jax.scipy.spatial",
-        "import jitkit.monitoring as monitoring": "jax.monitoring",
+        "import jitkit.export as export": "jax.export",
         "from jitkit.experimental.pallas import tpu": "jax.experimental.pallas",
     }.items():
         sentence = rf"^No module named .*\nJAX has `{module}`, and jitkit has not: docs/parity"

@@ -289,7 +289,10 @@ def test_a_refused_condition_names_function_file_line_and_argument():
     assert f"is_positive at {__file__}:{line} for jit" in text
     assert "depends on the value of the argument x['a'][0]." in text
     assert "jnp.where" in text
-    assert "static_argnames" in text
+    assert "static_argnames" not in text, "a dict cannot be static"
+    text = message_of(jitkit.jit(lambda n, x: x if n > 0 else -x), 3, 2.0)
+    assert "depends on the value of the argument n." in text
+    assert "static_argnames='n'" in text
 
 
 def test_a_traceback_ends_in_the_user_s_line_and_shows_none_of_ours():

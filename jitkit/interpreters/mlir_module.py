@@ -72,7 +72,7 @@ class Module:
         self.mesh = ""  # how the devices are arranged, as Shardy writes it
 
     def symbol(self, name: str) -> str:
-        """Return a function name that is not taken: `f`, then `f_0`; the next, of any function, ends in `_1`."""
+        """Return a function name that is not taken: `f`, or `f` with a number, which is counted for all functions: `f_0`, `g_1`."""
         found = name
         while found in self.symbols:
             found = f"{name}_{self.renamed}"
