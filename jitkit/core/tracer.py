@@ -292,17 +292,13 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
         concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
         concrete_or_error(bool, t)                           ConcretizationTypeError, as there is no `if`
 
-    A tracer of a derivative outside of `jit` has a value, which `force` gets. Refuse any other tracer without calling
-    `force`. An error that `force` raises for a value passes through.
+    Refuse a tracer without calling `force`, whatever `force` is. An error that `force` raises for a value passes through.
     """
-    if not isinstance(x, Tracer):
-        return force(x)
-    value = x.to_concrete_value()
-    if value is not None:
-        return force(value)
-    if force is operator.index:
-        raise errors.TracerIntegerConversionError(x)
-    raise errors.ConcretizationTypeError(x, context)
+    if isinstance(x, Tracer):
+        if force is operator.index:
+            raise errors.TracerIntegerConversionError(x)
+        raise errors.ConcretizationTypeError(x, context)
+    return force(x)
 
 
 def value_if_known(x: Any) -> Any:

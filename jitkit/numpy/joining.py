@@ -166,7 +166,9 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
             cuts = np.clip([cut + size if cut < 0 else cut for cut in cuts], 0, size).tolist()
         sizes: Any = np.diff([0, *cuts, size])
     else:
-        sections = core.concrete_or_error(int, indices_or_sections, f"in jax.numpy.{name} argument 1")
+        sections = core.concrete_or_error(
+            int, core.value_if_known(indices_or_sections), f"in jax.numpy.{name} argument 1"
+        )
         part, rest = divmod(size, sections)
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}{edits.UNEQUAL_PARTS}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import lax
 from ..core import dtypes
-from ..core.tracer import concrete_or_error
+from ..core.tracer import concrete_or_error, value_if_known
 from ..lax.utils import canonicalize_axis
 from ..pjit.jit import jit
 from . import linalg
@@ -231,7 +231,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     traced. Raise ValueError for an axis given twice.
     """
     filt = ensure_arraylike("trim_zeros", filt)
-    concrete_or_error(lambda x: x, filt, "Error arose in the `filt` argument of trim_zeros()")
+    concrete_or_error(lambda x: x, value_if_known(filt), "Error arose in the `filt` argument of trim_zeros()")
     axes = range(filt.ndim) if axis is None else [canonicalize_axis(i, filt.ndim) for i in np.atleast_1d(axis)]
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis: {axis}")

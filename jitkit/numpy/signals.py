@@ -28,7 +28,7 @@ from .util import ensure_arraylike
 
 def _positions(name: str, M: int) -> tuple[int, Any]:
     """Return the size of a window as an int, and the numbers below it as floats, or None for less than two samples."""
-    size = core.concrete_or_error(int, M, f"M argument of jnp.{name}")
+    size = core.concrete_or_error(int, core.value_if_known(M), f"M argument of jnp.{name}")
     return size, None if size <= 1 else lax.iota(dtypes.default_float_dtype(), size)
 
 

@@ -188,7 +188,7 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
         concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
         concrete_or_error(bool, t)                           ConcretizationTypeError, as there is no `if`
 
-    A tracer of a derivative outside of `jit` has a value, which `force` gets. Refuse any other
-    tracer without calling `force`. An error that `force` raises for a value passes through.
+    Refuse a tracer without calling `force`, whatever `force` is. An error that `force` raises for a
+    value passes through.
     """
     raise NotImplementedError("01.6")
