@@ -114,7 +114,7 @@ def test_the_commands_of_the_readme_exist():
     assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
 
 
-NAMED_AS_WHAT_IS = {"experimental", "io_callback", "ode", "pmap", "shard_map", "checkify"}
+NAMED_AS_WHAT_IS = {"experimental", "io_callback", "ode", "pmap", "shard_map", "checkify", "enable_x64", "pjit"}
 
 
 def test_what_is_not_here_is_not_here():

@@ -60,7 +60,7 @@ def inline_mode(option: bool | Inline) -> Inline:
 
 
 class _Call(Primitive):
-    """The primitive of calls. A call that is inlined early is not recorded: the function's equations take its place."""
+    """The primitive of calls. A call that is inlined while tracing is not recorded: the function's equations take its place."""
 
     def bind(self, *args: Any, **params: Any) -> Any:
         trace = current_trace()
@@ -260,7 +260,7 @@ class NestedCall:
     def bind(self, leaves: Sequence[Any]) -> Any:
         """Record the call on these arguments, as one equation, and return what the function returns, in its tree.
 
-        `jit_p.bind` returns the results as a list; for a function that is inlined early it records the function's
-        equations instead.
+        `jit_p.bind` returns the results as a list. If the function is to be inlined while tracing (`Inline.JAX_EARLY`), it
+        records the function's equations itself, in place of the call.
         """
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))

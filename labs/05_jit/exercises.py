@@ -317,8 +317,8 @@ class NestedCall:
         """Record the call on these arguments, as one equation, and return what the function
         returns, in its tree.
 
-        `jit_p.bind` returns the results as a list; for a function that is inlined early it records
-        the function's equations instead.
+        `jit_p.bind` returns the results as a list. If the function is to be inlined while tracing
+        (`Inline.JAX_EARLY`), it records the function's equations itself, in place of the call.
         """
         raise NotImplementedError("05.6")
 

@@ -163,7 +163,7 @@ def choices(program):
 
 
 def within(jk, branches, dtype):
-    """The type of the index in the equation for an index of this type."""
+    """Return the type that the index has in the `cond` equation if `switch` is called with an index of this dtype."""
     program = jk.make_jaxpr(lambda i, x: jk.lax.switch(i, branches, x))(np.dtype(dtype).type(1), 1.0)
     return next(eqn.invars[0].aval for eqn in program.eqns if eqn.primitive.name == "cond")
 
