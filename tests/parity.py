@@ -553,6 +553,11 @@ def render_primitives() -> str:
 # What differs on purpose: a program, what JAX does, and what is done here.
 ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     (
+        "a negative number in `static_argnums` or `donate_argnums`",
+        "0.10 counts back from the arguments of the call, so another argument is static in a call with fewer; 0.12 from the parameters",
+        "it counts from the parameters",
+    ),
+    (
         "`vmap` of `custom_derivatives.linear_call`",
         "NotImplementedError: no batching rule",
         "a batch of calls, whose transpose is that of the batch",
