@@ -87,7 +87,7 @@ def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | N
     """Return the attribute of each argument that donates its memory, "" for the others; None if nothing is donated.
 
     The memory goes to the first free result of the same shape and dtype; if there is none, XLA may use it for a result of the
-    same size. Warn of an argument for which there is none, either.
+    same size. Warn of an argument for which there is no such result either.
     """
     if not any(donated):
         return None

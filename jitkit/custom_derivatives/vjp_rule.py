@@ -133,7 +133,8 @@ class VjpRule:
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
         """Return a cotangent for each leaf of the arguments: a Zero where `bwd` returns None or a `SymbolicZero`, or
-        the argument is an integer. Raise TypeError unless `bwd` returns a tuple with one cotangent for each argument.
+        the argument is an integer. Raise TypeError unless `bwd` returns a tuple or list with one cotangent for each
+        argument, ValueError for a cotangent of another shape.
         """
         found = self.bwd(*self.statics.values(), residuals, cotangents)
         arguments = self.in_tree.children()

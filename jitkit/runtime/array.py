@@ -26,7 +26,9 @@ from ..core.operators import Operators
 
 
 class _ArrayMeta(type):
-    """Makes `isinstance(tracer, jitkit.Array)` true, so that type checks in user code hold while it is traced."""
+    """Makes `isinstance(x, jitkit.Array)` true of a tracer, so that type checks in user code hold while it is traced, and of
+    a `jax.Array`.
+    """
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return cls in type(instance).__mro__ or isinstance(instance, Tracer) or runtime.is_buffer(instance)

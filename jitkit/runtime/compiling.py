@@ -201,7 +201,9 @@ def avals_of_results(loaded: Any) -> list[core.ShapedArray]:
 
 
 def platform_fingerprint(device: Device) -> str:
-    """Return everything but the text that an executable depends on: jaxlib's version, the platform and the machine's features."""
+    """Return what an executable depends on besides its text, options and devices: jaxlib's version, the platform and the
+    machine's features.
+    """
     client = device.client
     version = importlib.import_module("jaxlib.version").__version__
     parts = (f"jaxlib {version}", client.platform, client.platform_version, device.device_kind, cpu_features())

@@ -85,7 +85,7 @@ clients = _Clients()
 
 
 def default_backend() -> str:
-    """Return the platform of the default device: "cpu", "gpu" or "tpu"."""
+    """Return the platform of the first device, "cpu", "gpu" or "tpu", also in a block of `default_device`."""
     platform: str = "cpu" if _own_client() is not None else jax().default_backend()
     return platform
 

@@ -62,7 +62,7 @@ def live_arrays(platform: str | None = None) -> list[Array]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Any]:
-    """Return the devices of this process: all of them, since jitkit runs in one process.
+    """Return this process's devices of a platform, by default the default one: all of them, since there is one process.
 
     Raises:
       ValueError: `process_index` is neither None nor 0, the number of the only process.

@@ -7,8 +7,8 @@ effects need two kinds of tokens, for which others wait:
   argument, and so runs after it. It is moved between devices like any array;
 - for each device, PJRT's token of the last program with any effect: it is ready when that program has ended.
 
-`effects_barrier` waits for both, and so does Python before it exits. Each thread has its own tokens, so effects of two
-threads are not ordered. A program that fails raises its error, and leaves no token.
+`effects_barrier` waits for both, and so does the main thread before Python exits. Each thread has its own tokens, so
+effects of two threads are not ordered. A program that fails raises its error, and leaves no token.
 
 Users' tokens (`lax.create_token`) are values: outside of programs a `Token` holds such an array, too.
 

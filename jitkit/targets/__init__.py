@@ -8,7 +8,7 @@ when something is wrong. So they run in their own process:
 
     table      name -> Target: which compilers there are, and what must be installed for each
     process    program -> answer: the other process, its environment, and its time limit
-    worker     what runs there; besides `runtime` the only module that uses jaxlib
+    worker     what runs there: it uses jaxlib itself
     hlo        HLO text -> kernels, loops, and the Python lines that each came from
     program    answer -> TargetProgram: the compiled program, to be read
 
