@@ -246,7 +246,8 @@ def debug_print(
     `print(ordered=True)(fmt, *args, **kwargs)`.
 
     Args:
-      fmt: a format as `str.format` takes it: "{}", "{x:.2f}". Without any placeholder, arguments follow it.
+      fmt: a format as `str.format` takes it: "{}", "{x:.2f}". If it has no placeholder, arguments follow it, but only with
+        `skip_format_check`.
       args, kwargs: trees of arrays, or of other values that can be formatted.
       ordered: in the order of the program, among all ordered effects.
       partitioned: in a program for several devices, print once per device with that device's part, instead of once.

@@ -54,7 +54,7 @@ def command() -> list[str]:
 
 @functools.cache
 def fingerprint(compiler: tuple[str, ...]) -> str:
-    """Return everything but the text that machine code depends on: the compiler's version, and the flags."""
+    """Return what machine code depends on besides the text and the processor: the compiler's command and version, and the flags."""
     version = _run([*compiler, "--version"]).stdout.splitlines()
     return f"{' '.join(compiler)} {version[0] if version else ''} {' '.join(FLAGS)}"
 

@@ -23,7 +23,7 @@ Comes in: StableHLO text, and values in the host's memory. Goes out: executables
     foreign_nodes  classes that only JAX's registry of pytrees knows
     tokens       runs programs with effects, in their order
 
-Other modules write `runtime.NAME`, or import from `array`, `argument_keys`, `meshes`, `putting` and `tokens`.
+Other modules write `runtime.NAME` for the names below, or import from a module here, mostly from `array`.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """

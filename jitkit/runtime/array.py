@@ -26,9 +26,7 @@ from ..core.operators import Operators
 
 
 class _ArrayMeta(type):
-    """Makes `isinstance(x, jitkit.Array)` true of a tracer, so that type checks in user code hold while it is traced, and of
-    a `jax.Array`.
-    """
+    """Makes `isinstance(x, jitkit.Array)` true of a `jax.Array`, and of tracers, for type checks in user code that is traced."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return cls in type(instance).__mro__ or isinstance(instance, Tracer) or runtime.is_buffer(instance)
