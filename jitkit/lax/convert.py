@@ -250,7 +250,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
 
     Raises:
       TypeError: for dtypes other than floats.
-      ValueError: for fewer than one bit of exponent, or none of mantissa.
+      ValueError: for fewer than one bit of exponent, or a negative number of mantissa bits.
     """
     context = "bits argument of lax.reduce_precision"
     return reduce_precision_p.bind(

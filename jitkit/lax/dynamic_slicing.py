@@ -143,7 +143,7 @@ def dynamic_slice(
 
     Raises:
       TypeError: for a window larger than the array, or indices that are not integer scalars of one dtype.
-      ValueError: for a corner of the wrong length, or a negative index that is not allowed.
+      ValueError: for a corner of the wrong length, or an index known to be negative that may not be.
     """
     starts = _corner(operand, start_indices, allow_negative_indices)
     return dynamic_slice_p.bind(operand, *starts, slice_sizes=canonicalize_shape(slice_sizes))

@@ -176,7 +176,9 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) ->
 
 
 def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
-    """Return to all elements the value of element number `source`. Raise NameError if there is no axis of this name."""
+    """Return to all elements the value of element number `source`. Raise NameError if there is no axis of this name, ValueError if
+    it has no such element.
+    """
     return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
 
 
@@ -229,7 +231,7 @@ deflinear(ppermute_p, _transpose_ppermute)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Return the value that each element is sent: `perm` holds pairs (source, destination), one for each element.
+    """Return to each element the value that it is sent: `perm` holds pairs (source, destination), one for each element.
 
     Raises:
       NameError: there is no axis of this name around.
@@ -240,7 +242,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """Return, in element i, the value of element `perm[i]`. Raise ValueError unless it is a permutation."""
+    """Return to each element i the value of element `perm[i]`. Raise ValueError unless `perm` is a permutation."""
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
     return ppermute(x, axis_name, [(source, i) for i, source in enumerate(perm)])

@@ -147,6 +147,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
 
     Raises:
       NameError: there is no axis of this name.
+      NotImplementedError: with `axis_index_groups`.
     """
     axes = _axes(axis_name)
     if not axes:

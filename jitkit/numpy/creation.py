@@ -37,7 +37,7 @@ def array(
     """Return an array of a scalar, an array, or nested lists and tuples of them.
 
     Without `dtype`, a single Python number gives a weakly typed array; in a list, numbers get the default width or that
-    of the arrays beside them. Values that do not fit the dtype are an error, a float for an int dtype is truncated.
+    of the arrays beside them. Python ints that do not fit the dtype are an error, a float for an int dtype is truncated.
 
     Raises:
       TypeError: where the values are not numbers.
@@ -68,7 +68,7 @@ def array(
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
-    """Return what `array` returns, but without a copy: an Array that has the dtype already is returned itself."""
+    """Return what `array` returns, but unless `copy` is True without a copy: an Array that has the dtype already is returned itself."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)

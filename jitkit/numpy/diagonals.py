@@ -108,7 +108,9 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """Return the k-th diagonal of a matrix, or the matrix with this k-th diagonal. Raise ValueError for other ranks."""
+    """Return the k-th diagonal of a matrix; for a vector, the matrix that has it there, and zeros elsewhere. Raise ValueError for
+    other ranks.
+    """
     check_arraylike("diag", v)
     return _diag(given_array(v), operator.index(k))
 

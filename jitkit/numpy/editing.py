@@ -38,7 +38,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
 
     Raises:
       ConcretizationTypeError: for other traced indices: the number of remaining elements would depend on values.
-      ValueError: for a mask of another shape, and for anything but an index.
+      ValueError: for an int out of bounds, a mask of another shape, and an array of neither integers nor bools.
+      TypeError: for what is not an array.
     """
     a = ensure_arraylike("delete", arr)
     if axis is None:
@@ -162,6 +163,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
       mode: what to do with an i out of bounds: raise ValueError ("raise", which cannot be traced), "wrap" or "clip".
 
     Raises:
+      ValueError: for an `a` that is not of integers, or another mode.
       NotImplementedError: if `out` is given.
     """
     if out is not None:

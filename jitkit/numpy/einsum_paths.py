@@ -20,7 +20,7 @@ Path = list[tuple[int, ...]]
 _Labels = frozenset[str]
 
 _MOST_TRIED_ALL = 4  # operands; with more, bad-looking orders are skipped
-BRANCHES = {"branch-all": None, "branch-2": 2, "branch-1": 1}  # the pairs that are tried for each step
+BRANCHES = {"branch-all": None, "branch-2": 2, "branch-1": 1}  # how many pairs are tried for each step; None: all
 _HOPELESS = 4  # times as many operations as another order needed to come as far
 
 

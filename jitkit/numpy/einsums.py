@@ -43,8 +43,8 @@ def einsum(
 
     Args:
       subscripts: labels of each operand's axes, separated by commas, then `->` and the result's labels; `...` stands
-        for any axes. Without an arrow, the result has the labels that occur once, in alphabetical order. (Or operands,
-        each followed by a list of ints as labels, and last a list for the result.)
+        for any axes. Without an arrow, the result has the axes of `...` and the labels that occur once, in alphabetical order.
+        (Or operands, each followed by a list of ints as labels, and last a list for the result.)
       operands: arrays.
       optimize: as for `einsum_path`; a word that is not one of its words counts as "auto".
       precision, preferred_element_type, out_sharding: as in `lax.dot_general`.
@@ -78,7 +78,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     Raises:
       ValueError: for labels that do not fit the operands.
       NotImplementedError: for opt_einsum's other searches ("dp", "auto-hq", "random-greedy").
-      KeyError: for other words.
+      KeyError: for other words. (For one or two operands no word is refused.)
     """
     if not isinstance(subscripts, str):
         subscripts, operands = _from_interleaved((subscripts, *operands))

@@ -75,8 +75,8 @@ def isneginf(x: Any, /, out: None = None) -> Any:
 
 @jit
 def signbit(x: Any, /) -> Any:
-    """Whether the sign bit is set, also of -0.0 and nan, for real numbers of 16, 32 or 64 bits. Raise ValueError for
-    complex numbers, NotImplementedError for floats of another size.
+    """Whether the sign bit is set, also of -0.0 and nan; for integers whether x < 0. Raise ValueError for complex numbers,
+    NotImplementedError for floats of other than 16, 32 or 64 bits.
     """
     dtype, (x,) = promote("signbit", x)
     if dtypes.issubdtype(dtype, np.integer):

@@ -30,7 +30,9 @@ def histogram2d(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Return the number of points in each bin of a grid, and the edges along x and y; arguments as for `histogramdd`."""
+    """Return the number of points in each bin of a grid, and the edges along x and y; arguments as for `histogramdd`, but more than
+    two `bins` are the edges along both.
+    """
     x, y = ensure_arraylikes("histogram2d", x, y)
     try:
         count = len(bins)

@@ -96,7 +96,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
 
 
 def vstack(tup: Arrays, dtype: Any = None) -> Any:
-    """Return arrays, stacked as rows, one below the other."""
+    """Return arrays, concatenated along the first axis: one-dimensional ones become rows first."""
     return concatenate(_each("vstack", atleast_2d, tup), axis=0, dtype=dtype)
 
 
@@ -108,7 +108,7 @@ def hstack(tup: Arrays, dtype: Any = None) -> Any:
 
 
 def dstack(tup: Arrays, dtype: Any = None) -> Any:
-    """Return arrays, stacked along the third axis."""
+    """Return arrays, concatenated along the third axis, after `atleast_3d`."""
     return concatenate(_each("dstack", atleast_3d, tup), axis=2, dtype=dtype)
 
 

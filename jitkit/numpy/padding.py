@@ -45,7 +45,7 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     """Return `array` with a margin along each axis.
 
     Args:
-      pad_width: the margin before and after, an int or a pair, for all axes or a sequence of one for each.
+      pad_width: the margin before and after: an int or a pair for all axes, or a sequence of a pair for each.
       mode: "constant" (with `constant_values`), "edge", "wrap", "reflect" and "symmetric" (with `reflect_type`), "linear_ramp" (with
         `end_values`), "maximum", "minimum", "mean", "median" (with `stat_length`), "empty". A function
         `mode(vector, margins, axis, kwargs)` gets each vector along each axis in turn, with margins of zeros, and

@@ -139,7 +139,7 @@ def _in_order(bits: Any, bitorder: str) -> Any:
 @jit(static_argnames=("axis", "bitorder"))
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Return eight bools or integers along an axis (of all elements, if it is None) as the bits of a uint8, the first
-    as the highest unless the order is "little". Raise TypeError for other dtypes.
+    as the highest unless the order is "little"; the last uint8 is filled with zeros. Raise TypeError for other dtypes.
     """
     arr = ensure_arraylike("packbits", a)
     if not (dtypes.issubdtype(arr.dtype, np.integer) or dtypes.issubdtype(arr.dtype, np.bool_)):

@@ -228,7 +228,7 @@ def scan(
       _split_transpose: accepted and not used. In JAX it splits the reverse pass into two loops, with the same results.
 
     Returns:
-      The carry after the last step, and the outputs with a leading axis of size `length`.
+      The carry after the last step, and the outputs, stacked along a new leading axis: one row for each step.
 
     Raises:
       TypeError: `f` is not a function, does not return a pair, or returns another type of carry.

@@ -22,7 +22,7 @@ from .lapack import linalg_primitive
 
 
 class EigImplementation(enum.Enum):
-    """What computes eigenvalues of any matrix: LAPACK on CPUs; on GPUs CUSOLVER, or LAPACK on the host."""
+    """What computes eigenvalues of any matrix: LAPACK on CPUs; on GPUs CUSOLVER, MAGMA, or LAPACK on the host."""
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -30,7 +30,7 @@ class EigImplementation(enum.Enum):
 
 
 class EighImplementation(enum.Enum):
-    """What computes eigenvalues of Hermitian matrices: QR on CPUs, QR or JACOBI on GPUs."""
+    """What computes eigenvalues of Hermitian matrices: QR on CPUs, QR or JACOBI on GPUs. (QDWH is refused on both.)"""
 
     QR = "qr"
     JACOBI = "jacobi"

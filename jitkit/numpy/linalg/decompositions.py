@@ -142,7 +142,7 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
 
 @jit(static_argnames=("UPLO", "symmetrize_input"))
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:  # numpy's name
-    """Return the eigenvalues of Hermitian matrices, in ascending order."""
+    """Return the eigenvalues of Hermitian matrices, in ascending order; arguments as for `eigh`."""
     a = ensure_arraylike("jnp.linalg.eigvalsh", a)
     (a,) = promote_dtypes_inexact(a)
     return eigh(a, UPLO, symmetrize_input=symmetrize_input).eigenvalues

@@ -38,7 +38,8 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """Return the signs of determinants (for complex ones, points on the unit circle), and the logarithms of their
     absolute values; for a determinant of 0, 0 and minus infinity.
 
-    `method` is "lu", the default, or "qr". Raise ValueError for another method, or matrices that are not square.
+    `method` is "lu", the default, or "qr". Raise ValueError for another method, or matrices that are not square,
+    NotImplementedError for complex ones with "qr".
     """
     a = ensure_arraylike("jnp.linalg.slogdet", a)
     (a,) = promote_dtypes_inexact(a)

@@ -26,7 +26,7 @@ _PRECISION = lax.Precision.HIGHEST
 
 
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
-    """Return the pseudo-inverses of matrices, of any shape: singular values below `rtol` of the largest count as 0.
+    """Return the pseudo-inverses of matrices, of any shape: singular values up to `rtol` times the largest count as 0.
 
     By default `rtol` is 10 times the greater size times eps; `rcond` is its other name. Raise ValueError if both are
     given.

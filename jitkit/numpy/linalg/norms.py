@@ -32,9 +32,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     Args:
       ord: for vectors a number p, 2 by default: the sum of |x|**p, to the power 1/p; inf, -inf and 0 are the largest
-        |x|, the smallest, and how many are not 0. For matrices "fro" (the default), the root of the sum of squares;
-        1, -1, inf and -inf, the largest and smallest sums of |x| over columns and over rows; 2, -2 and "nuc", the
-        largest and the smallest singular value, and their sum.
+        |x|, the smallest, and how many are not 0. For matrices "fro" (the default), the root of the sum of |x|**2;
+        1 and -1, the largest and the smallest sum of |x| of a column, inf and -inf of a row; 2, -2 and "nuc", the
+        largest and the smallest singular value, and the sum of all.
 
     Raises:
       ValueError: for another `ord`, and for more than two axes.
