@@ -123,7 +123,7 @@ def polyfit(
       rcond: singular values below this share of the largest one count as 0.
       full: also returns residuals, rank, singular values and rcond.
       w: weights of the points.
-      cov: also returns the covariances of the coefficients; "unscaled" for weights that are known to be right.
+      cov: also returns the covariances of the coefficients, unless `full`; "unscaled" for weights that are known to be right.
 
     Raises:
       TypeError: for arrays of other shapes.

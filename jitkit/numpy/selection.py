@@ -148,7 +148,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 @jit(static_argnames=("equal_nan",))
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether |a - b| <= atol + rtol * |b|, elementwise; equal infinities are close."""
+    """Whether |a - b| <= atol + rtol * |b|, elementwise; equal infinities are close, and with `equal_nan` two nans."""
     _, (a, b) = promote("isclose", a, b)
     if dtypes.issubdtype(a.dtype, dtypes.extended):  # keys are equal or not
         return lax.eq(a, b)
@@ -235,9 +235,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """Return how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum of
     the weights of each.
 
-    The result is as long as the largest value requires, and under a trace `length` must say so; larger values are not
-    counted, and negative ones count as 0. Raise TypeError unless `x` has integers, ValueError for another number
-    of axes, or weights of another shape.
+    The result is as long as the largest value requires, and at least `minlength`; or of `length`, which is needed under a trace:
+    then larger values are not counted. Negative ones count as 0. Raise TypeError unless `x` has integers, ValueError for
+    another number of axes, or weights of another shape.
     """
     x = ensure_arraylike("bincount", x)
     if x.dtype == np.bool_:

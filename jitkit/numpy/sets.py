@@ -50,7 +50,7 @@ def unique(
     sorted: bool = True,  # numpy's name; they always are
 ) -> Any:
     """Return the distinct elements in ascending order, or the distinct slices along `axis`; on request also the first
-    position of each, the number of the distinct one for every element, and how often each occurs.
+    position of each, for every element its place among the distinct ones, and how often each of these occurs.
 
     Args:
       size: how many to return, so that the function can be traced: the least ones if there are more; if there are fewer, the
@@ -220,7 +220,8 @@ def isin(
     """Return for each element whether it is among `test_elements` (with `invert`: whether it is not).
 
     `method` is "compare_all" (also "auto"), which takes memory like the product of the sizes, or "binary_search" or "sort",
-    which take memory like their sum.
+    which take memory like their sum. `assume_unique` promises that neither array has an element twice, which "sort" makes use of.
+    Raise ValueError for another method.
     """
     element, test_elements = ensure_arraylikes("isin", element, test_elements)
     found = _in1d(element, test_elements, invert=invert, method=method, assume_unique=assume_unique)

@@ -227,7 +227,7 @@ def _flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 @jit(static_argnames=("k", "axes"))
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Return `m`, rotated by k * 90 degrees in the plane of two axes, from the first to the second. Raise ValueError if they are
-    the same axis.
+    the same axis, or `m` has less than two.
     """
     m = ensure_arraylike("rot90", m)
     if m.ndim < 2:

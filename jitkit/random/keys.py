@@ -112,7 +112,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg`. Prefer `key`."""
+    """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg` and `unsafe_rbg`. Prefer `key`."""
     return _in_style(_seeded("PRNGKey", seed, impl), True)
 
 
@@ -186,13 +186,14 @@ def clone(key: Any) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """Return the bits of keys: a `uint32` array with one more axis, of size 2, or 4 with `rbg`."""
+    """Return the bits of keys: a `uint32` array with one more axis, of size 2, or 4 with `rbg` and `unsafe_rbg`."""
     typed, _ = check_key("key_data", keys, allow_batched=True)
     return prng.random_unwrap(typed)
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Return keys from a `uint32` array whose last axis has size 2, or 4 with `rbg`: the inverse of `key_data`.
+    """Return keys from a `uint32` array whose last axis has size 2, or 4 with `rbg` and `unsafe_rbg`: the inverse of `key_data`.
+    `impl` and `dtype` are as for `key`.
 
     Raises:
       TypeError: for another dtype or shape.

@@ -82,7 +82,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     Args:
       type: 2; there are no others.
       n: the length, to which x is cut or filled with zeros.
-      norm: "ortho" makes the transform orthonormal.
+      norm: "ortho" makes the transform orthonormal; None and "backward" leave it as above.
 
     Raises:
       NotImplementedError: for other types.

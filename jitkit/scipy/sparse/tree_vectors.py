@@ -30,7 +30,7 @@ def real_product(x: Any, y: Any) -> Any:
 
 
 def real_part(x: Any, y: Any) -> Any:
-    """Return the real part of the product of two arrays."""
+    """Return the real part of the inner product of two arrays, where x is conjugated."""
     result = precise_vdot(x.real, y.real)
     return result + precise_vdot(x.imag, y.imag) if iscomplexobj(x) or iscomplexobj(y) else result
 

@@ -46,7 +46,8 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
     if `axis` is None; nan and 0 for no elements.
 
     Raises:
-      NotImplementedError: for another `nan_policy` than "propagate".
+      ValueError: for an unknown `nan_policy`.
+      NotImplementedError: for "omit" and "raise", which scipy has.
     """
     check_arraylike("mode", a)
     x = jnp.atleast_1d(a)
@@ -80,8 +81,8 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
         them ("dense"); or ranks in their original order ("ordinal").
 
     Raises:
-      ValueError: for another method.
-      NotImplementedError: for another `nan_policy` than "propagate".
+      ValueError: for another method, or an unknown `nan_policy`.
+      NotImplementedError: for a `nan_policy` of "omit" or "raise", which scipy has.
     """
     check_arraylike("rankdata", a)
     _check_nan_policy("rankdata", nan_policy)
