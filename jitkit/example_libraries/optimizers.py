@@ -5,8 +5,8 @@
     state = update(step, grads, state)
     params = get_params(state)
 
-Each is written for one array, as a `_Rule` that returns the next array and the state to keep. `optimizer` turns these
-into functions of trees of arrays.
+Each is written for one array, most as a `_Rule` that returns the next array and the state to keep. `optimizer` turns
+these into functions of trees of arrays.
 
 JAX: jax/example_libraries/optimizers.py:adam
 """
@@ -251,13 +251,13 @@ def constant(step_size: Any) -> Schedule:
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """Return a schedule of `step_size` times the rate, once in `decay_steps` steps."""
+    """Return a schedule of `step_size` times a power of the rate, which grows evenly, by 1 in `decay_steps` steps."""
     return lambda step: step_size * decay_rate ** (step / decay_steps)
 
 
 def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
-    """Return a schedule of `step_size` over one plus the rate times the number of `decay_steps`; with `staircase`, that
-    number is rounded down.
+    """Return a schedule of `step_size` over one plus the rate times how often `decay_steps` steps have passed; with `staircase`,
+    that number is rounded down.
     """
     if staircase:
         return lambda step: step_size / (1 + decay_rate * jnp.floor(step / decay_steps))
@@ -306,7 +306,7 @@ def l2_norm(tree: Any) -> Any:
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
-    """Scale the gradients down if their norm is larger than `max_norm`."""
+    """Return the gradients, scaled down to the norm `max_norm` if theirs is larger."""
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
 

@@ -139,7 +139,7 @@ def BatchNorm(
 
 
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
-    """Return a layer that applies a function to each element."""
+    """Return a layer that applies a function, which keeps the shape, to its input."""
     return _without_parameters(lambda shape: shape, lambda inputs: fun(inputs, **fun_kwargs))
 
 
@@ -246,7 +246,7 @@ def _keys(rng: Any, count: int) -> Any:
 
 
 def serial(*layers: Layer) -> Layer:
-    """Return layers in sequence."""
+    """Return a layer that applies these layers in sequence."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         params = []
@@ -266,7 +266,7 @@ def serial(*layers: Layer) -> Layer:
 
 
 def parallel(*layers: Layer) -> Layer:
-    """Return layers in parallel, each with its own input: after `FanOut`, before `FanInSum`."""
+    """Return a layer that applies these layers in parallel, each to its own input: after `FanOut`, before `FanInSum`."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         keys = random.split(rng, len(layers))

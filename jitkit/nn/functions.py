@@ -310,7 +310,7 @@ def standardize(
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Any:
-    """Return an array with an axis of size `num_classes` more than x, which has 1 at the index that x gives and 0
+    """Return an array with an axis of size `num_classes` more than x, at `axis`, which has 1 at the index that x gives and 0
     elsewhere; all 0 for an index out of bounds.
 
     `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. Raise ValueError

@@ -258,8 +258,8 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
-    """Return an initializer of convolution kernels, of one to three axes, with an orthogonal matrix in the middle and 0
-    elsewhere (https://arxiv.org/abs/1806.05393).
+    """Return an initializer of convolution kernels, whose windows have one to three axes, with an orthogonal matrix in the middle
+    of the window and 0 elsewhere (https://arxiv.org/abs/1806.05393).
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
