@@ -335,7 +335,7 @@ def dot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Return the product of vectors and matrices: (n)(n) -> (), (m,n)(n) -> (m), (m,n)(n,k) -> (m,k).
+    """Return the product of vectors and matrices: (n)(n) -> (), (m,n)(n) -> (m), (n)(n,k) -> (k), (m,n)(n,k) -> (m,k).
 
     With `dimension_numbers` it is `dot_general`.
 

@@ -87,7 +87,7 @@ class _Convergents(NamedTuple):
 
 
 def _fraction(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
-    """Return the share above x, by the continued fraction."""
+    """Return the share above x, by the continued fraction, or the derivative that `what` names, with the opposite sign."""
     eps = dtypes.finfo(x.dtype).eps
 
     def step(state: Any) -> Any:
@@ -131,7 +131,7 @@ def _fraction(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
 
 
 def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
-    """Return the share below x, or above it, or a derivative of the share below."""
+    """Return the share below x, or above it unless `below`; or the derivative that `what` names."""
     zero, nan = full_like(a, 0), full_like(a, float("nan"))
     is_nan = ne(a, a) | ne(x, x)
     x_is_zero, x_is_inf = x == 0, x == float("inf")

@@ -218,7 +218,7 @@ def reduce_or(operand: Any, axes: Sequence[int]) -> Any:
 
 
 def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the bitwise `xor` over `axes` of an array of bools or integers."""
+    """Return the bitwise `xor` over `axes` of an array of bools or integers; False, or 0, for no elements."""
     return reduce_xor_p.bind(operand, axes=tuple(axes))
 
 

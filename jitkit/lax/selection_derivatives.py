@@ -65,7 +65,7 @@ def _share(x: Any, extreme: Any, y: Any) -> Any:
 
 
 def _share_of_greater(x: Any, y: Any) -> Any:
-    """Return the factor of x's tangent in the tangent of the maximum, as JAX since 0.12 has it: 0 where x or y is nan."""
+    """Return the factor of x's tangent in the tangent of the maximum, as JAX since 0.11 has it: 0 where x or y is nan."""
     is_greater, is_equal = gt(x, y), eq(x, y)
     one, zero, half = (full_like(is_greater, share, dtypes.dtype(x)) for share in (1, 0, 0.5))
     return select(is_greater, one, select(is_equal, half, zero))

@@ -123,7 +123,7 @@ def _hermitian(x: Any) -> Any:
 
 
 def _jvp_cholesky(primals: Sequence[Any], tangents: Sequence[Any]) -> Pair:
-    """JVP rule: the tangent of L is L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.12
+    """JVP rule: the tangent of L is L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.11
     only the lower triangle of dA is read, as of A.
     """
     [x], [dx] = primals, tangents
