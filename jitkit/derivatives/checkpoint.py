@@ -285,7 +285,7 @@ def checkpoint(
     """Return the same function, whose gradient saves only the arguments, and recomputes everything else in the reverse pass.
 
     Args:
-      fun: a function of trees of arrays.
+      fun: a function of trees of arrays. Raise TypeError for what cannot be called.
       prevent_cse: whether to keep XLA from merging the recomputation with the original (CSE). False makes better code if
         the call is in the body of a scan. A tuple has a bool, or a tree of bools, for each argument: with False, XLA may
         merge what is computed from that argument alone, such as weights.

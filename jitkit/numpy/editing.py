@@ -39,6 +39,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
     Raises:
       ConcretizationTypeError: for other traced indices: the number of remaining elements would depend on values.
       ValueError: for an int out of bounds, a mask of another shape, and an array of neither integers nor bools.
+      IndexError: for an array with an index out of bounds.
       TypeError: for what is not an array.
     """
     a = ensure_arraylike("delete", arr)

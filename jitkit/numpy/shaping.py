@@ -83,7 +83,9 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """Return `a` with its axes in the order `axes`, reversed by default. Raise ValueError for an axis out of bounds."""
+    """Return `a` with its axes in the order `axes`, reversed by default. Raise ValueError for an axis out of bounds, TypeError for
+    one that is missing or repeated.
+    """
     a = ensure_arraylike("transpose", a)
     order = range(a.ndim)[::-1] if axes is None else axes
     return lax.transpose(a, [canonicalize_axis(i, a.ndim) for i in order])

@@ -233,7 +233,7 @@ def scan(
     Raises:
       TypeError: `f` is not a function, does not return a pair, or returns another type of carry.
       TypeError: `unroll` is not a whole number.
-      ValueError: `xs` do not have one length, or not the one given; `length` or `unroll` is negative.
+      ValueError: `xs` do not have one length, or not the one given, or no length is known; `length` or `unroll` is negative.
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")
