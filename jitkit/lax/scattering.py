@@ -341,7 +341,7 @@ def _combining(primitive: Primitive, combine: Callable[[Any, Any], Any], name: s
         return _bind_scatter(primitive, reducer, operands, dimension_numbers, indices_are_sorted, unique_indices, mode)
 
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"`operand` with windows {doc} `updates`; for arguments and errors see `scatter`."
+    function.__doc__ = f"Return `operand` with windows {doc} `updates`; for arguments and errors see `scatter`."
     return function
 
 

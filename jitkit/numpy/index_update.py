@@ -75,7 +75,9 @@ def _update(name: str, scatter: Callable[..., Any], doc: str) -> Any:
         )
 
     return _named(
-        method, name, f"{doc} Values broadcast to the shape of `x[index]`, and are converted to the dtype of x."
+        method,
+        name,
+        f"Return x with {doc} Values broadcast to the shape of `x[index]`, and are converted to the dtype of x.",
     )
 
 
@@ -109,7 +111,7 @@ def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> An
         )
         return operation(self.array, factors)
 
-    return _named(method, name, doc)
+    return _named(method, name, f"Return x with {doc}")
 
 
 class IndexUpdateRef:
@@ -154,7 +156,9 @@ class IndexUpdateRef:
             normalize_indices=wrap_negative_indices,
         )
 
-    set = _update("set", lax.scatter, "`x[index] = values`.")
+    set = _update(
+        "set", lax.scatter, "`x[index] = values`; an element that is named several times gets one of its values."
+    )
     add = _update("add", lax.scatter_add, "`x[index] += values`, as often as an element is named.")
     subtract = _update("subtract", lax.scatter_sub, "`x[index] -= values`, as often as an element is named.")
     multiply = mul = _update("multiply", lax.scatter_mul, "`x[index] *= values`, as often as an element is named.")

@@ -34,7 +34,9 @@ from .uniform import _uniform, uniform
 def _sampler(
     name: str, inverse: Callable[[Any], Any], doc: str, minval: Callable[[Any], Any] = lambda info: 0.0
 ) -> Callable[..., Any]:
-    """Return the function `name(key, shape, dtype)`, which applies `inverse` to numbers from `minval(finfo)` to 1."""
+    """Return the function `name(key, shape, dtype)`, which applies `inverse` to numbers from `minval(finfo)` to 1. `doc` names the
+    distribution, in the middle of a sentence.
+    """
 
     def sample(key: Any, shape: Shape, dtype: Any) -> Any:
         return inverse(uniform(key, shape, dtype, minval=minval(dtypes.finfo(dtype)), maxval=1.0))
@@ -49,19 +51,21 @@ def _sampler(
         return jitted(key, canonicalize_shape(shape), chosen)
 
     sampler.__name__ = sampler.__qualname__ = name
-    sampler.__doc__ = f"{doc}\n\nOf a float dtype, by default the default one. ValueError for another dtype."
+    sampler.__doc__ = (
+        f"Draw from {doc}\n\n`dtype` is a float dtype, by default the default one. Raise ValueError for another."
+    )
     return sampler
 
 
 exponential = _sampler(
     "exponential",
     lambda u: lax.neg(lax.log1p(lax.neg(u))),
-    "The exponential distribution of mean 1: how long until something happens that may happen at any time.",
+    "the exponential distribution of mean 1: how long until something happens that may happen at any time.",
 )
 logistic = _sampler(
     "logistic",
     lambda u: lax.sub(lax.log(u), lax.log1p(lax.neg(u))),
-    "The logistic distribution: below x lies 1 / (1 + exp(-x)) of it.",
+    "the logistic distribution: below x lies 1 / (1 + exp(-x)) of it.",
     lambda info: info.tiny,
 )
 laplace = _sampler(
