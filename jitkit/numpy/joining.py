@@ -228,7 +228,8 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Return the array with each element repeated `repeats` times along `axis` (an int, or one for each element).
+    """Return the array with each element along `axis` (of the flattened array, if it is None) repeated `repeats` times, which is
+    an int, or one for each element.
 
     A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 
