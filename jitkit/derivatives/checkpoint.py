@@ -196,7 +196,7 @@ def _rounding(rough: Var, exact: Var, made_by: JaxprEqn | None = None) -> JaxprE
 
 
 def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a checkpoint inside another one, split into two."""
+    """Return a checkpoint inside of another one, split by the policy of the outer one, as `Parts`."""
     jaxpr = eqn.params["jaxpr"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]

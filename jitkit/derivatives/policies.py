@@ -73,7 +73,7 @@ class SaveOnlyTheseNames:
     saveable_names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether the operation gives such a name."""
+        """Whether the operation is `checkpoint_name` with one of these names."""
         return primitive is name_p and params["name"] in self.saveable_names
 
 
@@ -84,7 +84,7 @@ class SaveAnyNamesButThese:
     names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether the operation gives such a name."""
+        """Whether the operation is `checkpoint_name` with another name."""
         return primitive is name_p and params["name"] not in self.names
 
 

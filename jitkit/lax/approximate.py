@@ -124,7 +124,7 @@ def _(batch: AxisData, vals: Sequence[Any], dims: Sequence[int], *, reduction_di
 
 @jit(static_argnames=("axis",))
 def take_along_axis(arr: Any, indices: Any, axis: int) -> Any:  # jaxprs show JAX's name
-    """Return the elements at positions along an axis; nan where there are none."""
+    """Return the elements at positions along an axis; for positions out of bounds what `gather` fills in: nan, among floats."""
     indices = select(lt(indices, np.int32(0)), add(indices, np.int32(arr.shape[axis])), indices)
     axes = along_axis(axis, tuple(i for i in range(arr.ndim) if i != axis))
     positions, ones = reshape(indices, (*indices.shape, 1)), (1,) * arr.ndim

@@ -173,7 +173,7 @@ class Jitted(Traceable):
     # --- calls ----------------------------------------------------------------------------------------------
 
     def form(self, arity: int, *names: str) -> CallForm:
-        """Return the form of calls with these arguments, worked out once."""
+        """Return the form of calls with `arity` arguments by position and these by name, worked out once."""
         form = self.forms.get((arity, *names))
         if form is None:
             if len(self.forms) >= _MOST_FORMS:

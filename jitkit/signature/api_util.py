@@ -273,5 +273,5 @@ def keyword_name(signature: inspect.Signature | None, key: str) -> str:
 
 
 def argument_name(fun: Callable[..., Any], arguments: Arguments, index: int) -> str:
-    """Return the name of one leaf."""
+    """Return the name of the leaf number `index` of a call's arguments."""
     return argument_names(fun, arguments)[index]

@@ -210,7 +210,7 @@ class Tpu(Plugin):
         return numbers, "libtpu's cost model, on the optimised HLO with its padded layouts"
 
     def code(self) -> dict[str, str]:
-        """Return bundles by kernel; "TLP" is the program around them."""
+        """Return the instruction bundles of each kernel as text; "TLP" is the program around the kernels."""
         return self._files(r"\d+-(?P<name>.*)-\d+-final_bundles\.txt")
 
     def bundles(self) -> dict[str, int]:

@@ -280,7 +280,7 @@ class _Added(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The number of these arguments."""
+        """The number of arguments for the error and for the values closed over."""
         return self.err_tree.num_leaves + self.num_consts
 
     def error_of(self, primals: Sequence[Any]) -> list[Any]:
