@@ -49,7 +49,7 @@ def module_of_jax(name: str) -> Any:
 
 
 def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
-    """From now on, import JAX within a block of this kind: outside of it the name `jax` means something else."""
+    """From now on, import JAX in a block `with within():`, since outside of such blocks the name `jax` means something else."""
     global _apart
     _apart = within
 

@@ -50,7 +50,9 @@ class Compilers:
         self._workers.clear()
 
     def abandon(self) -> None:
-        """End the process for which `compile` waits in another thread, now and later. To `compile` this looks like a crash."""
+        """End the process for which `compile` waits in another thread, and any that it starts later. To `compile` this looks like a
+        crash.
+        """
         self._abandoned = True
         for worker in list(self._workers.values()):
             worker.kill()
