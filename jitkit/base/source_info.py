@@ -177,7 +177,7 @@ def transform(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nowhere() -> Iterator[None]:
-    """Record without source lines: for a program that is shared by all its calls, which have their own."""
+    """Within the block, record without source lines: for a program that is shared by all its calls, which have their own."""
     state = config.local.state
     before, state.source = state.source, UNKNOWN
     try:

@@ -164,7 +164,7 @@ class DualTrace(Trace):
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Tell the outer trace about the primals of these arguments."""
+        """Tell the outer trace about the primals of these arguments, and return None."""
         if self.parent is not None:
             self.parent.note([self.strip(x) for x in args])
         return None

@@ -38,5 +38,5 @@ def register_lowering(*primitives: Any) -> Callable[[LoweringRule], LoweringRule
 
 
 def lowering_rule(primitive: Primitive) -> LoweringRule | None:
-    """Return the registered rule of a primitive, if any."""
+    """Return the registered lowering rule of a primitive; None if there is none."""
     return lowering_rules.get(primitive)

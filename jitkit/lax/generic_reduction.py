@@ -99,7 +99,7 @@ _MONOIDS_OF_BITS: dict[Callable[..., Any], _Monoid] = {
 def _plain_reduction(
     computation: Callable[..., Any], inits: Sequence[Any]
 ) -> Callable[[Any, Sequence[int]], Any] | None:
-    """Return the reduction primitive for this function from this initial value, if there is one."""
+    """Return the reduction primitive for this function from this initial value, as a function; None if there is none."""
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None
     dtype = dtypes.dtype(inits[0])

@@ -247,7 +247,7 @@ def reduce_window(
 
 def _plain(computation: Callable[..., Any], inits: Sequence[Any]) -> Primitive | None:
     """Return the window primitive for a reduction by this function, if there is one and the initial value is its
-    identity (`reduce_window_max` for `lax.max` from -inf).
+    identity (`reduce_window_max` for `lax.max` from -inf); else None.
     """
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None

@@ -85,7 +85,7 @@ def _free(blocks: tuple[Block, ...]) -> set[Value]:
 
 
 def _unchanged(op: Op) -> Atom | None:
-    """Return the value that an operation's result equals, if the operation changes nothing."""
+    """Return the value that an operation's result equals, if the operation changes nothing; else None."""
     out = op.outs[0].aval
     x = op.ins[0] if op.ins else None
     if x is None:

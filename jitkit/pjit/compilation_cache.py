@@ -303,8 +303,8 @@ class FunctionCache:
 
     @contextlib.contextmanager
     def tracing(self, key: tuple[Any, ...], function: str) -> Iterator[None]:
-        """Mark a signature as being traced by this thread. Raise RecursionError if it already is: the function calls
-        itself without end.
+        """Within the block, mark a signature as being traced by this thread. Raise RecursionError if it already is: the function
+        calls itself without end.
         """
         mark = (threading.get_ident(), *key)
         if mark in self.being_traced:

@@ -83,7 +83,7 @@ class Guesses:
         self._lately: collections.deque[PyTreeDef] = collections.deque(maxlen=8)
 
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef] | None:
-        """Return the leaves and the structure of a tree, if it has one of the frequent structures."""
+        """Return the leaves and the structure of a tree, if it has one of the frequent structures; else None."""
         for take_apart, treedef in self._by_root.get(_root(tree), ()):
             leaves = take_apart(tree)
             if leaves is not None:

@@ -102,7 +102,7 @@ class SequenceNode(NodeType):
     __slots__ = ()
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """Return the items."""
+        """Return the items, and None as metadata."""
         return node, None
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
@@ -141,7 +141,7 @@ class NamedTupleNode(NodeType):
         self.field_keys = tuple(GetAttrKey(name) for name in cls._fields)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """Return the items."""
+        """Return the items, and None as metadata."""
         return list(node), None
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
@@ -157,7 +157,7 @@ class NamedTupleNode(NodeType):
         return f"CustomNode(namedtuple[{self.cls.__name__}], [{', '.join(children)}])"
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Return the items. Raise ValueError for a node of another class."""
+        """Return the items. Raise ValueError for a node of another class or length."""
         cls = type(node)
         if not is_namedtuple(cls):
             raise ValueError(f"Expected named tuple, got {node!r}.")
