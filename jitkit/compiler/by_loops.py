@@ -58,8 +58,8 @@ class LoopsExecutable(Executable):
 
 
 def compile_by_loops(program: Program, placement: Placement, options: CompilerOptions = ()) -> Executable:
-    """Write a traced program as C, and compile it for the processor. A call copies uncommitted arguments to the processor's memory.
-    Raise NotImplementedError for arguments that are committed to another platform, or to several devices.
+    """Write a traced program as C, compile it for the processor, and return the executable. A call copies uncommitted arguments to
+    the processor's memory. Raise NotImplementedError for arguments that are committed to another platform, or to several devices.
     """
     refuse_options(program.name, options)
     if placement.platform != "cpu" and not placement.committed:

@@ -345,7 +345,7 @@ def batch_jaxpr(
     """Turn a program for elements into one for batches; return it and the batch axes of its results.
 
     Args:
-      jaxpr: closed.
+      jaxpr: with a value for each of its constants (`consts`).
       axis: the axis that is mapped over.
       in_dims: the batch axis of each input.
       out_dims: for each result, where its batch axis has to be; a result without a batch axis is broadcast. An entry None

@@ -37,7 +37,9 @@ _type_of_aval: dict[Any, str] = {}
 
 @functools.cache  # NumPy puts the name of a dtype together each time it is asked
 def element_type(dtype: Any) -> str:
-    """Write a dtype in MLIR: `f32`, `i1`, `complex<f32>`. Raise NotImplementedError for one that XLA does not compute with."""
+    """Return a dtype as MLIR writes it: `f32`, `i1`, `complex<f32>`. Raise NotImplementedError for one that XLA does not compute
+    with.
+    """
     name = np.dtype(dtype).name
     if name not in _ELEMENT_TYPES:
         raise NotImplementedError(f"XLA does not compute with elements of dtype {name}.")
