@@ -39,7 +39,7 @@ def flatten_fun_nokwargs(inside: Any, store: Store, in_tree: PyTreeDef, *leaves:
 
 
 def debug_info(traced_for: str, fun: Any, args: Any = (), kwargs: Any = None, **more: Any) -> DebugInfo:
-    """Return what messages say of a traced function: for which transformation, and its name."""
+    """Return what messages say of `fun`: for which transformation it is traced, and its name. The rest is not used."""
     inner = fun.f if isinstance(fun, WrappedFun) else fun
     return DebugInfo(traced_for, getattr(inner, "__name__", type(inner).__name__))
 

@@ -277,7 +277,7 @@ def jvp_jaxpr(
     the primals, then the tangents that are not Zero. Also return, for each output, whether it has a tangent.
 
     Args:
-      jaxpr: closed.
+      jaxpr: with a value for each of its constants (`consts`).
       nonzero: for each input, whether it has a tangent. The others do not change.
       instantiate: for each output, or for all, whether a Zero tangent becomes an array (`instantiate_zeros`), and so
         counts as nonzero.

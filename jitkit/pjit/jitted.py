@@ -332,7 +332,7 @@ class Jitted(Traceable):
         return api_util.donated_leaves(self.options.spec, arguments)
 
     def check_statics(self, arguments: Arguments) -> None:
-        """Raise ValueError if a static value in a cached key has been changed since."""
+        """Raise ValueError if a static argument of this call is in a cached key and has been changed since."""
         if not arguments.statics:
             return
         for record in list(self.table.records.values()):

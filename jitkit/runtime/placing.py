@@ -107,10 +107,10 @@ def process_indices(backend: str | None = None) -> list[int]:
 
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
-    """Within the block, make arrays on `new_val`: a device, or the name of a platform. Functions that are called in it are
-    traced again. The arrays are not committed: outside of the block, a function copies them to its own device.
+    """Within the block, make arrays on `new_val`: a device, the name of a platform, or None for the usual device. Functions that
+    are called in it are traced again. The arrays are not committed: outside of the block, a function copies them to its own device.
 
-    Raise ValueError if `new_val` is neither a device nor the name of a platform.
+    Raise ValueError if `new_val` is something else.
     """
     if not is_place(new_val):
         raise ValueError(

@@ -171,7 +171,7 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:  # scipy's name
 
 @jit
 def _algorithm_11_1_1(F: Any, T: Any) -> tuple[Any, Any]:  # jaxprs show JAX's name
-    """Return f(T), from its diagonal F, and the smallest difference of eigenvalues that it divided by."""
+    """Return f(T), from its diagonal F, and the smallest distance of two eigenvalues, or |T[0, 0]| if that is less."""
     size = T.shape[0]
     smallest = abs_(T[0, 0])
 
