@@ -202,7 +202,7 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 def summarize(source: SourceInfo) -> str:
     """Return `/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, and 0 is left out. In a notebook
-    `Cell In[7], line 12 (function)`.
+    return `Cell In[7], line 12 (function)`; without a position `unknown`.
     """
     position = source.position
     if position is None:

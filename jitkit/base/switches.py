@@ -22,7 +22,7 @@ def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
 
 
 def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
-    """Keep 64-bit types in the block."""
+    """Within the block, keep 64-bit types, or, for False, make them 32-bit ones."""
     return config.override(enable_x64=new_val)
 
 

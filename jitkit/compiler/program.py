@@ -86,8 +86,8 @@ def _refuse_order(jaxpr: Jaxpr) -> None:
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
     """Return the attribute of each argument that donates its memory, "" for the others; None if nothing is donated.
 
-    The memory goes to the first free result of the same shape and dtype; if there is none, XLA may use it for a result of the
-    same size. Warn of an argument for which there is no such result either.
+    The memory goes to the first free result of the same shape and dtype; if there is none, XLA may use it for a result with
+    as many elements. Warn of an argument for which there is no such result either.
     """
     if not any(donated):
         return None
@@ -135,7 +135,7 @@ def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str
 def build_executable(
     program: Program, module: Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
 ) -> Executable:
-    """Return the executable of a lowered program for a placement."""
+    """Return the executable of a program for a placement; `module` and `kept` are what `lower_program` returned for it."""
     if program.backend is not None:
         return _by_loops(program, placement, options)
     loaded = compile_module(program.name, module, placement.devices, options)

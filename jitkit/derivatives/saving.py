@@ -35,7 +35,8 @@ from .policies import Policy, nothing_saveable
 
 class Split(NamedTuple):
     """The two halves of a jaxpr: `first` takes the known inputs, and returns the known outputs and then the residuals;
-    `second` takes the residuals and the inputs that are there, and returns the outputs that are there.
+    `second` takes the residuals and the inputs that are there, and returns the outputs that are there: those that it is
+    given, or computes.
     """
 
     first: Jaxpr

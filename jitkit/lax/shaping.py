@@ -331,7 +331,7 @@ def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -
     """Return `operand` with its axes permuted: axis i of the result is axis `permutation[i]` of `operand`.
 
     Raises:
-      TypeError: where it is not a permutation of all axes.
+      TypeError: if `permutation` is not one of all axes.
     """
     axes = tuple(operator.index(axis) for axis in permutation)
     if axes == tuple(range(np.ndim(operand))) and is_array(operand):

@@ -29,7 +29,7 @@ class Plan:
 
 
 def plan_of(buffers: Sequence[Buffer], nests: Sequence[Nest], regions: Sequence[tuple[int, int]]) -> Plan:
-    """Return a plan of the buffers of the workspace."""
+    """Return a plan of the buffers of the workspace, which `nests` use. `regions` are as in `whole_regions`."""
     uses: dict[Buffer, list[tuple[Nest, Access]]] = {}
     for nest in nests:
         for access in nest.accesses:

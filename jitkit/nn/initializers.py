@@ -240,7 +240,8 @@ he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_norm
 
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
     """Return an initializer of `scale` times random matrices whose rows or columns, whichever are fewer, are orthogonal
-    unit vectors. Columns are along `column_axis`; the other axes together are the rows.
+    unit vectors. `column_axis` counts the columns; the other axes together count the rows. The initializer raises
+    ValueError for a shape of less than two axes.
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
@@ -258,8 +259,9 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
-    """Return an initializer of convolution kernels, whose windows have one to three axes, with an orthogonal matrix in the middle
-    of the window and 0 elsewhere (https://arxiv.org/abs/1806.05393).
+    """Return an initializer of convolution kernels, whose windows have one to three axes, with a matrix of `orthogonal` in the
+    middle of the window and 0 elsewhere (https://arxiv.org/abs/1806.05393). The last two axes count inputs and outputs. The
+    initializer raises ValueError for other shapes, and for more inputs than outputs.
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:

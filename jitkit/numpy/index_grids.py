@@ -113,14 +113,14 @@ c_ = _Row("c_", -1, 2, 0)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """Return the rows and columns of the elements of an n x m matrix that are not above its k-th diagonal."""
+    """Return the rows and columns of the elements of an n x m matrix, by default n x n, that are not above its k-th diagonal."""
     n, k, m = _matrix_of(n, k, m)
     i, j = nonzero(tril(ones((n, m)), k=k), size=_triangle_size(m, n, -k))
     return i, j
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """Return the rows and columns of the elements of an n x m matrix that are not below its k-th diagonal."""
+    """Return the rows and columns of the elements of an n x m matrix, by default n x n, that are not below its k-th diagonal."""
     n, k, m = _matrix_of(n, k, m)
     i, j = nonzero(triu(ones((n, m)), k=k), size=_triangle_size(n, m, k))
     return i, j

@@ -292,8 +292,8 @@ def prod(
 def max(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the largest element over `axis`, and at least `initial`; nan where there is one. Raise ValueError without
-    `initial` for no elements, and with `where`.
+    """Return the largest element over `axis`, and at least `initial`; nan where there is one. Without `initial`, raise
+    ValueError for no elements, and for a `where`.
     """
     return _apply(_MAX, a, axis, None, out, keepdims, initial, where)
 
@@ -301,8 +301,8 @@ def max(
 def min(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the smallest element over `axis`, and at most `initial`; nan where there is one. Raise ValueError without
-    `initial` for no elements, and with `where`.
+    """Return the smallest element over `axis`, and at most `initial`; nan where there is one. Without `initial`, raise
+    ValueError for no elements, and for a `where`.
     """
     return _apply(_MIN, a, axis, None, out, keepdims, initial, where)
 
