@@ -146,7 +146,7 @@ def _places(name: str) -> str:
 
 
 def _import_instead(name: str, module: str) -> str:
-    """Return the import of our module, under the same name, that replaces an import of a module of JAX's."""
+    """Return what a message says of the `name` of a module of JAX's: which import to write instead, or that we do not have it."""
     ours = ".".join([_PACKAGE, *module.split(".")[1:]])
     try:
         late_rooms.import_room(ours)

@@ -32,7 +32,7 @@ def checking_leaks() -> AbstractContextManager[None]:
 
 
 def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
-    """Do what `checking_leaks` does, under the name of the option."""
+    """Do what `checking_leaks` does, under the name of the option; for False, do not check."""
     return config.override(check_tracer_leaks=new_val)
 
 

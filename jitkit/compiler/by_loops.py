@@ -49,7 +49,7 @@ class LoopsExecutable(Executable):
         return text
 
     def costs(self) -> dict[str, float]:
-        """Return the numbers of operations and bytes in the loops, and of the loops."""
+        """Return, by name, the numbers of operations and of bytes in the loops, and of the loops themselves."""
         return {**self.loaded.costs, "loops": self.loaded.loops}
 
     def memory(self) -> Any:

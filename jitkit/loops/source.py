@@ -166,7 +166,7 @@ def _pragmas(inner: Inner, indent: int) -> list[str]:
 
 
 def _reductions(body: str) -> str:
-    """Return the pragmas that define reductions such as `reduction(max_f32:a)` for the compiler."""
+    """Return the pragmas that define, for the compiler, the reductions such as `reduction(max_f32:a)` in the C text `body`."""
     lines = []
     for name in sorted(set(re.findall(r"reduction\((\w+_\w+):", body))):
         kind, ctype = name.split("_")

@@ -102,8 +102,8 @@ class Writer:
     # --- nests ------------------------------------------------------------------------------------------------------
 
     def nest(self, shape: tuple[int, ...], body: Body, flat: bool = True, alone: bool = False) -> Nest:
-        """Write a loop over a shape, into the last nest if possible, and return its nest: as one loop over all elements, or
-        with one loop for each axis. With `alone`, the nest has no other loop.
+        """Write a loop over a shape, into the last nest if possible, and return its nest: with one loop for each axis, or, for
+        `flat` and if possible, as one loop over all elements. With `alone`, the nest has no other loop.
         """
         ways: list[tuple[tuple[int, ...], bool]] = [((math.prod(shape),), True)] if flat and len(shape) > 0 else []
         ways.append((shape, False))

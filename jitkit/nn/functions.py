@@ -286,7 +286,7 @@ def standardize(
     """Return x minus its mean over `axis`, divided by its standard deviation there.
 
     Args:
-      mean, variance: by default, the mean and variance of x over `axis`.
+      mean, variance: by default, the mean and variance over `axis` of the elements of x where `where` holds.
       epsilon: added to the variance.
       algorithm: the variance as the mean of squares minus the square of the mean ("fast"), or as the mean squared
         distance ("stable").

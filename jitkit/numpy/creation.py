@@ -75,7 +75,7 @@ def asarray(
 
 
 def copy(a: Any, order: str | None = None) -> Any:
-    """Return an array with the elements of `a` in memory of its own."""
+    """Return an array with the elements of `a` in memory of its own. Raise NotImplementedError for an `order` but "K" or None."""
     check_arraylike("copy", a)
     return array(a, copy=True, order=order)
 

@@ -118,7 +118,7 @@ def ifftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = N
 
 
 def rfftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """Return `fftn` of real numbers, with only the non-redundant half of the last axis."""
+    """Return `fftn` of real numbers, with only the non-redundant half of the last axis. Raise ValueError for complex ones."""
     return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
 
 
@@ -152,7 +152,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return `fft` of real numbers: its first n // 2 + 1 elements, which determine the others."""
+    """Return `fft` of real numbers: its first n // 2 + 1 elements, which determine the others. Raise ValueError for complex ones."""
     return _along_one("rfft", FftType.RFFT, a, n, axis, norm)
 
 
@@ -162,7 +162,9 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return `fft` of n numbers with Hermitian symmetry; `a` holds one half of them. The result is real."""
+    """Return `fft` of n numbers with Hermitian symmetry; `a` holds one half of them; for m elements, n is 2 (m - 1) by
+    default. The result is real.
+    """
     mirrored = conj(a)
     _check_axis("hfft", axis)
     length = (mirrored.shape[axis] - 1) * 2 if n is None else n

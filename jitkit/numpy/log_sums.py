@@ -22,14 +22,14 @@ from .util import as_array, ensure_arraylike
 
 @inlined
 def logaddexp(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> Any:
-    """Return log(exp(x1) + exp(x2)), without overflow."""
+    """Return log(exp(x1) + exp(x2)), without overflow. Raise NotImplementedError with `out` or `where`."""
     refuse_ufunc_options("logaddexp", out, where)
     return _natural(*map(as_array, promote_inexact("logaddexp", x1, x2)[1]))
 
 
 @inlined
 def logaddexp2(x1: Any, x2: Any, /, *, out: Any = None, where: Any = None) -> Any:
-    """Return log2(2 ** x1 + 2 ** x2), without overflow."""
+    """Return log2(2 ** x1 + 2 ** x2), without overflow. Raise NotImplementedError with `out` or `where`."""
     refuse_ufunc_options("logaddexp2", out, where)
     return _binary(*map(as_array, promote_inexact("logaddexp2", x1, x2)[1]))
 

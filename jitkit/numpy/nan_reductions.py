@@ -80,7 +80,7 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return the sum over `axis` with nan counting as 0."""
+    """Return what `sum` returns, with nan counting as 0."""
     dtype = _checked_dtype("nansum", dtype)
     return _nan_reduction(
         a, "nansum", reductions.sum, 0, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial
@@ -97,7 +97,7 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return the product over `axis` with nan counting as 1."""
+    """Return what `prod` returns, with nan counting as 1."""
     dtype = _checked_dtype("nanprod", dtype)
     return _nan_reduction(
         a, "nanprod", reductions.prod, 1, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial

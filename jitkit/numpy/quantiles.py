@@ -44,6 +44,9 @@ def quantile(
     Between two elements: "linear" interpolates, "lower", "higher" and "nearest" choose one, "midpoint" takes the mean.
     "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights (1 each by default) reaches q of
     their total; `weights` has the shape of `a`, or of its reduced axes. The axes of q come first.
+
+    Raise ValueError for another method, complex numbers, or weights of another shape. Raise NotImplementedError for weights with a
+    method but "inverted_cdf".
     """
     a, q = ensure_arraylikes("quantile", a, q)
     weights = None if weights is None else ensure_arraylike("quantile", weights)

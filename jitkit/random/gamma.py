@@ -157,8 +157,8 @@ def _constant(x: Any, value: float) -> Any:
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the gamma distribution of shape parameter `a`, which broadcasts to `shape`. For a whole `a` it is the
-    distribution of the sum of `a` exponential numbers.
+    """Draw from the gamma distribution of shape parameter `a`, which broadcasts to `shape`, by default its own. For a
+    whole `a` it is the distribution of the sum of `a` exponential numbers.
 
     `dtype` is a float dtype, by default the default float. Raise ValueError for another dtype, and for an `a` that does
     not broadcast to `shape`.
@@ -194,7 +194,10 @@ def _gamma(key: Any, a: Any, shape: Shape | None, dtype: Any, log_space: bool = 
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the beta distribution on [0, 1]: x / (x + y), with x from `gamma(a)` and y from `gamma(b)`."""
+    """Draw from the beta distribution on [0, 1]: x / (x + y), with x from `gamma(a)` and y from `gamma(b)`.
+
+    `shape`, `dtype` and errors are as for `gamma`.
+    """
     refuse_sharding("beta", out_sharding)
     key, _ = check_key("beta", key)
     dtype = floating_dtype("beta", dtype)
@@ -214,7 +217,10 @@ def _beta(key: Any, a: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the chi-square distribution: the sum of the squares of `df` normal numbers."""
+    """Draw from the chi-square distribution: the sum of the squares of `df` normal numbers.
+
+    `shape`, `dtype` and errors are as for `gamma`.
+    """
     refuse_sharding("chisquare", out_sharding)
     key, _ = check_key("chisquare", key)
     dtype = floating_dtype("chisquare", dtype)
@@ -232,7 +238,10 @@ def _chisquare(key: Any, df: Any, shape: Shape, dtype: Any, out_sharding: None) 
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Fisher's F distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom."""
+    """Draw from Fisher's F distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom.
+
+    `shape`, `dtype` and errors are as for `gamma`.
+    """
     refuse_sharding("f", out_sharding)
     key, _ = check_key("f", key)
     dtype = floating_dtype("f", dtype)
@@ -252,7 +261,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: Any, out_sharding:
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Student's t distribution with `df` degrees of freedom."""
+    """Draw from Student's t distribution with `df` degrees of freedom. `shape`, `dtype` and errors are as for `gamma`."""
     refuse_sharding("t", out_sharding)
     key, _ = check_key("t", key)
     dtype = floating_dtype("t", dtype)

@@ -156,7 +156,10 @@ def _float_of_fixed_point(bits: Any) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Pareto's distribution: with probability x**-b a number is above x, for x from 1 on. `b` broadcasts to `shape`."""
+    """Draw from Pareto's distribution: with probability x**-b a number is above x, for x from 1 on.
+
+    `shape`, `dtype` and errors are as for `gamma`.
+    """
     refuse_sharding("pareto", out_sharding)
     key, _ = check_key("pareto", key)
     dtype = floating_dtype("pareto", dtype)
@@ -172,7 +175,10 @@ def _pareto(key: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Rayleigh's distribution: `scale` times the length of a vector of two standard normal numbers."""
+    """Draw from Rayleigh's distribution: `scale` times the length of a vector of two standard normal numbers.
+
+    `shape`, `dtype` and errors are as for `gamma`.
+    """
     refuse_sharding("rayleigh", out_sharding)
     key, _ = check_key("rayleigh", key)
     dtype = floating_dtype("rayleigh", dtype)
@@ -204,7 +210,10 @@ def _weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape, dtype: 
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Draw numbers between `left` and `right` whose density is a triangle with its top at `mode`."""
+    """Draw numbers between `left` and `right` whose density is a triangle with its top at `mode`.
+
+    `shape`, `dtype` and errors are as for `gamma`.
+    """
     refuse_sharding("triangular", out_sharding)
     key, _ = check_key("triangular", key)
     dtype = floating_dtype("triangular", dtype)

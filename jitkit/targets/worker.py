@@ -85,8 +85,8 @@ class Compiler:
         return []
 
     def passes(self) -> list[tuple[str, str]]:
-        """Return the passes that changed the program, each with the program after it, if the compiler was asked to dump
-        them.
+        """Return the passes that changed the program, each with the program after it; none unless the compiler was asked to
+        dump them.
         """
         first = self._files(r"(?P<name>module_\d+\.[^.]*)\.before_optimizations\.txt")
         module = min(first, default="")  # a compiler that tries out variants compiles these, too

@@ -94,7 +94,7 @@ def _precise_dot(a: Any, b: Any) -> Any:
 
 
 def _pade(coefficients: Sequence[int], a: Any) -> tuple[Any, Any]:
-    """Return the odd and the even terms of the numerator."""
+    """Return the sums of the odd and of the even terms of the numerator, a polynomial of the matrix `a`."""
     b = [float(c) for c in coefficients]
     degree = len(b) - 1
     one = eye(a.shape[0], a.shape[1], dtype=a.dtype)

@@ -33,7 +33,9 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """Return the share of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1 that lies below x."""
+    """Return the share of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1 that lies below x. Raise
+    ValueError for complex numbers.
+    """
     a, b, x = promoted("betainc", a, b, x)
     refuse_complex("betainc", x)
     return lax.betainc(a, b, x)
@@ -56,7 +58,7 @@ def loggamma(x: Any) -> Any:
 
 @jit
 def gammasgn(x: Any) -> Any:
-    """Return the sign of gamma(x); nan where it has none, at negative integers."""
+    """Return the sign of gamma(x); nan where it has none, at negative integers. Raise ValueError for complex numbers."""
     (x,) = promoted("gammasgn", x)
     refuse_complex("gammasgn", x)
     scalar, below = x.dtype.type, lax.floor(x)
@@ -80,7 +82,7 @@ def betaln(a: Any, b: Any) -> Any:
 
 
 def beta(a: Any, b: Any) -> Any:
-    """Return the beta function, gamma(a) gamma(b) / gamma(a + b)."""
+    """Return the beta function, gamma(a) gamma(b) / gamma(a + b). Raise ValueError for complex numbers."""
     a, b = promoted("beta", a, b)
     refuse_complex("beta", a)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))

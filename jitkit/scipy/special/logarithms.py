@@ -58,14 +58,14 @@ def _xlogx_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def entr(x: Any) -> Any:
-    """Return -x log(x), 0 where x is 0, and minus infinity where x < 0."""
+    """Return -x log(x), 0 where x is 0, and minus infinity where x < 0. Raise ValueError for complex numbers."""
     (x,) = promoted("entr", x)
     refuse_complex("entr", x)
     return lax.select(lax.lt(x, constant(x, 0)), lax.full_like(x, -np.inf), lax.neg(_xlogx(x)))
 
 
 def rel_entr(p: Any, q: Any) -> Any:
-    """Return p log(p / q) where both are positive, 0 where p = 0 <= q, infinity elsewhere."""
+    """Return p log(p / q) where both are positive, 0 where p = 0 <= q, infinity elsewhere. Raise ValueError for complex numbers."""
     p, q = promoted("rel_entr", p, q)
     refuse_complex("rel_entr", p)
     zero = constant(p, 0.0)
@@ -77,7 +77,7 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 
 def kl_div(p: Any, q: Any) -> Any:
-    """Return `rel_entr(p, q) - p + q`."""
+    """Return `rel_entr(p, q) - p + q`. Raise ValueError for complex numbers."""
     p, q = promoted("kl_div", p, q)
     refuse_complex("kl_div", p)
     return rel_entr(p, q) - p + q
