@@ -251,7 +251,7 @@ def constant(step_size: Any) -> Schedule:
 
 
 def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Schedule:
-    """Return a schedule of `step_size` times a power of the rate, which grows evenly, by 1 in `decay_steps` steps."""
+    """Return a schedule of `step_size` times a power of `decay_rate`; the exponent grows evenly, by 1 in `decay_steps` steps."""
     return lambda step: step_size * decay_rate ** (step / decay_steps)
 
 

@@ -193,7 +193,7 @@ def _semantics(donate: bool | None, may_alias: bool | None) -> ArrayCopySemantic
 
 
 def _source(said: Any, x: Any) -> Any:
-    """Return where a value is, as far as that is known while tracing."""
+    """Return `said` unless it is None, and else where a value is; None where that is not known while tracing."""
     if said is not None:
         return said
     value = x.to_concrete_value() if isinstance(x, Tracer) else x

@@ -139,7 +139,8 @@ def _in_order(bits: Any, bitorder: str) -> Any:
 @jit(static_argnames=("axis", "bitorder"))
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Return eight bools or integers along an axis (of all elements, if it is None) as the bits of a uint8, the first
-    as the highest unless the order is "little"; the last uint8 is filled with zeros. Raise TypeError for other dtypes.
+    as the highest unless `bitorder` is "little"; the last uint8 is filled with zeros. Raise TypeError for other dtypes,
+    ValueError for a `bitorder` but "big" and "little".
     """
     arr = ensure_arraylike("packbits", a)
     if not (dtypes.issubdtype(arr.dtype, np.integer) or dtypes.issubdtype(arr.dtype, np.bool_)):
@@ -161,8 +162,9 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 
 @jit(static_argnames=("axis", "count", "bitorder"))
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
-    """Return the bits of uint8 along an axis (of all elements, if it is None), each as a uint8; `count` of them, with
-    zeros at the end where there are fewer. Raise TypeError for other dtypes.
+    """Return the bits of uint8 along an axis (of all elements, if it is None), each as a uint8, in the order of
+    `packbits`; `count` of them, with zeros at the end where there are fewer. Raise TypeError for other dtypes, ValueError for
+    another order.
     """
     arr = ensure_arraylike("unpackbits", a)
     if arr.dtype != np.uint8:

@@ -196,7 +196,7 @@ def _gamma(key: Any, a: Any, shape: Shape | None, dtype: Any, log_space: bool = 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from the beta distribution on [0, 1]: x / (x + y), with x from `gamma(a)` and y from `gamma(b)`.
 
-    `shape`, `dtype` and errors are as for `gamma`.
+    `shape` and `dtype` are as for `gamma`, with the same errors.
     """
     refuse_sharding("beta", out_sharding)
     key, _ = check_key("beta", key)
@@ -219,7 +219,7 @@ def _beta(key: Any, a: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from the chi-square distribution: the sum of the squares of `df` normal numbers.
 
-    `shape`, `dtype` and errors are as for `gamma`.
+    `shape` and `dtype` are as for `gamma`, with the same errors.
     """
     refuse_sharding("chisquare", out_sharding)
     key, _ = check_key("chisquare", key)
@@ -240,7 +240,7 @@ def _chisquare(key: Any, df: Any, shape: Shape, dtype: Any, out_sharding: None) 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from Fisher's F distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom.
 
-    `shape`, `dtype` and errors are as for `gamma`.
+    `shape` and `dtype` are as for `gamma`, with the same errors.
     """
     refuse_sharding("f", out_sharding)
     key, _ = check_key("f", key)
@@ -261,7 +261,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: Any, out_sharding:
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Student's t distribution with `df` degrees of freedom. `shape`, `dtype` and errors are as for `gamma`."""
+    """Draw from Student's t distribution with `df` degrees of freedom. `shape` and `dtype` are as for `gamma`, with the same errors."""
     refuse_sharding("t", out_sharding)
     key, _ = check_key("t", key)
     dtype = floating_dtype("t", dtype)

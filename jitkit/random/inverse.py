@@ -158,7 +158,7 @@ def _float_of_fixed_point(bits: Any) -> Any:
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from Pareto's distribution: with probability x**-b a number is above x, for x from 1 on.
 
-    `shape`, `dtype` and errors are as for `gamma`.
+    `shape` and `dtype` are as for `gamma`, with the same errors.
     """
     refuse_sharding("pareto", out_sharding)
     key, _ = check_key("pareto", key)
@@ -177,7 +177,7 @@ def _pareto(key: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from Rayleigh's distribution: `scale` times the length of a vector of two standard normal numbers.
 
-    `shape`, `dtype` and errors are as for `gamma`.
+    `shape` and `dtype` are as for `gamma`, with the same errors.
     """
     refuse_sharding("rayleigh", out_sharding)
     key, _ = check_key("rayleigh", key)
@@ -212,7 +212,7 @@ def triangular(
 ) -> Any:
     """Draw numbers between `left` and `right` whose density is a triangle with its top at `mode`.
 
-    `shape`, `dtype` and errors are as for `gamma`.
+    `shape` and `dtype` are as for `gamma`, with the same errors.
     """
     refuse_sharding("triangular", out_sharding)
     key, _ = check_key("triangular", key)

@@ -164,7 +164,7 @@ def _double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape, dtype: A
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from the inverse Gaussian distribution of this mean, with scale 1: the arrival time of a drifting particle.
-    `shape`, `dtype` and errors are as for `gamma`.
+    `shape` and `dtype` are as for `gamma`, with the same errors.
 
     After Michael, Schucany, Haas, "Generating Random Variates Using Transformations with Multiple Roots", 1976.
     """

@@ -126,8 +126,8 @@ def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
 
 
 def counted_from_zero(positions: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return positions among `count` arguments, counted from 0; given negative ones count from the end. Raise ValueError for one out of
-    range.
+    """Return the same positions among `count` arguments, counted from 0: negative ones count from the end. Raise ValueError for one out
+    of range.
     """
     for i in positions:
         if not -count <= i < count:
