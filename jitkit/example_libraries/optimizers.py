@@ -146,7 +146,9 @@ def nesterov(step_size: Any, mass: Any) -> Any:
 
 @optimizer
 def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
-    """Return Adagrad: steps are divided by the root of the sum of squares so far (J. Duchi et al., 2011)."""
+    """Return Adagrad: steps are divided by the root of the sum of squares so far (J. Duchi et al., 2011). `momentum` is
+    the weight of the earlier steps in a running mean of steps.
+    """
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any, mean: Any) -> tuple[Any, ...]:
@@ -160,7 +162,9 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
-    """Return RMSProp: steps are divided by the root of a running mean of squares."""
+    """Return RMSProp: steps are divided by the root of a running mean of squares, in which `gamma` is the weight of the mean so
+    far; `eps` is added to this mean.
+    """
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any) -> tuple[Any, ...]:
@@ -172,7 +176,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
 
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
-    """Return RMSProp with momentum."""
+    """Return `rmsprop` with momentum: each step adds `momentum` times the one before."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any, velocity: Any) -> tuple[Any, ...]:
@@ -186,7 +190,7 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 @optimizer
 def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
     """Return Adam: a running mean of gradients over the root of one of their squares, both corrected for their start
-    (D. Kingma, J. Ba, 2015).
+    (D. Kingma, J. Ba, 2015). `b1` and `b2` are the weights of the two means so far; `eps` is added to the root.
     """
     size = make_schedule(step_size)
 
@@ -202,7 +206,7 @@ def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any
 
 @optimizer
 def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
-    """Return Adam with the largest gradient, weighted by age, in place of the root of squares."""
+    """Return Adam with the largest gradient, weighted by age (powers of `b2`), in place of the root of squares."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, mean: Any, largest: Any) -> tuple[Any, ...]:

@@ -36,7 +36,7 @@ def _without_parameters(shape_of: Callable[[Any], Any], apply: Callable[[Any], A
 
 
 def Dense(out_dim: int, W_init: Any = _WEIGHTS, b_init: Any = _BIAS) -> Layer:
-    """Return a layer that multiplies with a matrix, and adds a vector."""
+    """Return a layer that multiplies with a matrix, made by `W_init`, and adds a vector of `out_dim` numbers, made by `b_init`."""
 
     def init(rng: Any, input_shape: Any) -> Any:
         for_weights, for_bias = random.split(rng)

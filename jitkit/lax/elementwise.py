@@ -315,7 +315,7 @@ round_p = unary("round", FLOAT, _round, "The nearest integer.")[1]
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
-    """Return the nearest integer, as a float, elementwise.
+    """Return the nearest integer, as a float, elementwise; halfway between two, the one that `rounding_method` says.
 
     Raises:
       TypeError: for dtypes other than floats.

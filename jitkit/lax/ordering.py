@@ -181,6 +181,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 
 
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
-    """Mark the arrays of a tree as needed, so that dead code elimination keeps what computes them in jaxprs."""
+    """Mark the arrays of a tree as needed, so that dead code elimination keeps what computes them in jaxprs; with
+    `prevent_mlir_dce`, XLA keeps it, too.
+    """
     for leaf in tree_util.tree_leaves(val):
         dce_sink_p.bind(leaf, prevent_mlir_dce=prevent_mlir_dce)

@@ -160,8 +160,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
-    """Return `keys`, sorted along an axis, and `values`, of the same shape, moved with them. With an iota as `values` this is an
-    argsort.
+    """Return `keys`, sorted along the axis `dimension`, and `values`, of the same shape, moved with them. With an iota as `values`
+    this is an argsort. If `is_stable`, equal keys keep their order.
     """
     dimension = canonicalize_axis(dimension, len(keys.shape))
     sorted_keys, moved_values = sort_p.bind(keys, values, dimension=dimension, is_stable=is_stable, num_keys=1)

@@ -32,12 +32,12 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) ->
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
-    """Return the numbers that lie in a buffer, such as bytes, one after another."""
+    """Return the numbers that lie in a buffer, such as bytes, one after another: `count` of them (-1: all) from byte `offset` on."""
     return asarray(np.frombuffer(buffer=buffer, dtype=dtype, count=count, offset=offset))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
-    """Return the numbers that a text has between separators."""
+    """Return the numbers that a text has between separators, at most `count` of them (-1: all)."""
     return asarray(np.fromstring(string=string, dtype=dtype, count=count, sep=sep))
 
 

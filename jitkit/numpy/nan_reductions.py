@@ -134,7 +134,9 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """Return the variance over `axis` of the elements that are not nan; nan where there are at most `ddof` of them."""
+    """Return the variance over `axis` of the elements that are not nan; nan where there are at most `ddof` of them.
+    `mean` is their mean, if it is known.
+    """
     a = ensure_arraylike("nanvar", a)
     where = check_where("nanvar", where)
     dtype = _checked_dtype("nanvar", dtype)

@@ -165,13 +165,13 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 @jit(static_argnames=("equal_nan",))
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether all elements are close (see `isclose`): an array of one bool."""
+    """Whether all elements are close (see `isclose`, also for the arguments): an array of one bool."""
     check_arraylike("allclose", a, b)
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether two arrays have one shape and equal elements: an array of one bool."""
+    """Whether two arrays have one shape and equal elements: an array of one bool. With `equal_nan`, nan equals nan."""
     a1, a2 = asarray(a1), asarray(a2)
     if a1.shape != a2.shape:
         return array(False, dtype=bool)
@@ -227,7 +227,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return `nonzero` of the elements in row-major order."""
+    """Return the positions, in row-major order, of the elements that are not 0; `size` and `fill_value` are as for `nonzero`."""
     return nonzero(ensure_arraylike("ravel", a).ravel(), size=size, fill_value=fill_value)[0]
 
 

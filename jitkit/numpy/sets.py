@@ -180,7 +180,7 @@ class _UniqueInverseResult(NamedTuple):
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAllResult:
-    """Return all that `unique` can return, as a named tuple; nans are distinct."""
+    """Return all that `unique` can return, as a named tuple; nans are distinct. `size` and `fill_value` are as for `unique`."""
     x = ensure_arraylike("unique_all", x)
     return _UniqueAllResult(
         *unique(
@@ -196,21 +196,24 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCountsResult:
-    """Return the distinct elements and how often each occurs, as a named tuple; nans are distinct."""
+    """Return the distinct elements and how often each occurs, as a named tuple; nans are distinct.
+
+    `size` and `fill_value` are as for `unique`.
+    """
     x = ensure_arraylike("unique_counts", x)
     return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverseResult:
     """Return the distinct elements, and for each element of x its position among them, as a named tuple; nans are
-    distinct.
+    distinct. `size` and `fill_value` are as for `unique`.
     """
     x = ensure_arraylike("unique_inverse", x)
     return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return the distinct elements; each nan is a value of its own."""
+    """Return the distinct elements; each nan is a value of its own. `size` and `fill_value` are as for `unique`."""
     return unique(ensure_arraylike("unique_values", x), equal_nan=False, size=size, fill_value=fill_value)
 
 

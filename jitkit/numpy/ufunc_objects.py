@@ -283,7 +283,7 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """Return a `ufunc` of a function of scalars."""
+    """Return a `ufunc` of a function of scalars. `identity` is its neutral element: what `reduce` returns for no elements."""
     return ufunc(func, nin, nout, identity=identity)
 
 

@@ -112,7 +112,9 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg` and `unsafe_rbg`. Prefer `key`."""
+    """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg` and `unsafe_rbg`. Prefer
+    `key`, where `impl` is described.
+    """
     return _in_style(_seeded("PRNGKey", seed, impl), True)
 
 

@@ -191,12 +191,12 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
 
 
 def tree_leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """Return the leaves of a tree, from left to right."""
+    """Return the leaves of a tree, from left to right; `is_leaf` is as for `tree_flatten`."""
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: IsLeaf | None = None) -> PyTreeDef:
-    """Return the structure of a tree."""
+    """Return the structure of a tree; `is_leaf` is as for `tree_flatten`."""
     return tree_flatten(tree, is_leaf)[1]
 
 
@@ -233,7 +233,7 @@ def flatten_fun(
 
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
     """Apply `f` to each leaf of `tree` and to the subtrees at its place in the other trees; return a tree like the
-    first.
+    first. `is_leaf` is as for `tree_flatten`.
 
     Raise ValueError where the first tree is not a prefix of another, with the key path and both sides.
     """
@@ -310,7 +310,7 @@ def _reduce_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> A
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
-    """Whether all leaves are true."""
+    """Whether all leaves are true; `is_leaf` is as for `tree_flatten`."""
     return all(tree_leaves(tree, is_leaf))
 
 

@@ -110,7 +110,10 @@ def eigh(
     """Return the eigenvectors of Hermitian matrices, as columns of length 1, and their eigenvalues, in ascending order.
 
     With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise the triangle that `lower` says
-    is read.
+    is read. `sort_eigenvalues` changes nothing.
+
+    Lowering raises NotImplementedError for a `subset_by_index` of less than all, and an `implementation` that the platform does not
+    have.
     """
     v, w = eigh_p.bind(
         lapack.symmetrize(x) if symmetrize_input else x,
@@ -199,6 +202,9 @@ def eig(
 ) -> list[Any]:
     """Return the eigenvalues of square matrices, unordered; then the left and the right eigenvectors, as columns, if
     wanted.
+
+    Derivatives raise NotImplementedError if there are eigenvectors, unless `enable_eigvec_derivs`. Lowering raises ValueError for
+    an `implementation` that the platform does not have, or that cannot find left eigenvectors.
     """
     found: list[Any] = eig_p.bind(
         x,
@@ -294,6 +300,9 @@ def svd(
     """Return `(u, s, vh)`, whose product u @ diag(s) @ vh is x: two unitary matrices, and the singular values,
     descending. With `compute_uv=False`, return only these. Without `full_matrices`, u and vh have no more vectors than
     there are values.
+
+    Lowering raises NotImplementedError for a `subset_by_index` of less than all values, which `full_matrices` refuses with
+    ValueError, and for an `algorithm` that the platform does not have.
     """
     s, *vectors = svd_p.bind(
         x, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index, algorithm=algorithm

@@ -95,7 +95,7 @@ def svd(
     return S alone.
 
     Without `full_matrices`, U and Vh have no more vectors than there are values. `hermitian` promises that `a` is
-    Hermitian, which is faster.
+    Hermitian, which is faster. `subset_by_index` is as for `lax.linalg.svd`.
     """
     a = ensure_arraylike("jnp.linalg.svd", a)
     (a,) = promote_dtypes_inexact(a)

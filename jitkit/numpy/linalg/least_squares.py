@@ -29,7 +29,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     """Return the pseudo-inverses of matrices, of any shape: singular values up to `rtol` times the largest count as 0.
 
     By default `rtol` is 10 times the greater size times eps; `rcond` is its other name. Raise ValueError if both are
-    given.
+    given. `hermitian` promises that the matrices are Hermitian.
     """
     if rcond is not None:
         if rtol is not None:

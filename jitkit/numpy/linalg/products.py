@@ -74,7 +74,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return the vector perpendicular to two vectors of three elements. Raise ValueError for other sizes."""
+    """Return the cross products of vectors, which have three elements along `axis`. Raise ValueError for other sizes."""
     x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -122,12 +122,12 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """Return the diagonals of matrices."""
+    """Return the diagonals of matrices, `offset` places to the right of the main ones."""
     x = ensure_arraylike("jnp.linalg.diagonal", x)
     return diagonals.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """Return the sums of the diagonals of matrices."""
+    """Return the sums of the diagonals of matrices, `offset` places to the right of the main ones."""
     x = ensure_arraylike("jnp.linalg.trace", x)
     return diagonals.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)

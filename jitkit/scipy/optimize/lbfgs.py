@@ -56,8 +56,8 @@ def minimize_lbfgs(
     """Return the state of the search after steps until the gradient's norm, of this order, is below `gtol`, or a limit is
     reached.
 
-    `status` is 0 where the gradient is small enough; 1, 2 and 3 after too many steps, evaluations and gradients; 4 where
-    the value decreased by less than `ftol`; 5 where the line search, of `maxls` steps, failed. `maxcor` steps are kept.
+    `status` is 0 where the gradient is small enough; 1, 2 and 3 after `maxiter` steps, `maxfun` evaluations and `maxgrad` gradients; 4
+    where the value decreased by less than `ftol`; 5 where the line search, of `maxls` steps, failed. `maxcor` steps are kept.
     """
     size, dtype = len(x0), dtypes.dtype(x0)
     if maxiter is None and maxfun is None and maxgrad is None:

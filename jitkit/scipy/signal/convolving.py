@@ -50,7 +50,7 @@ def convolve2d(
 
 
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", precision: Any = None) -> Any:
-    """Return the correlation of two arrays: `convolve` with the second one reversed and conjugated."""
+    """Return the correlation of two arrays: `convolve` with the second one reversed and conjugated, and the same arguments."""
     return convolve(in1, flip(in2.conj()), mode, precision=precision, method=method)
 
 
