@@ -176,7 +176,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
 
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
-    """Return `rmsprop` with momentum: each step adds `momentum` times the one before."""
+    """Return `rmsprop` with momentum: each step adds `momentum` times the one before; `gamma` and `eps` are as there."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any, velocity: Any) -> tuple[Any, ...]:
@@ -221,7 +221,7 @@ def adamax(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> A
 @optimizer
 def sm3(step_size: Any, momentum: Any = 0.9) -> Any:
     """Return SM3: Adagrad with one sum for each index of each axis instead of one for each element (R. Anil et al.,
-    2019).
+    2019). `momentum` is as for `adagrad`.
     """
     size = make_schedule(step_size)
 

@@ -77,7 +77,7 @@ def GeneralConv(
     dimension_numbers: Any, out_chan: int, filter_shape: Any, strides: Any = None, padding: Any = "VALID", W_init: Any = None,
     b_init: Any = _SMALL_BIAS,
 ) -> Layer:  # fmt: skip
-    """Return a convolution whose axes `dimension_numbers` names."""
+    """Return a convolution whose axes `dimension_numbers` names; `strides` and `padding` are as for `lax.conv_general_dilated`."""
     ones_ = (1,) * len(filter_shape)
     steps = strides or ones_
     return _convolution(
@@ -91,7 +91,7 @@ def GeneralConvTranspose(
     dimension_numbers: Any, out_chan: int, filter_shape: Any, strides: Any = None, padding: Any = "VALID", W_init: Any = None,
     b_init: Any = _SMALL_BIAS,
 ) -> Layer:  # fmt: skip
-    """Return the transpose of a convolution."""
+    """Return the transpose of a convolution; `strides` and `padding` are as for `lax.conv_transpose`."""
     steps = strides or (1,) * len(filter_shape)
     return _convolution(
         dimension_numbers, out_chan, filter_shape, W_init, b_init,

@@ -157,7 +157,9 @@ def one_op(op: str) -> LoweringRule:
 
 
 def compare(ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedArray, total_order: bool = False) -> str:
-    """Write one comparison (EQ, NE, LT, ...) of two values of the same aval; return its name."""
+    """Write one comparison (EQ, NE, LT, ...) of two values of the same aval; return its name. In the `total_order`, -0.0 is below
+    0.0, and nans are at the ends.
+    """
     if is_a(aval.dtype, *INEXACT):
         kind = "TOTALORDER" if total_order else "FLOAT"
     else:
@@ -167,7 +169,7 @@ def compare(ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedAr
 
 
 def comparison(direction: str, total_order: bool = False) -> LoweringRule:
-    """Return the lowering rule of a primitive that is one comparison."""
+    """Return the lowering rule of a primitive that is one comparison; see `compare`."""
 
     def rule(ctx: LoweringContext, x: str, y: str) -> str:
         return compare(ctx, direction, x, y, ctx.avals_in[0], total_order)

@@ -270,7 +270,7 @@ def sum(
     promote_integers: bool = True,
 ) -> Any:
     """Return the sum over `axis` of the elements where `where` holds, plus `initial`. Small integers are summed in the default
-    int type.
+    int type, unless `promote_integers` is False.
     """
     return _apply(_SUM, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
@@ -285,7 +285,7 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """Return the product over `axis` of the elements where `where` holds, times `initial`."""
+    """Return the product over `axis` of the elements where `where` holds, times `initial`; `promote_integers` is as for `sum`."""
     return _apply(_PROD, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
 

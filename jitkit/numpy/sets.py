@@ -50,7 +50,8 @@ def unique(
     sorted: bool = True,  # numpy's name; they always are
 ) -> Any:
     """Return the distinct elements in ascending order, or the distinct slices along `axis`; on request also the first
-    position of each, for every element its place among the distinct ones, and how often each of these occurs.
+    position of each (`return_index`), for every element its place among the distinct ones (`return_inverse`), and how often each
+    of these occurs (`return_counts`).
 
     Args:
       size: how many to return, so that the function can be traced: the least ones if there are more; if there are fewer, the

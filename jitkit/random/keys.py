@@ -58,7 +58,7 @@ def _resolve_impl(spec: Any) -> PRNGImpl:
 
 
 def key_dtype(impl_spec: Any = None) -> KeyTy:
-    """Return the dtype of an implementation's keys: `key<fry>`."""
+    """Return the dtype of an implementation's keys, such as `key<fry>`; for None, the default one's."""
     return KeyTy(_resolve_impl(impl_spec))
 
 
@@ -76,7 +76,7 @@ def check_key(function: str, key: Any, allow_batched: bool = False) -> tuple[Any
 
     Raises:
       TypeError: for anything but a key.
-      ValueError: for an array of several keys, unless these are allowed.
+      ValueError: for an array of keys, unless `allow_batched`.
     """
     is_bare = not is_key_array(key)
     if is_bare and not (core.is_array_type(type(key)) or np.isscalar(key)):
