@@ -48,7 +48,7 @@ def identity(n: int, dtype: Any = None) -> Any:
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Return an N x M matrix of ones where column - row <= k, and zeros elsewhere."""
+    """Return an N x M matrix, by default N x N, of ones where column - row <= k, and zeros elsewhere."""
     usual = dtypes.default_float_dtype() if since(0, 11) else np.dtype("float32")
     dtype = usual if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, "tri")
     shape = canonicalize_shape((N, N if M is None else M))

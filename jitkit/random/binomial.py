@@ -182,9 +182,13 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
       key: a random key.
       n: how many things.
       p: the probability of each box, along the last axis.
-      shape: of the result, as the installed JAX takes it: with the axis of the boxes up to 0.11, without it from 0.12.
+      shape: of the result, as the installed JAX takes it: with the axis of the boxes up to 0.11, without it from 0.12; by
+        default as of `p`.
       dtype: any dtype, by default the default float.
       unroll: how many boxes one iteration of the loop does.
+
+    Raises:
+      ValueError: where n and p do not broadcast to the shape.
     """
     key, _ = check_key("multinomial", key)
     check_arraylike("multinomial", n, p)

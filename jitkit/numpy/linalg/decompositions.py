@@ -69,7 +69,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     """Return Q and R, whose product is `a`: Q has orthonormal columns, R is an upper triangle.
 
     Args:
-      mode: "reduced": Q has as many columns as `a` has rows or columns, whichever are fewer; "complete": Q is square; "r": R
+      mode: "reduced" (or "full"): Q has as many columns as `a` has rows or columns, whichever are fewer; "complete": Q is square; "r": R
         alone; "raw": LAPACK's reflections, transposed, and their factors. Raise ValueError for another mode.
     """
     a = ensure_arraylike("jnp.linalg.qr", a)
