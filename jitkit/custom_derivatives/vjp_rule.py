@@ -235,7 +235,7 @@ class BatchedVjpRule(VjpRule):
 def batched_vjp_rule(
     rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
 ) -> BatchedVjpRule:
-    """Return the rule for batches."""
+    """Return the rule for batches, which are arguments of the types `in_avals`; for the other parameters see `BatchedVjpRule`."""
     fields = fields_of(rule, VjpRule) | {"in_avals": in_avals}
     return BatchedVjpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
 

@@ -255,7 +255,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         return memoryview(cast(Any, self._value))  # Python calls this from 3.12 on
 
     def tolist(self) -> Any:
-        """Return nested lists of Python scalars; one scalar if there are no axes."""
+        """Return nested lists of Python scalars; one scalar if there are no axes. Raise AttributeError for random keys."""
         self._check_is_numbers(AttributeError, "'PRNGKeyArray' object has no attribute 'tolist'")
         return self._value.tolist()
 
