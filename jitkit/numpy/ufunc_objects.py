@@ -129,8 +129,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         """Return the elements along `axis`, folded from the first one or from `initial`; those where `where` is False are left
         out.
 
-        Raise ValueError unless the function takes two and returns one, and for `where` without an identity or
-        `initial`.
+        Raise ValueError unless the function takes two and returns one, and without an identity or `initial` for
+        `where` or no elements.
         """
         name = f"{self.__name__}.reduce"
         check_arraylike(name, a)
