@@ -32,7 +32,7 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
     """Return an array without the elements, or the slices along `axis`, at `obj`: an index, a slice, an array of
-    indices or a mask.
+    indices or a mask. If `axis` is None, the array is flattened first.
 
     With `assume_unique_indices`, indices may be traced.
 
@@ -84,7 +84,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Return an array with `values` inserted before the positions `obj` (an index, a slice, or an array of indices)
-    along `axis`.
+    along `axis`; if it is None, the array is flattened first.
 
     Raise ValueError for positions of more than one axis, or that are not integers.
     """

@@ -115,7 +115,7 @@ def _is_unsigned(x: Any) -> bool:
 @jit(static_argnames=("kth", "axis"))
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
     """Return the elements along `axis` with the kth in its place: smaller or equal ones before it, larger or equal ones
-    after it.
+    after it. Raise ValueError for a `kth` out of bounds, NotImplementedError for complex numbers.
     """
     arr, axis, kth = _last_axis("partition", a, kth, axis)
     least = -lax.top_k(-(arr + 1), kth + 1)[0] - 1 if _is_unsigned(arr) else -lax.top_k(-arr, kth + 1)[0]
@@ -126,7 +126,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 @jit(static_argnames=("kth", "axis"))
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     """Return the positions of the elements along `axis`, each once: of the kth in its place, of smaller or equal ones before it,
-    of larger or equal ones after it.
+    of larger or equal ones after it. Errors are as for `partition`.
     """
     arr, axis, kth = _last_axis("argpartition", a, kth, axis)
     least = lax.top_k(-(arr + 1) if _is_unsigned(arr) else -arr, kth + 1)[1]
