@@ -315,7 +315,7 @@ def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
-    """Whether all items are leaves."""
+    """Whether all items are leaves; `is_leaf` is as for `tree_flatten`."""
     items = list(iterable)
     leaves = tree_leaves(items, is_leaf)
     return len(leaves) == len(items) and all(leaf is item for leaf, item in zip(leaves, items, strict=True))

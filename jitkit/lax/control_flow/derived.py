@@ -219,7 +219,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 def _prefixes(
     combine: Callable[[Sequence[Any], Sequence[Any]], list[Any]], elems: Sequence[Any], axis: int
 ) -> list[Any]:
-    """Return the prefixes of `elems` along the axis."""
+    """Return arrays like `elems`: at each position along the axis, all elements up to it, combined."""
     size = elems[0].shape[axis]
     if size < 2:
         return list(elems)
