@@ -297,7 +297,9 @@ def scatter_update(
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Any:
-    """Return x, with `y` written to `x[index]` by one of lax's scatter functions. The dtype stays that of x."""
+    """Return x, with `y` written to `x[index]` by one of lax's scatter functions. The dtype stays that of x. For the options see
+    `IndexUpdateRef`.
+    """
     x = asarray(x)
     if isinstance(x.dtype, dtypes.ExtendedDType):
         _check_update_of_keys(x, y, scatter)

@@ -59,8 +59,8 @@ def argsort(
     descending: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """Return the positions of the elements along `axis` in ascending order (with `descending`, the reverse); if it is None,
-    the array is flattened first. If `stable`, equal elements keep their order.
+    """Return the positions of the elements along `axis` in ascending order, nan last (with `descending`, the reverse); if
+    `axis` is None, the array is flattened first. If `stable`, equal elements keep their order.
     """
     arr = ensure_arraylike("argsort", a)
     _refuse("argsort", kind, order)

@@ -88,6 +88,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tu
         a negative number stands for eps.
       numpy_resid: no norms where they are 0 or x is not the only solution, as in NumPy. (Not under `jit`: it depends on
         values.)
+
+    Raises:
+      ValueError: where the first axes of a and b differ in size.
+      TypeError: for other numbers of axes.
     """
     a, b = ensure_arraylikes("jnp.linalg.lstsq", a, b)
     if numpy_resid:
