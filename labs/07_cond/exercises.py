@@ -89,9 +89,9 @@ def switch(
     """Return `branches[index](*operands)`. An index below 0 chooses the first branch, one that is
     too large the last.
 
-    All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs. A
-    device cannot raise an error in the middle of a program, so every index is clamped to the
-    numbers of branches:
+    All branches are traced (`choose`, where messages call the i-th `branch i`), and one runs, as
+    for `cond`. A device cannot raise an error in the middle of a program, so every index is clamped
+    to the numbers of branches:
 
         [switch(i, [f, g, h], x) for i in (-5, 0, 1, 2, 9)]       f(x), f(x), g(x), h(x), h(x)
 

@@ -139,7 +139,7 @@ def jvp_jaxpr(
     output, whether it has a tangent.
 
     Args:
-      jaxpr: closed.
+      jaxpr: with a value for each of its constants (`consts`).
       nonzero: for each input, whether it has a tangent. The others do not change.
       instantiate: for each output, or for all, whether a Zero tangent becomes an array
         (`instantiate_zeros`), and so counts as nonzero.
@@ -261,8 +261,10 @@ def grad(
       `argnums`; with `has_aux` a pair of that and the other data.
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, naming the dtype (`int32`), and for a
-        result that is not a scalar, naming its shape (`(4,)`).
+      TypeError: for arguments or a result of other types, naming the dtype (`int32`), for a result
+        that is not a scalar, naming its shape (`(4,)`), and for fewer arguments than `argnums`
+        counts on.
+      ValueError: for a negative number in `argnums` that the call does not have.
     """
     raise NotImplementedError("11.5")
 
