@@ -188,9 +188,7 @@ class Trials:
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
     ) -> list[Outcome]:
-        """Return the outcomes of these checks in one process, up to the one that kills it; [] if there are no checks,
-        or after the deadline.
-        """
+        """Return the outcomes of these checks in one process, up to the one that kills it; [] after the deadline or without checks."""
         if not checks or clock.now() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)

@@ -252,9 +252,7 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses to import some packages, such as jax, and finds the `cc.py` beside the file `machine`. `executables`: the folder of
-    compiled code.
-    """
+    """Refuses to import some packages, such as jax; finds the `cc.py` beside `machine`. `executables`: the folder of compiled code."""
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
