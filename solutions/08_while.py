@@ -242,8 +242,8 @@ def fori_loop(
     """Compute `val = body_fun(i, val)` for `i` from `lower` to `upper - 1`, beginning with `val = init_val`; return the last `val`.
 
     With bounds that are known while tracing it is a `scan` of `known_trips(lower, upper)` steps (`count_by_scan`),
-    otherwise a `while_loop` (`count_by_while`). Pass the latter two bounds of one dtype (`dtype_of_bounds`): convert a bound
-    of another dtype, and pass a bound of this dtype unchanged, weak if it was weak.
+    otherwise a `while_loop` (`count_by_while`). For the `while_loop`, convert a bound whose dtype is not
+    `dtype_of_bounds(lower, upper)`; leave the other bound as it is, weak if it was weak.
 
     Args:
       lower, upper: integer scalars of one dtype. With `upper <= lower` there are no steps.

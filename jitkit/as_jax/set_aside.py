@@ -25,7 +25,7 @@ _lock = threading.RLock()
 
 
 def set_jax_aside() -> None:
-    """Make the gate import JAX, if it has to, outside of `sys.modules`."""
+    """From now on let `runtime` import JAX, if it has to, within `jax_itself()`: afterwards `jax` is jitkit again."""
     runtime.keep_apart(jax_itself)
 
 

@@ -126,7 +126,9 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_consts: int, **params: Any) -> list[Any]:
-    """Partial evaluation rule: record the whole call for later. As in JAX, an empty call is bound now."""
+    """Partial evaluation rule: record the whole call for later. If the enclosing trace writes a jaxpr, it gets a call of an
+    empty program, as in JAX.
+    """
     if trace.parent is not None and trace.parent.writes_down:
         nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
         with core.set_current_trace(trace.parent):

@@ -210,8 +210,8 @@ def _is_same(atom: Any, other: Any) -> bool:
 def fills(
     number: int, equations: Sequence[Equation], consumers: Collection[int], rows: Collection[Key], links: Links
 ) -> list[Key]:
-    """Return the broadcasts of a number that make a constant equation's value when the program runs, for its
-    `consumers`: XLA has not computed it before.
+    """Return those of the instructions `rows` that make the value of the constant equation `number` when the program runs:
+    broadcasts of its one number, named after it or its `consumers`. XLA has not folded such a value into a constant.
     """
     equation, data = equations[number], links.data
     size = sum(_size(var) * getattr(getattr(var.aval, "dtype", None), "itemsize", 0) for var in equation.eqn.outvars)

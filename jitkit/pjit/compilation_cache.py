@@ -354,7 +354,7 @@ def cache_of(fun: Callable[..., Any]) -> FunctionCache:
 
 
 def clear_caches() -> None:
-    """Forget all traces and executables of all functions, and the executables of eager operations."""
+    """Forget the traces and executables of all functions that can be hashed, and the executables of eager operations."""
     with _caches_lock:
         caches = list(_caches.values())
     for cache in [*caches, *_clearable]:

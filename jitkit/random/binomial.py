@@ -154,7 +154,7 @@ def _by_rejection(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, mos
     return lax.while_loop(goes_on, body, carry)[1].astype(dtype)
 
 
-# log(k!) minus Stirling's approximation, for k from 0 to 9
+# log(k!) minus Stirling's approximation in k + 1, (k + 1/2) log(k + 1) - (k + 1) + log(2 pi) / 2, for k from 0 to 9
 _REST_OF_STIRLING = (
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
     0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
@@ -162,7 +162,7 @@ _REST_OF_STIRLING = (
 
 
 def _rest_of_stirling(k: Any) -> Any:
-    """Return log(k!) minus Stirling's approximation: from a table, and for k > 9 by the next terms of the series."""
+    """Return log(k!) minus Stirling's approximation, from the table; for all k > 9, as in JAX, what the series gives at 9."""
     table = jnp.array(_REST_OF_STIRLING, dtype=k.dtype)
     is_small = k <= 9
     k = lax.clamp(k.dtype.type(0.0), k, k.dtype.type(9.0))

@@ -25,8 +25,8 @@ KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 class ArgumentSpec(NamedTuple):
     """Says which arguments of a function are static and which are donated, both by position and by name.
 
-    Positions are negative, counted from the end of the call's positional arguments, only for functions that
-    take any number of them (`*args`).
+    Positions count from 0. A negative one, counted from the end of the call's positional arguments, is only here if the
+    function takes `*args`, or its signature cannot be read.
     """
 
     static_argnums: tuple[int, ...]

@@ -197,8 +197,8 @@ def register_dataclass(
 
     For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata. Each field that
     `__init__` takes must be in one of the two or in `drop_fields`. Raise TypeError for one of the two without the
-    other, or for none where the class is not a dataclass; raise ValueError for missing, unknown or doubled fields, and
-    for a class that is registered.
+    other, or for none where the class is not a dataclass; raise ValueError for fields that a dataclass lacks or that are
+    missing here, for a field in both, and for a class that is registered.
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(

@@ -174,7 +174,7 @@ class Pitfalls(Benchmark):
         return [Line(group, cells, (lesson, f"explain: {' '.join(explanation(slow))}"))]
 
     def row_data(self, result: Result) -> dict[str, Any]:
-        """Return both programs, call by call."""
+        """Return the result as plain data: the pitfall's texts, and the counts, times and calls of each of its two programs."""
         return {
             "name": result.pitfall.name,
             "title": result.pitfall.title,

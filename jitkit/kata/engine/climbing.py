@@ -1,15 +1,15 @@
-"""a package + programs -> plain data: runs in the process of a rung, beside a package that is not ours
+"""a package + programs -> plain data: runs in the process that judges one rung of the ladder, beside the learner's package
 
 The ladder judges a whole package by what it does. Its programs take `(jk, rng)`, the package and a random generator, and return what
 they computed; another process runs the same program with `jitkit`. This module is loaded by its path (`worker`), without jitkit: in the
 process of a learner's package, neither jitkit nor jax can be imported, and `xla` is ours.
 
-    @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in
+    @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in, or its result
     jaxpr(closed)              a jaxpr: compared up to names
     counted(f, *args, compiled=1, executed=1, copied=0)      the result, and the counts of what XLA did during the call
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
 
-`behind` has what programs say about a package's own compiler: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and others.
+`behind` has functions for programs that test a package's own compiler: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and others.
 """
 
 from __future__ import annotations

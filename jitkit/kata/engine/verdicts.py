@@ -9,9 +9,7 @@ from .running import LearnerSource, parsed
 from .statuses import Status
 from .submission import SpliceError, is_stub
 
-if (
-    TYPE_CHECKING
-):  # they import numpy: `jitkit check` starts the process that runs the functions before it does that, too
+if TYPE_CHECKING:  # not at run time: they import numpy, and `jitkit check` first starts the process of the functions
     from .checking import Check
     from .comparison import Difference
     from .plain import Plain

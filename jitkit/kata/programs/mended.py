@@ -122,7 +122,7 @@ found, leaks(vars(mean)), observed(np.float32(1), np.int32({choices.below(5)}), 
 
 
 def fits(choices: Choices) -> str:
-    """Write losses of some steps, with rates of many types, or with none."""
+    """Write a program that calls `fit` with up to four rates of many types, and gives the last x and the log of losses."""
     rates = [choices.of(_RATES) for _ in range(choices.below(5))]
     return f"""\
 {_PITFALLS}fit

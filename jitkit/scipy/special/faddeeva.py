@@ -1,7 +1,8 @@
-"""The error function scaled so that it stays in range: Faddeeva's function of complex numbers, `erfcx` and Dawson's integral of real ones.
+"""The error function scaled so that it stays in range: Faddeeva's function, `erfcx` and Dawson's integral.
 
-Faddeeva's function is a rational function of degree 32 above the real axis: Weideman, "Computation of the complex error function",
-SIAM J. Numer. Anal. 31 (1994). Dawson's integral is a quotient of polynomials on each of three intervals, with the coefficients of
+Above the real axis, Faddeeva's function is approximated by a rational function with 32 coefficients: Weideman, "Computation of the
+complex error function", SIAM J. Numer. Anal. 31 (1994). Dawson's integral is a quotient of polynomials on each of three intervals,
+with the coefficients of
 Cephes (S. Moshier, dawsn.c), after Cody, Paciorek and Thacher (1970).
 
 JAX: jax/_src/scipy/special.py:wofz
