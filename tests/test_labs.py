@@ -18,7 +18,8 @@ import jitkit.numpy as jnp
 from grading.authoring import verify
 from jitkit.kata.engine.assessor import checks_of
 from jitkit.kata.engine.manifest import all_labs
-from jitkit.kata.engine.mutants import load_mutants
+from jitkit.kata.engine.mutants import load_mutants, mutant_source
+from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.subjects import pitfalls, quiz
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -48,6 +49,18 @@ def test_every_exercise_has_its_checks_hidden_ones_and_mutants(lab):
     for exercise in lab.exercises:
         own = [mutant for mutant in mutants if mutant.exercise == exercise.id]
         assert [str(finding) for finding in verify.shortages(lab, exercise, own)] == []
+
+
+@every_lab
+def test_every_exercise_has_eight_wrong_answers_no_two_of_which_are_the_same_program(lab):
+    for exercise in lab.exercises:
+        targets = {target.name: target for target in exercise.targets}
+        answers = set()
+        for answer in (mutant for mutant in mutants_of(lab) if mutant.exercise == exercise.id):
+            target = targets[answer.target or exercise.targets[0].name]
+            source = mutant_source(answer, target, reference_function(target).source)
+            answers.add((target.name, ast.unparse(ast.parse(source))))
+        assert len(answers) >= 8, exercise.id
 
 
 @every_lab

@@ -6,7 +6,7 @@ For each rung:
     below       the solution up to the rung before fails
     solution    the solution up to this rung passes, also the hidden programs; behind the door, so do the sections behind the door alone,
                 below the solution up to the rung that they need
-    wrong       four or more wrong versions fail, each first of all a program that is against what its author believes, and is asked
+    wrong       twelve or more wrong versions fail, each first of all a program that is against what its author believes, and is asked
                 its question
     jitkit      runs every program (else nothing is compared)
 """
@@ -29,7 +29,7 @@ from .verify import Finding
 
 _FEWEST_PROGRAMS = 6
 _FEWEST_HIDDEN = 2
-_FEWEST_WRONG = 4
+_FEWEST_WRONG = 12
 REFRESH = "run python -m grading.authoring.failures, since it fails otherwise now"
 _EMPTY = '"""A package with nothing in it."""\n'
 

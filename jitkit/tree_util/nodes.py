@@ -214,7 +214,8 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     entered there. (The types matter: 1 and True are equal, but not the same key.) The table is weak: what nothing else
     refers to is gone at once. Hold `intern_lock` to read or change it.
 
-    Raise ValueError, "Comparator raised exception while sorting pytree dictionary keys.", if they cannot be sorted.
+    Raise ValueError, "Comparator raised exception while sorting pytree dictionary keys.", if they cannot be sorted:
+    whichever error a comparison raises.
     """
     try:
         keys = tuple(sorted(order))

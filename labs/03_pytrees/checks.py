@@ -131,23 +131,39 @@ def forgotten_keys(jk, rng):
     return there, [(str, str, str), keys] in [list(key) for key in nodes.known_keys]
 
 
-@check("03.1", "1 and True are equal, but a dict has one or the other.", against=["equal keys are the same keys"])
+@check(
+    "03.1",
+    "1 and True are equal, but a dict has one or the other.",
+    against=["equal keys are the same keys", "the first key has the type of all"],
+)
 def keys_of_two_types(jk, rng):
     n = int(rng.integers(2, 99))
     first, second = jk.tree_util.nodes.dict_keys((1, n)), jk.tree_util.nodes.dict_keys((n, True))
-    return first is second, first.keys, second.keys
+    trees = [{1: 0, n: 0}, {1: 0, float(n): 0}, {1.0: 0, n: 0}]
+    structures = [jk.tree_util.tree_structure(tree) for tree in trees]
+    again = [list(structure.unflatten([0, 0])) for structure in structures]
+    return first is second, first.keys, second.keys, again
+
+
+class Alone:
+    """A key that refuses to be compared, with an error of its own."""
+
+    def __lt__(self, other):
+        raise LookupError("there is no order")
 
 
 @check(
     "03.1",
     "Keys that cannot be sorted are an error that says so.",
-    against=["any error will do"],
+    against=["any error will do", "only a TypeError stops a sort", "keys of several types are sorted type by type"],
     fixed="an error of one kind",
 )
 def keys_without_order(jk, rng):
     n = int(rng.integers(99))
     parts = ["Comparator raised exception while sorting"]
-    return raised(jk.tree_util.tree_leaves, {n: 1, "b": 2}, parts=parts), is_free(jk.tree_util.nodes.intern_lock)
+    trees = [{n: 1, "b": 2}, {Alone(): 1, Alone(): 2}]
+    errors = [raised(jk.tree_util.tree_leaves, tree, parts=parts) for tree in trees]
+    return errors, is_free(jk.tree_util.nodes.intern_lock)
 
 
 def layer_class(slots=False):
@@ -174,10 +190,17 @@ def layer(jk, rng, slots=False):
 @check(
     "03.1",
     "The data fields of a dataclass are children, and the other fields are metadata with a hash.",
-    against=["all fields are children", "metadata needs no hash"],
+    against=[
+        "all fields are children",
+        "metadata needs no hash",
+        "a field that is None is no child",
+        "children are leaves",
+    ],
 )
 def dataclass_apart(jk, rng):
-    return [node_type.flatten(instance) for node_type, instance in (layer(jk, rng), layer(jk, rng, slots=True))]
+    (nested, instance), *others = layer(jk, rng), layer(jk, rng), layer(jk, rng, slots=True)
+    instance.weight, instance.bias = numbers(rng, 3), None
+    return [node_type.flatten(each) for node_type, each in ((nested, instance), *others)]
 
 
 @check(
@@ -224,7 +247,11 @@ def derived_classes(jk, rng):
 @check(
     "03.2",
     "A registered named tuple is handled by the functions that it was registered with.",
-    against=["a named tuple is what it was registered as, if at all"],
+    against=[
+        "a named tuple is what it was registered as, if at all",
+        "who was asked about is registered",
+        "a class with a node type is registered",
+    ],
 )
 def registered_named_tuples(jk, rng):
     class Point(NamedTuple):
@@ -246,13 +273,17 @@ def locked_tables(jk, rng):
 
 
 @check(
-    "03.2", "A named tuple is a node, and what comes back has its fields again.", against=["a named tuple is a tuple"]
+    "03.2",
+    "A named tuple is a node, and what comes back has its fields again.",
+    against=["a named tuple is a tuple", "a class derived from a named tuple is a leaf"],
 )
 def named_tuples(jk, rng):
     x, y = names(rng, 2)
     Point = NamedTuple("Point", [(x, int), (y, int)])
     shifted = jk.tree_util.tree_map(lambda n: n + 1, Point(*numbers(rng, 2)))
-    return kind_of(jk, Point), type(shifted).__name__, getattr(shifted, x, None), getattr(shifted, y, None)
+    derived = type("Derived", (Point,), {})
+    kinds = kind_of(jk, Point), kind_of(jk, derived), jk.tree_util.tree_leaves(derived(*numbers(rng, 2)))
+    return kinds, type(shifted).__name__, getattr(shifted, x, None), getattr(shifted, y, None)
 
 
 class Box:
@@ -273,7 +304,7 @@ def make_box_class(jk, kind="a box"):
 @check(
     "03.2",
     "A registered class is taken apart by its own functions, and made again by them.",
-    against=["a class derived from a node is a node"],
+    against=["a class derived from a node is a node", "derived classes are registered with it"],
 )
 def registered_class(jk, rng):
     cls, node_type = make_box_class(jk)
@@ -292,6 +323,7 @@ def registered_class(jk, rng):
         "the answers that are remembered correct themselves",
         "who has been seen stays a leaf",
         "leaves are remembered for good",
+        "a class is known by its name",
     ],
 )
 def registered_late(jk, rng):
@@ -309,7 +341,7 @@ def registered_late(jk, rng):
 @check(
     "03.2",
     "To register a class twice is an error, and the first registration stays.",
-    against=["the last registration wins"],
+    against=["the last registration wins", "the same registration twice does no harm"],
 )
 def registered_twice(jk, rng):
     cls, node_type = make_box_class(jk, f"the first, {rng.integers(999)}")
@@ -348,6 +380,14 @@ def left_to_right(jk, rng):
 def dicts(jk, rng):
     tree = {key: (n, [n + 1]) for key, n in zip(names(rng, 5), numbers(rng, 5), strict=True)}
     return jk.tree_util.tree_flatten(tree)
+
+
+@check("03.3", "An object that occurs twice is two leaves.", against=["one object is one leaf"])
+def twice_the_same(jk, rng):
+    x, y = numbers(rng, 2)
+    shared = [x, (y,)]
+    trees = [[x, x], {"a": shared, "b": shared}, (shared, [shared, y])]
+    return [jk.tree_util.tree_flatten(tree) for tree in trees]
 
 
 @check("03.3", "None is a node without children: it adds no leaf.", against=["None is a leaf"])
@@ -410,7 +450,12 @@ def equal_structures(jk, rng):
 @check(
     "03.3",
     "`is_leaf` is asked about each subtree that is reached, before it is opened.",
-    against=["`is_leaf` is asked about the root only", "`is_leaf` is asked about leaves only"],
+    against=[
+        "`is_leaf` is asked about the root only",
+        "`is_leaf` is asked about leaves only",
+        "the whole tree is not asked about",
+        "a leaf need not be asked about",
+    ],
 )
 def stops_where_told(jk, rng):
     a, b, c = numbers(rng, 3)
@@ -430,7 +475,13 @@ def stops_where_told(jk, rng):
 @check(
     "03.4",
     "A child takes as many leaves as it has, even if it has none.",
-    against=["every child has one leaf", "each child has one leaf"],
+    against=[
+        "every child has one leaf",
+        "each child has one leaf",
+        "what has no children is a leaf",
+        "a tree without leaves is None",
+        "a child takes as many leaves as it has nodes",
+    ],
 )
 def children_of_many_leaves(jk, rng):
     structure = jk.tree_util.tree_structure((0, [0, (0, 0)], None, [], {"x": 0, "y": [0]}, 0))
@@ -464,7 +515,11 @@ def wrong_number(jk, rng):
     )
 
 
-@check("03.4", "Leaves may come from a generator.", against=["leaves have a length", "leaves are a list"])
+@check(
+    "03.4",
+    "Leaves may come from a generator.",
+    against=["leaves have a length", "leaves are a list", "a generator can be read twice"],
+)
 def leaves_from_a_generator(jk, rng):
     structure = jk.tree_util.tree_structure({"a": 0, "b": (0, 0)})
     return structure.unflatten(n * n for n in numbers(rng, 3))
@@ -477,11 +532,16 @@ def leaves_stay(jk, rng):
     return structure.unflatten(leaves), structure.unflatten(leaves), leaves
 
 
-@check("03.4", "A leaf may be anything, and is not looked into.", against=["leaves are numbers or arrays"])
+@check(
+    "03.4",
+    "A leaf may be anything, and is not looked into.",
+    against=["leaves are numbers or arrays", "None is not a leaf, so it is not counted", "equal leaves are one leaf"],
+)
 def any_leaf(jk, rng):
     n = numbers(rng, 2)
     structure = jk.tree_util.tree_structure([0, (0, 0)])
-    return structure.unflatten([None, n, ("a", {"b": n})]), jk.tree_util.tree_structure(0).unflatten([None])
+    same = structure.unflatten([n, n, n])
+    return same, structure.unflatten([None, n, ("a", {"b": n})]), jk.tree_util.tree_structure(0).unflatten([None])
 
 
 # --- 03.5 A function of leaves ------------------------------------------------------------------------------------
@@ -491,11 +551,16 @@ def arguments_tree(jk, *args, **kwargs):
     return jk.tree_util.tree_flatten((args, kwargs))
 
 
-@check("03.5", "The new function takes leaves, and returns a list of leaves.", against=["a result is a leaf"])
+@check(
+    "03.5",
+    "The new function takes leaves, and returns a list of leaves.",
+    against=["a result is a leaf", "a None in a result is a leaf", "one result needs no list"],
+)
 def leaves_to_leaves(jk, rng):
     _, in_tree = arguments_tree(jk, {"x": 0, "y": 0}, [0])
     flat, _ = jk.tree_util.flatten_fun(lambda d, z: {"sum": d["x"] + d["y"], "pair": (z, None)}, in_tree)
-    return flat(*numbers(rng, 3))
+    one, _ = jk.tree_util.flatten_fun(lambda d, z: {"y": (d["y"],)}, in_tree)
+    return flat(*numbers(rng, 3)), one(*numbers(rng, 3))
 
 
 @check("03.5", "Keyword arguments arrive as such.", against=["all arguments are positional"])
@@ -503,6 +568,18 @@ def keyword_arguments(jk, rng):
     _, in_tree = arguments_tree(jk, 0, scale=(0, 0), base=0)
     flat, _ = jk.tree_util.flatten_fun(lambda x, *, base, scale: [x + base, scale], in_tree)
     return flat(*numbers(rng, 4))
+
+
+@check(
+    "03.5",
+    "There are as many leaves as `in_tree` has; one more, or one less, is an error.",
+    against=["leaves left over do no harm"],
+)
+def leaves_are_counted(jk, rng):
+    _, in_tree = arguments_tree(jk, [0, 0], scale=0)
+    flat, _ = jk.tree_util.flatten_fun(lambda xs, scale: [*xs, scale], in_tree)
+    errors = [raised(flat, *[1] * count, parts=["leaves", "expected 3"]) for count in (4, 2)]
+    return errors, flat(*numbers(rng, 3))
 
 
 @check(
@@ -521,7 +598,11 @@ def known_after_the_call(jk, rng):
 @check(
     "03.5",
     "Another call may have another structure: the last one counts.",
-    against=["a function returns one structure"],
+    against=[
+        "a function returns one structure",
+        "the structure is the first call's, and is kept",
+        "a result without leaves is no result",
+    ],
 )
 def the_last_structure(jk, rng):
     _, in_tree = arguments_tree(jk, 0)
@@ -544,7 +625,11 @@ def one_call(jk, rng):
     return seen
 
 
-@check("03.5", "It traces, with one input for each leaf, under the name of the user's function.")
+@check(
+    "03.5",
+    "It traces, with one input for each leaf, under the name of the user's function.",
+    against=["nobody asks for the name"],
+)
 def it_traces(jk, rng):
     _, in_tree = arguments_tree(jk, {"w": 0, "b": 0}, 0)
 
@@ -569,7 +654,12 @@ def with_paths(jk, tree, **options):
 @check(
     "03.6",
     "A path leads from the root to the leaf, one entry a level.",
-    against=["a path is the last step", "the path ends with the parent"],
+    against=[
+        "a path is the last step",
+        "the path ends with the parent",
+        "a path has the keys themselves",
+        "the nearest key comes first",
+    ],
 )
 def levels(jk, rng):
     a, b, c, d = numbers(rng, 4)
@@ -584,7 +674,9 @@ def keys_and_names(jk, rng):
     return with_paths(jk, tree)
 
 
-@check("03.6", "A path that was handed out does not change.", against=["one list does for all paths"])
+@check(
+    "03.6", "A path that was handed out does not change.", against=["one list does for all paths", "a path is a list"]
+)
 def paths_are_tuples(jk, rng):
     pairs, _ = jk.tree_util.tree_flatten_with_path([numbers(rng, 2), [numbers(rng, 1)]])
     return [(type(path).__name__, [key.idx for key in path], leaf) for path, leaf in pairs]
@@ -603,6 +695,8 @@ def nothing_to_lead_to(jk, rng):
         "`is_leaf` is asked about leaves only",
         "stops is asked below, too",
         "who stops is truthy",
+        "a leaf need not be asked about",
+        "below the root nobody asks",
     ],
 )
 def stopping_by_path(jk, rng):

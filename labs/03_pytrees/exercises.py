@@ -40,7 +40,7 @@ def dict_keys(order: tuple[Any, ...]) -> DictKeys:
     `intern_lock` to read or change it.
 
     Raise ValueError, "Comparator raised exception while sorting pytree dictionary keys.", if they
-    cannot be sorted.
+    cannot be sorted: whichever error a comparison raises.
     """
     raise NotImplementedError("03.1")
 

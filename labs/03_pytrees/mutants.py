@@ -513,7 +513,7 @@ def asks_too_late_for_the_path(leaves, path, tree, stops):
 def looks_and_enters(order):
     try:
         keys = tuple(sorted(order))
-    except TypeError as problem:
+    except Exception as problem:
         raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from problem
     place = (tuple(type(key) for key in keys), keys)
     with intern_lock:
@@ -1002,3 +1002,206 @@ edit(
     "leaves.append((path, tree))",
     "leaves.append((path[:-1] or path, tree))",
 )
+
+
+# --- what others believed who read only the text ------------------------------------------------------------------
+
+
+edit(
+    "03.1", "only a TypeError stops a sort", "A class of keys raises an error of its own in `__lt__`. What does a user see?",
+    "except Exception as error", "except TypeError as error", target="dict_keys",
+)  # fmt: skip
+edit(
+    "03.1", "keys of several types are sorted type by type", "Could `1 < 'a'` be true? What does JAX say of such a dict?",
+    "tuple(sorted(order))", "tuple(sorted(order, key=lambda key: (type(key).__name__, key)))", target="dict_keys",
+)  # fmt: skip
+edit(
+    "03.1", "the first key has the type of all", "`{1: x, 2: y}` and `{1: x, 2.0: y}`: are these the same keys?",
+    "tuple(map(type, keys))", "tuple([type(keys[0])] * len(keys) if keys else ())", target="dict_keys",
+)  # fmt: skip
+edit(
+    "03.1", "a field that is None is no child", "How many children does `unflatten` expect, if a bias is None?",
+    "return [getattr(node, name) for name in self.data_fields], data",
+    "return [x for name in self.data_fields if (x := getattr(node, name)) is not None], data", target="DataclassNode.flatten",
+)  # fmt: skip
+edit(
+    "03.1", "children are leaves", "A field holds a list. Is this one child, or as many as the list is long?",
+    "return [getattr(node, name) for name in self.data_fields], data",
+    "return [x for n in self.data_fields for v in [getattr(node, n)] for x in (v if isinstance(v, list) else [v])], data",
+    target="DataclassNode.flatten",
+)  # fmt: skip
+edit(
+    "03.2", "a class derived from a named tuple is a leaf", "`class Moved(Point)` has the fields of Point. Is it one of named tuples?",
+    "is_namedtuple(cls)", "is_namedtuple(cls) and cls.__bases__ == (tuple,)", target="find_node_type",
+)  # fmt: skip
+edit(
+    "03.2", "who was asked about is registered", "A named tuple was met, and is registered afterwards. Is this the second time?",
+    "return NamedTupleNode(cls)", "return registered.setdefault(cls, NamedTupleNode(cls))", target="find_node_type",
+)  # fmt: skip
+edit(
+    "03.2", "a class with a node type is registered", "A named tuple has a NodeType by itself. May a user register it?",
+    "if cls in registered:", "if cls in registered or node_types[cls] is not None:", target="register",
+)  # fmt: skip
+edit(
+    "03.2", "a class is known by its name", "Two modules may each have a class `State`. May both be registered?",
+    "if cls in registered:", "if any(known.__qualname__ == cls.__qualname__ for known in registered):", target="register",
+)  # fmt: skip
+edit(
+    "03.2", "the same registration twice does no harm", "The same class, with the same functions, once more: what does JAX say?",
+    "if cls in registered:", "if registered.get(cls, node_type) is not node_type:", target="register",
+)  # fmt: skip
+
+
+@mutant(
+    "03.2",
+    "derived classes are registered with it",
+    "`class Big(Box)` has more attributes. Who can make one?",
+    target="register",
+)
+def registers_the_family(node_type):
+    with intern_lock:
+        if node_type.cls in registered:
+            raise ValueError(f"Duplicate {node_type.kind} PyTreeDef type registration for {node_type.cls!r}.")
+        for cls in (node_type.cls, *node_type.cls.__subclasses__()):
+            registered[cls] = node_types[cls] = node_type
+            leaf_types.discard(cls)
+
+
+@mutant(
+    "03.3",
+    "one object is one leaf",
+    "The same array is in the tree twice. How many leaves are that?",
+    target="flatten_into",
+)
+def appends_each_object_once(leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        if not any(leaf is tree for leaf in leaves):
+            leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    return make_node(node_type, data, tuple([flatten_into(leaves, child) for child in children]))
+
+
+@mutant(
+    "03.3", "the whole tree is not asked about", "What if `is_leaf` is true of the whole tree?", target="flatten_until"
+)
+def asks_about_children(is_leaf, leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None:
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    structures = []
+    for child in children:
+        if is_stopped_by(is_leaf(child)):
+            leaves.append(child)
+            structures.append(LEAF)
+        else:
+            structures.append(flatten_until(is_leaf, leaves, child))
+    return make_node(node_type, data, tuple(structures))
+
+
+@mutant(
+    "03.3",
+    "a leaf need not be asked about",
+    "Does `is_leaf` see each number? What does the text promise?",
+    target="flatten_until",
+)
+def asks_about_nodes_only(is_leaf, leaves, tree):
+    node_type = node_types[type(tree)]
+    if node_type is None or is_stopped_by(is_leaf(tree)):
+        leaves.append(tree)
+        return LEAF
+    children, data = node_type.flatten(tree)
+    return make_node(node_type, data, tuple([flatten_until(is_leaf, leaves, child) for child in children]))
+
+
+@mutant("03.4", "what has no children is a leaf", "How many leaves does an empty list take?", target="PyTreeDef.build")
+def childless_is_a_leaf(self, leaves, start):
+    if not self._children:
+        return leaves[start]
+    children = []
+    for child in self._children:
+        children.append(child.build(leaves, start))
+        start += child.num_leaves
+    return self.node_type.unflatten(self.data, children)
+
+
+@mutant(
+    "03.4", "a tree without leaves is None", "`[]` and `{}` have no leaves. What comes back?", target="PyTreeDef.build"
+)
+def nothing_comes_back(self, leaves, start):
+    if self.num_leaves == 0:
+        return None
+    if self.node_type is None:
+        return leaves[start]
+    children = []
+    for child in self._children:
+        children.append(child.build(leaves, start))
+        start += child.num_leaves
+    return self.node_type.unflatten(self.data, children)
+
+
+edit(
+    "03.4", "a child takes as many leaves as it has nodes", "Does a list count as a leaf? Which number counts leaves only?",
+    "start += child.num_leaves", "start += child.num_nodes", target="PyTreeDef.build",
+)  # fmt: skip
+edit(
+    "03.4", "None is not a leaf, so it is not counted", "A transformation returns None for a leaf. Is it missing?",
+    "values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
+    "values = [leaf for leaf in leaves if leaf is not None]", target="PyTreeDef.unflatten",
+)  # fmt: skip
+edit(
+    "03.4", "a generator can be read twice", "You counted the leaves of a generator. What is left in it?",
+    "return self.build(values, 0)", "return self.build(leaves if values is leaves else list(leaves), 0)", target="PyTreeDef.unflatten",
+)  # fmt: skip
+edit(
+    "03.4", "equal leaves are one leaf", "`tree.unflatten(structure, [1, 1])`: are there two leaves?",
+    "values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
+    "values = list({id(leaf): leaf for leaf in leaves}.values())", target="PyTreeDef.unflatten",
+)  # fmt: skip
+edit(
+    "03.5", "a None in a result is a leaf", "The user returns `(x, None)`. How many leaves are that?",
+    "tree_flatten(fun(*args, **kwargs))", "tree_flatten(fun(*args, **kwargs), lambda x: x is None)",
+)  # fmt: skip
+edit(
+    "03.5", "one result needs no list", "What does a caller do with what you return, if it is an array?",
+    "return results", "return results[0] if len(results) == 1 else results",
+)  # fmt: skip
+edit(
+    "03.5", "leaves left over do no harm", "A caller passed one leaf too many. Who notices?",
+    "tree_unflatten(in_tree, leaves)", "tree_unflatten(in_tree, leaves[: in_tree.num_leaves])",
+)  # fmt: skip
+edit(
+    "03.5", "nobody asks for the name", "Which name has the traced function in a profile, or in an error?",
+    "@functools.wraps(fun)\n", "\n",
+)  # fmt: skip
+edit(
+    "03.5", "the structure is the first call's, and is kept", "Another call returned another structure. Which one counts?",
+    "out_trees[:] = [structure]", "out_trees[:] = out_trees or [structure]",
+)  # fmt: skip
+edit(
+    "03.5", "a result without leaves is no result", "The user returns None. Is the structure known then?",
+    "out_trees[:] = [structure]", "out_trees[:] = [structure] if results else []",
+)  # fmt: skip
+edit(
+    "03.6", "a path has the keys themselves", "What does `keystr` need to know besides the number, to write `[0]` or `.x`?",
+    "(*path, key)", "(*path, getattr(key, 'key', getattr(key, 'idx', key)))",
+)  # fmt: skip
+edit(
+    "03.6", "the nearest key comes first", "Which bracket stands first in `params['layers'][0]`?", "(*path, key)", "(key, *path)",
+)  # fmt: skip
+edit(
+    "03.6", "a leaf need not be asked about", "Does `is_leaf` see the path of each leaf? What does the text promise?",
+    "stopped = stops is not None and is_stopped_by(stops(path, tree))",
+    "stopped = stops is not None and node_types[type(tree)] is not None and is_stopped_by(stops(path, tree))",
+)  # fmt: skip
+edit(
+    "03.6", "below the root nobody asks", "A user stops at `['a'][1]`. Does your function ask there?",
+    "(*path, key), child, stops)", "(*path, key), child, None)",
+)  # fmt: skip
+edit(
+    "03.6", "a path is a list", "May somebody who got a path change it? Can it be the key of a dict?",
+    "leaves.append((path, tree))", "leaves.append((list(path), tree))",
+)  # fmt: skip

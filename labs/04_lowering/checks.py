@@ -182,6 +182,20 @@ def axes_of_size_1(jk, rng):
     return lowered(jk, jk.lax.sub, floats(rng, 4, 1), floats(rng, 1, 3))
 
 
+@check("04.2", "A value that has the shape already is read as it is: it needs no line.")
+def shape_already(jk, rng):
+    spread_p, found = jk.core.Primitive("spread"), []
+    spread_p.def_abstract_eval(lambda x: x)
+
+    @jk.interpreters.mlir.register_lowering(spread_p)
+    def rule(ctx, x):
+        var = module(jk, "jaxpr.language").Var(ctx.avals_in[0])
+        found.append(ctx.read_spread(var, {var: x}, var.aval.shape) == x)
+        return x
+
+    return lowered(jk, spread_p.bind, floats(rng, *(int(n) for n in rng.integers(1, 5, size=2)))), found
+
+
 @check(
     "04.2",
     "A literal is a constant of its type, beside whatever it stands.",

@@ -305,6 +305,22 @@ def reduced_axes(jk, rng):
 
 @check(
     "12.3",
+    "An axis that the element does not have is an error, although the batch has one with this number.",
+    against=["the primitive looks at its axes"],
+)
+def axes_of_the_element_only(jk, rng):
+    x, last = normal(rng, 2, 3, 4), int(rng.integers(3, 7))
+    right = jk.vmap(lambda x: jk.lax.reduce_sum(x, (1,)), in_axes=1)(x)
+    errors = [
+        raised(jk.vmap(lambda x, a=axes: jk.lax.reduce_sum(x, a), in_axes=dim), x)
+        for axes in ((2,), (0, 2), (last,))
+        for dim in range(3)
+    ]
+    return errors, right
+
+
+@check(
+    "12.3",
     "The batch axis moves to the front by as many places as were reduced before it.",
     against=["the batch axis stays where it was", "the batch axis is the first one"],
 )

@@ -253,6 +253,19 @@ edit(
     target="shifted",
 )
 
+
+@mutant(
+    "12.3",
+    "the primitive looks at its axes",
+    "An element has two axes. Which error does a user get for axis 4, and what does the text promise?",
+    target="reduction_batcher",
+)
+def leaves_it_to_the_primitive(primitive, axis, vals, dims, *, axes, **params):
+    [x], [dim] = vals, dims
+    kept = dim - sum(reduced < dim for reduced in axes)
+    return primitive.bind(x, axes=tuple(shifted(axes, dim)), **params), kept
+
+
 # --- 12.4 dot_general ---------------------------------------------------------------------------------------------
 
 
@@ -672,6 +685,8 @@ def by_condition(axes, dim):
 @also_right("12.3", "counting", target="reduction_batcher")
 def counts(primitive, axis, vals, dims, *, axes, **params):
     (x,), (dim,) = vals, dims
+    if max(axes, default=0) > x.ndim - 2:
+        raise IndexError(f"an element has {x.ndim - 1} axes")
     place = dim
     for a in axes:
         if a < dim:

@@ -23,6 +23,9 @@ class Layer:
     b: object = None
     name: str = "layer"
 jax.tree_util.register_dataclass(Layer, ["w", "b"], ["name"])""",
+    "Alone": """\
+class Alone:
+    def __lt__(self, other): raise LookupError("there is no order")""",
     "Box": """\
 class Box:
     def __init__(self, *inside): self.inside = inside
@@ -52,6 +55,8 @@ _OF_TREES: dict[str, Sequence[str]] = {
         "jax.tree_util.tree_map_with_path(lambda path, x: (len(path), x), {0})",
     ),
 }
+_WITHOUT_ORDER = ("{1: 0, 'a': 0}", "{Alone(): 0, Alone(): 0}", "{None: 0, 1: 0}", "{'b': 0, (1,): 0, 'a': 0}")
+_FIELDS = ("None", "[1, 2]", "(3,)", "{}", "{'a': 1}", "Layer(5, None)", "4", "[]", "(None, 6)")
 _STOPS = (
     "lambda t: isinstance(t, dict)", "lambda t: type(t) is tuple", "lambda t: False", "lambda t: t is None",
     "lambda t: isinstance(t, (list, Box))", "lambda t: t == []", "lambda t: True",
@@ -119,6 +124,10 @@ def functions_of_leaves(choices: Choices) -> str:
         lines.append(f"found.append((flat{i}.__name__, str(tree{i}())))")
     lines += [f"found.append(str(tree{i}()))" for i in dict.fromkeys(called)]
     if choices.chance(30):
+        other = choices.of(("*leaves, 5", "*leaves, *leaves, 6", "*leaves[1:]"))
+        lines.append(f"leaves = jax.tree.leaves(given0)\ntry: flat0({other})")
+        lines.append("except ValueError as error: found.append(type(error).__name__)")
+    if choices.chance(30):
         lines.append("def h(x, base, scale): return x, base - scale")
         lines.append("flat, tree = flatten_fun(h, jax.tree.structure(((10,), dict(scale=7, base=2))))")
         lines.append("found.append(flat(10, 2, 7))")
@@ -129,7 +138,7 @@ def functions_of_leaves(choices: Choices) -> str:
 def registered(choices: Choices) -> str:
     """Write programs that ask whether an object is a node, before and after its class, or a base of it, is registered."""
     lines = ["found = []", "class Late: pass", "class Later(Late): pass"]
-    bases = choices.of(("object", "dict", "list", "tuple", "Point", "Box"))
+    bases = choices.of(("object", "dict", "list", "tuple", "Point", "Point", "Box"))
     lines.append(f"class Mine({bases}): pass")
     subjects = (
         "Late()",
@@ -149,7 +158,8 @@ def registered(choices: Choices) -> str:
             )
             lines.append("except ValueError as error: found.append('refused')")
         else:
-            lines.append(f"found.append(len(jax.tree.leaves({choices.of(subjects)})))")
+            subject = subjects[2] if choices.chance(30) else choices.of(subjects)
+            lines.append(f"found.append(len(jax.tree.leaves({subject})))")
     lines.append("found")
     return defined(_DEFINITIONS, "\n".join(lines))
 
@@ -167,8 +177,34 @@ def keys_of_dicts(choices: Choices) -> str:
     return f"one, other, third = {{{one}}}, {{{other}}}, {third}\n({', '.join(results)},)"
 
 
+def _equal_keys(choices: Choices) -> str:
+    """Write dicts whose keys are equal, and of other types at some place, taken apart and put together again."""
+    twins = [f"{{{one}: 0, {two}: 0}}" for one in ("1", "True", "1.0") for two in ("2", "2.0")]
+    trees = ", ".join(choices.of(twins) for _ in range(2 + choices.below(3)))
+    return f"structures = [jax.tree.structure(tree) for tree in ({trees})]\nrepr([jax.tree.unflatten(s, (3, 4)) for s in structures])"
+
+
+def _keys_without_order(choices: Choices) -> str:
+    """Write a dict whose keys cannot be sorted, and the class of the error."""
+    lines = ["try: found = jax.tree.leaves({})", "except Exception as error: found = type(error).__name__", "found"]
+    return defined(_DEFINITIONS, "\n".join(lines).format(choices.of(_WITHOUT_ORDER)))
+
+
+def _dataclasses(choices: Choices) -> str:
+    """Write a dataclass whose fields are trees, taken apart and put together again."""
+    fields = ", ".join(choices.of(_FIELDS) for _ in range(2))
+    ways = ("jax.tree.leaves(one)", "jax.tree.map(lambda x: [x], one)", "str(jax.tree.structure(one))")
+    return defined(_DEFINITIONS, f"one = Layer({fields}, 'n')\nrepr(({choices.of(ways)}, {choices.of(ways)}))")
+
+
 def nodes(choices: Choices) -> str:
     """Write dicts with the same keys and their structures, or a program that takes trees apart and puts them together."""
-    if choices.chance(60):
-        return keys_of_dicts(choices)
-    return trees("flatten", "unflatten")(choices)
+    writers = (
+        keys_of_dicts,
+        keys_of_dicts,
+        _equal_keys,
+        _keys_without_order,
+        _dataclasses,
+        trees("flatten", "unflatten"),
+    )
+    return choices.of(writers)(choices)
