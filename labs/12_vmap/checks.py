@@ -188,7 +188,11 @@ def several_results_of_elements(jk, rng):
     return [[aval.shape for aval in program.out_avals] for program in (alike, moved)], count(alike, "transpose")
 
 
-@check("12.2", "Axes at different places are brought to the same one.", against=["axes need no shifting"])
+@check(
+    "12.2",
+    "Axes at different places are brought to the same one.",
+    against=["the axis stays where it was", "axes need no shifting"],
+)
 def different_places(jk, rng):
     x, y = normal(rng, 3, 3, 2), normal(rng, 3, 2, 3)
     return [
@@ -215,6 +219,15 @@ def unmapped_operands(jk, rng):
         values(jk, lambda x, a: a - x, square, a, in_axes=(1, None)),
         values(jk, lambda x, a: a - x, square, a, in_axes=(0, None)),
     ]
+
+
+@check("12.2", "A number of Python may stand beside batches in two places.", against=["a number has a shape"])
+def numbers_of_python(jk, rng):
+    middle, number = jk.core.Primitive("between"), float(np.float32(rng.normal()))
+    middle.def_abstract_eval(lambda low, x, high: x)
+    jk.interpreters.batching.defbroadcasting(middle)
+    x, y = normal(rng, 3, 4), normal(rng, 4, 3)
+    return jk.make_jaxpr(jk.vmap(lambda x, y: middle.bind(number, x, y), (0, 1)))(x, y)
 
 
 @check("12.2", "Scalars stretch as they are, also those of Python.", against=["everything gets an axis"])
@@ -628,7 +641,7 @@ def switches(jk, rng):
 @check(
     "12.6",
     "If a result of one branch is a batch, it is one from all branches, and nothing else is.",
-    against=["each branch decides for itself", "unmapped arguments are batched"],
+    against=["the first branch decides", "each branch decides for itself", "unmapped arguments are batched"],
 )
 def branches_agree(jk, rng):
     x, a, p = normal(rng, 4), normal(rng, 2), bool(rng.integers(2))
@@ -653,6 +666,21 @@ def no_nan(jk, rng):
 
     program = jk.make_jaxpr(jk.grad(lambda x: jk.vmap(f)(x).sum()))(x)
     return run_by_numpy(program, x)
+
+
+@check(
+    "12.6",
+    "Of several branches, each has its own derivative, for the elements that take it.",
+    against=["the index is a truth value"],
+)
+def derivatives_of_each_branch(jk, rng):
+    places, x = rng.permutation(4).astype("int32"), np.abs(normal(rng, 4)) + np.float32(0.1)
+    by = [float(n) for n in rng.permutation(range(2, 9))[:4]]
+
+    def f(i, x):
+        return jk.lax.switch(i, [lambda x, n=n: jk.lax.log(x) * n for n in by], x)
+
+    return run_by_numpy(jk.make_jaxpr(jk.grad(lambda x: jk.vmap(f)(places, x).sum()))(x), x)
 
 
 @check(

@@ -991,3 +991,38 @@ edit(
     "place = len(lhs_batch) + kept.index(lhs_dim)",
     "place = kept.index(lhs_dim)",
 )
+
+
+# --- what others believed who read only the text ------------------------------------------------------------------
+
+
+edit(
+    "12.2",
+    "a number has a shape",
+    "`lax.clamp(0.0, x, y)`: what is `(0.0).shape`? Which function takes a Python number, too?",
+    "bdim_at_front(x, d, 1) if np.ndim(x) else x",
+    "bdim_at_front(x, d, 1) if d is not None or x.shape else x",
+    target="broadcast_batcher",
+)
+edit(
+    "12.2",
+    "the axis stays where it was",
+    "You moved all batch axes to the front. Where is the result's?",
+    "(out, [0] * len(out)) if primitive.multiple_results else (out, 0)",
+    "(out, [dim] * len(out)) if primitive.multiple_results else (out, dim)",
+    target="broadcast_batcher",
+)
+edit(
+    "12.6",
+    "the index is a truth value",
+    "There are four branches. Which elements take the third one?",
+    "eq(index, np.int32(i))",
+    "eq(index, np.int32(min(i, 1)))",
+)
+edit(
+    "12.6",
+    "the first branch decides",
+    "A result is a batch in the second branch only. Is it one in the end?",
+    "[any(flags) for flags in zip(*each, strict=True)]",
+    "list(each[0])",
+)
