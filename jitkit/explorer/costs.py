@@ -2,13 +2,15 @@
 
 The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
-convolution. How many turns a loop takes is known where XLA wrote it down.
+convolution, and n - 1 applications of its function for n elements that a reduction makes one of. Both branches of a `cond` are counted.
+How many turns a loop takes is known where XLA wrote it down.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -22,6 +24,8 @@ _NOT_COUNTED = PLUMBING | {
     "fusion", "while", "conditional", "call", "reduce", "dot", "convolution", "sort", "scatter", "async-start",
     "async-done", "partition-id", "replica-id", "opt-barrier", "slice-start", "slice-done",
 }  # fmt: skip
+_REDUCES = frozenset({"reduce", "reduce-window", "select-and-scatter"})
+_WINDOW = re.compile(r"window=\{size=([\dx]+)")
 _SLICES = frozenset({"slice", "dynamic-slice", "gather"})  # they read no more of an array than they give
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
@@ -154,15 +158,32 @@ class Costs:
         """Count the arithmetic operations of an instruction, by the rules at the top of this module."""
         if instruction.opcode in ("fusion", "call"):
             return sum(map(self._flops_in, called(instruction)))
-        if instruction.opcode in ("dot", "reduce", "convolution", "custom-call"):
+        if instruction.opcode in ("dot", "convolution", "custom-call"):
             types = self.types(computation)
             first, second, *_ = [*(types.get(each, "") for each in operands(instruction)), "", ""]
             if instruction.opcode == "convolution":
                 return 0 if self.untold(instruction) else _flops_of_convolution(instruction, second)
-            if instruction.opcode == "reduce":  # of n elements that become one, n - 1 are added to another
-                return max(0, elements_of(first) - elements_of(instruction.type.partition("]")[0] + "]"))
             return _flops_of_dot(instruction, first)
+        if instruction.opcode in _REDUCES:
+            return self._flops_of_reduction(computation, instruction)
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
+
+    def _flops_of_reduction(self, computation: str, instruction: Instruction) -> int:
+        """Count how often a reduction applies its function: of n elements that become one, n - 1 are added to another. A window's
+        padding is counted.
+        """
+        types, reads = self.types(computation), operands(instruction)
+        made, window = elements_of(_first_of(instruction.type)), _WINDOW.search(instruction.rest)
+        each = math.prod(map(int, window[1].split("x"))) if window else 1
+        flops = [max(1, self._flops_in(name)) for name in called(instruction)] or [1]
+        if (
+            instruction.opcode == "select-and-scatter"
+        ):  # each element of its source is added where the window's greatest is
+            source = elements_of(types.get(reads[1], ""))
+            return source * (each - 1) * flops[0] + source * flops[-1]
+        if instruction.opcode == "reduce-window":
+            return made * (each - 1) * flops[0]
+        return max(0, elements_of(types.get(reads[0], "")) - made) * flops[0]
 
     def _flops_in(self, computation: str) -> int:
         if computation not in self._flops:
@@ -201,6 +222,12 @@ def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
     sizes = [int(size) for size in shape[2].split(",") if size]
     features = sizes[labels[1].index("o")]
     return 2 * elements_of(instruction.type) * (elements_of(kernel) // max(features, 1))
+
+
+def _first_of(type_: str) -> str:
+    """Return the first array in a type."""
+    found = _SHAPE.search(type_)
+    return found[0] if found else ""
 
 
 def elements_of(type_: str) -> int:

@@ -165,10 +165,9 @@ class _Fates(Origins):
                 f"it and the {other.primitive} of {self._line(partner)} undo each other",
                 like=partner,
             )
-        for twin in () if equation.why_constant else equation.same_as:
+        for twin in () if equation.why_constant or number in self._is_in else equation.same_as:
             if self._equations[twin].live and (twin not in self.gone or twin < number):
-                words = f"the same as the {equation.primitive} of {self._line(twin)}, computed once"
-                return self._told("removed", "duplicate", f"{words} (common subexpression)", like=twin)
+                return self._computed_once(number, twin)
         if equation.constant and (equation.why_constant or all_behind(self._equations, number) <= self.gone):
             is_its, at = made_of.counted(number, self._readers.get(number, ()), self._named, self._links)
             if at:
@@ -185,6 +184,35 @@ class _Fates(Origins):
             why = equation.why_constant or "it depends on no argument"
             return self._told("removed", "constant", f"constant folded: {why}, and was computed by the compiler")
         return None
+
+    def _computed_once(self, number: int, twin: int) -> dict[str, Any]:
+        words, wrote = (
+            f"the same as the {self._equations[number].primitive} of {self._line(twin)}",
+            self._wrote.get(number, set()),
+        )
+        alike = [
+            at
+            for opcode in wrote - ARRANGING - OPERANDS
+            for each in PRODUCTS.get(opcode, {opcode})
+            for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]
+            if twin in self._links.own.get(at, ()) or self._reads_the_same(at, number) or self._reads_as(at, twin)
+        ]
+        if len(alike) < 2:
+            return self._told("removed", "duplicate", f"{words}, computed once (common subexpression)", like=twin)
+        if wrote & PRODUCTS.keys():  # XLA does not copy a product into several kernels: one of these may be its own
+            names = ", ".join(at[1] for at in alike[:4])
+            return self._told("unknown", "duplicate?", f"{words}, and may be one of {names}", sure=False, like=twin)
+        words = f"{words} (common subexpression), which {len(alike)} instructions compute"
+        return self._told("removed", "duplicate", words, like=twin)
+
+    def _reads_as(self, at: Key, twin: int) -> bool:
+        """Whether an instruction reads the values that one with the name of the equation `twin` reads."""
+
+        def read(one: Key) -> set[Key]:
+            return {[*self._data.above(each)][-1] for each in self._data.operands[one]}
+
+        own = [one for one in self._named.get(twin, ()) if self._data.at[one].opcode == self._data.at[at].opcode]
+        return any(read(one) == read(at) for one in own)
 
     def _renamed(self, number: int) -> Key | None:
         """Return the instruction that does an equation's work on its operands, under a neighbour's name; None if none does."""
@@ -216,6 +244,16 @@ class _Fates(Origins):
             return self._told("renamed", "clamp", words, row=at)
         if not self._arranges(number):
             return None
+        for at, is_result, is_operand in made_of.reads_a_constant(
+            number, self._equations, readers, self._named, self._links
+        ):
+            folded = "constant folded: it arranges a constant, and was computed by the compiler"
+            into = (
+                f"merged into the dimension numbers of {at[1]}{self._lines_of(at)}, which reads its operand, a constant"
+            )
+            if is_result != is_operand:
+                return self._told("removed", *(("constant", folded) if is_result else ("merged", into)))
+            return self._told("unknown", "constant?", f"{folded}; or {into}", sure=False, row=at)
         sources = self._sources(number)
         for at in made_of.given_by_a_loop(number, self._equations, readers, self._named, self._links):
             words = f"merged into {at[1]}{self._lines_of(at)}, which reads its operand directly"
@@ -245,11 +283,28 @@ class _Fates(Origins):
                 is_a_loop_s = bool(numbers) and all(
                     each in self._inside for each in numbers
                 )  # such as the counter of a loop, or its condition
-                if equation.place in lines and number not in numbers and not is_a_loop_s:
+                if (
+                    equation.place in lines
+                    and number not in numbers
+                    and not is_a_loop_s
+                    and not self._is_another(at, number)
+                ):
                     words = f"it may be {at[1]}, of the same line, operation and size"
                     return self._told("unknown", "renamed?", words, sure=False, row=at)
         return self._told(
             "unknown", "unknown", "simplified, or merged into its neighbours: the program does not show how", sure=False
+        )
+
+    def _is_another(self, at: Key, number: int) -> bool:
+        """Whether an instruction is an equation of a gradient's other pass, or the only one that does another equation's work."""
+        equation, owners = self._equations[number], self._links.own.get(at, ())
+        others = [self._equations[each] for each in owners]
+        if others and all(each.way != equation.way for each in others):
+            return True
+        alone = [each for each in owners if self._equations[each].primitive == equation.primitive]
+        opcode = self._data.at[at].opcode
+        return any(
+            [one for one in self._named.get(n, ()) if self._data.at[one].opcode == opcode] == [at] for n in alone
         )
 
     def _dead_since(self) -> None:

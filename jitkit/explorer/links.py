@@ -60,7 +60,7 @@ class Links:
         self._take_from_inside()
         order = self._callers_first()
         for name in order:
-            if not self._is_turned(name):
+            if not self._is_turned(name) and not self._is_branch(name):
                 self._part_of_what_runs_it(name)
             if not self._is_applied(name):
                 here = [
@@ -70,7 +70,7 @@ class Links:
         self._by_the_data(order)
         for at, numbers in lent.items():
             self.exact[at] = self.exact[at] or numbers
-        # a product without a name belongs to the equation that reads it, or else to the loop that it is in
+        # a product without a name belongs to the equation that reads it, or else to the loop or the cond that it is in
         for name in order:
             self._part_of_what_runs_it(name)
         self._take_from_inside()
@@ -163,6 +163,10 @@ class Links:
         """Whether a computation is the body or the condition of a loop."""
         return any(self.data.at[caller].opcode == "while" for caller in self.data.callers.get(name, []))
 
+    def _is_branch(self, name: str) -> bool:
+        """Whether a computation is a branch of a `cond`."""
+        return any(self.data.at[caller].opcode == "conditional" for caller in self.data.callers.get(name, []))
+
     def _by_the_data(self, order: Sequence[str]) -> None:
         found: dict[Key, tuple[list[int], str]] = {}
         for name in order:
@@ -175,11 +179,19 @@ class Links:
         for at, (numbers, rule) in found.items():
             self.exact[at], self.rules[at] = numbers, rule
 
+    def _is_of_an_unknown(self, at: Key) -> bool:
+        """Whether an instruction has the name of an operation of the program, but not of its equation: JAX has lowered several equations
+        to one function.
+        """
+        own = OP_NAME.search(self.data.at[at].rest)
+        is_operation = self.data.at[at].opcode not in PLUMBING and not self._is_applied(at[0])
+        return is_operation and own is not None and "(" not in own[1] and not paths_in(own[1])
+
     def _rule(self, at: Key) -> tuple[list[int], str] | None:
         source = self.data.moved(at)
         if source and self.exact[source] and self.data.at[source].opcode != "parameter":
             return self.exact[source], "its value, moved or rounded"
-        readers = self.readers(at)
+        readers = None if self._is_of_an_unknown(at) else self.readers(at)
         if readers and len(readers) == 1:
             return readers, "only this equation reads it"
         if not readers or not source:
@@ -205,6 +217,8 @@ class Links:
                 numbers = self.exact[reader] or self._results_at(reader, value)
                 if numbers and self.data.at[reader].opcode != "parameter":
                     found.update(dict.fromkeys(numbers, True))
+                elif self._is_of_an_unknown(reader):
+                    return None
                 elif reader not in seen:
                     seen.add(reader)
                     waiting.append(reader)

@@ -101,7 +101,13 @@ def products(
         reads = [_gathered(operand, links) for operand in links.data.operands[at]]
         for number in lost:
             asked = [set(through(origins)) for origins in equations[number].operands if origins]
-            if called and len(asked) == 2 and all(any(origins & read for read in reads) for origins in asked):
+            is_twin = not {*equations[number].same_as}.isdisjoint(called)  # one product, and not several at once
+            if (
+                called
+                and not is_twin
+                and len(asked) == 2
+                and all(any(origins & read for read in reads) for origins in asked)
+            ):
                 found.setdefault(at, [n for n in called if is_product(n)]).append(number)
     for at in [*found]:  # a product that was cut along the axis that is summed over
         for reader in links.data.read_by(links.data.beyond(at)) or ():
@@ -300,6 +306,31 @@ def given_by_a_loop(
                 is_given = set(links.own.get(source, ())) <= {this.parent} and data.at[source].opcode != "constant"
                 if is_given and elements_of(data.at[operand].type) == size:
                     yield at
+
+
+def reads_a_constant(
+    number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
+) -> Iterator[tuple[Key, bool, bool]]:
+    """Yield the instructions of an equation's readers that read a constant of as many elements where the equation only arranged a value
+    that is no argument's. Say of each whether that constant can be the equation's result, and whether it can be its operand, by its shape.
+    """
+    this, data = equations[number], links.data
+    if len(this.eqn.invars) != 1 or any(this.operands) or hasattr(this.eqn.invars[0], "val"):
+        return
+    shapes = [f"[{','.join(map(str, var.aval.shape))}]" for var in (this.eqn.outvars[0], this.eqn.invars[0])]
+
+    def is_computed(origins: Collection[int]) -> bool:
+        return any(n < 0 or any(data.at[at].opcode != "constant" for at in named.get(n, ())) for n in origins)
+
+    for reader in readers:
+        pairs = zip(equations[reader].eqn.invars, equations[reader].operands, strict=True)
+        others = [is_computed(made) or _size(atom) != this.size for atom, made in pairs if number not in made]
+        for at in named.get(reader, ()) if all(others) else ():
+            for operand in data.operands[at]:
+                *_, source = data.above(operand)
+                if data.at[source].opcode == "constant" and elements_of(data.at[source].type) == this.size:
+                    is_result, is_operand = (shape in data.at[source].type for shape in shapes)
+                    yield at, is_result, is_operand
 
 
 def spread_behind(

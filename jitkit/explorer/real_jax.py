@@ -26,6 +26,7 @@ from ..base import traceback_util
 from . import equations
 from .equation import Equation, Place, file_in
 from .listing import Listing, owners
+from .locations import with_numbers
 from .subject import Failure, Subject, argument, cut_short
 
 _PLATFORMS = {"gpu": "cuda"}
@@ -154,8 +155,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
 
     def stablehlo(platform: str) -> str:
         lowered = jax.jit(with_marks).trace(*types).lower(lowering_platforms=(_PLATFORMS.get(platform, platform),))
-        text: str = lowered.as_text(debug_info=True)
-        return text
+        return with_numbers(lowered.as_text(debug_info=True))
 
     arguments = _arguments(closed.jaxpr.debug_info, closed.in_avals)
     constants = [aval.str_short() for aval in (var.aval for var in closed.jaxpr.constvars)]

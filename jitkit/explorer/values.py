@@ -96,9 +96,10 @@ class _Same:
     def _is_live(self, eqn: Any) -> bool:
         return self.equations[self.by_eqn[id(eqn)]].live
 
-    def find(self, jaxpr: Any) -> None:
+    def find(self, jaxpr: Any, around: dict[Any, list[int]] | None = None) -> None:
+        """Number the values of a jaxpr. If one call alone runs it, `around` has the equations around that call."""
         self.seen.add(id(jaxpr))
-        alike: dict[Any, list[int]] = {}
+        alike: dict[Any, list[int]] = {} if around is None else around
         for eqn in jaxpr.eqns:
             number = self.by_eqn[id(eqn)]
             equation = self.equations[number]
@@ -113,7 +114,7 @@ class _Same:
                 self._enter(called, eqn)
             for each in inner:
                 if id(each) not in self.seen:
-                    self.find(each)
+                    self.find(each, alike if each is called else None)
             if not eqn.effects:
                 self._learn(equation, eqn)
             if called is not None and not eqn.effects:
@@ -146,6 +147,8 @@ class _Same:
             kept = next((i for i, atom in enumerate(eqn.invars) if atom is source), None)
             equation.unchanged = Unchanged(words, None if partner is None else self.by_eqn[id(partner)], kept)
             self.value_of[id(eqn.outvars[0])] = self.value(source)
+        elif equation.primitive == "stop_gradient":
+            self.value_of.update({id(v): self.value(a) for v, a in zip(eqn.outvars, eqn.invars, strict=True)})
 
     def _is_one_call(self, eqn: Any, inner: list[Any]) -> bool:
         """Whether an equation is the only one that runs its jaxpr, so that what is known here holds inside, too."""

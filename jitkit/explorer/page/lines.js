@@ -38,7 +38,7 @@ export class Lines {
       ...compiledTargets.map(({ name, by_line: all }) => element("th", { scope: "col" }, name, element("small", {}, `${count(all.kernels, "kernel")} · ${amount(moved(all))}B · ${flops(all)}`))));
     this.body.replaceChildren(
       element("table", {}, element("thead", {}, head), element("tbody", {}, ...this.rows().map((row) => this.row(row)), ...compilersOwn())),
-      element("p", { class: "legend" }, "Bars are bytes, on one scale for all targets. Bytes are the operands and results of kernels, by their types, and what asynchronous copies fetch for them (⇣), read and written; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; ◂ are those of a gradient's way back; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels. The last row leads to the compilers' own sums: a TPU's counts layouts with their padding, and a copy at its start and at its end; loops and custom calls are counted in other ways, too."));
+      element("p", { class: "legend" }, "Bars are bytes, on one scale for all targets. Bytes are the operands and results of kernels, by their types, and what asynchronous copies fetch for them (⇣), read and written; flops are counted by instruction, and ≥ where a library's routine does not tell. ↻ has kernels in a loop, counted for one turn; all branches of a cond are counted; ◂ are those of a gradient's way back; shared kernels are of other lines, too; ≠ where targets need different numbers of kernels. The last row leads to the compilers' own sums: a TPU's counts layouts with their padding, and a copy at its start and at its end; loops and custom calls are counted in other ways, too."));
   }
 
   rows() {

@@ -56,7 +56,8 @@ function whyOf({ sentences: [first = "", ...rest] }) {
 
 // The lines that move most bytes and compute most, and what the gradient costs: on each target.
 function dearestSaid(to, link) {
-  const said = compiledTargets.slice(0, MOST_LINES).flatMap(({ name, by_line: all }) => {
+  const said = compiledTargets.slice(0, MOST_LINES).flatMap((target) => {
+    const { name, by_line: all } = target;
     const known = all.lines.filter(({ row }) => row !== null);
     if (known.length < 2) return [];
     const most = (of) => known.reduce((one, other) => (of(other) > of(one) ? other : one));
@@ -64,9 +65,11 @@ function dearestSaid(to, link) {
     const [size, work] = isKnown ? [(line) => line.run_bytes, (line) => line.run_flops] : [moved, (line) => line.flops];
     const [bytes, flops] = [most(size), most(work)];
     const turns = !all.in_loop ? "" : isKnown ? " (all turns of loops)" : " (one turn of each loop: of some loops the number of turns is not known)";
-    const computed = work(flops) ? `, line ${model.python.numbers[flops.row]} computes ${amount(work(flops))}flop of ${amount(work(all))}flop` : "";
+    const least = ({ untold }) => (untold ? "≥ " : ""); // a library's routine does not tell its flops
+    const computed = work(flops) ? `, line ${model.python.numbers[flops.row]} computes ${least(flops)}${amount(work(flops))}flop of ${least(all)}${amount(work(all))}flop` : "";
+    const branches = target.hlo.lines.some((line) => line.includes(" conditional(")) ? "; all branches of a cond are counted" : "";
     const back = all.backward ? `; ${all.backward} of ${count(all.kernels, "kernel")} are of the gradient's way back` : "";
-    return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(size(bytes))}B of ${amount(size(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${turns}${back}`];
+    return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(size(bytes))}B of ${amount(size(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${turns}${branches}${back}`];
   });
   return said.length ? [[link("Dearest lines", () => to.lines()), `: ${said.join(". ")}.`]] : [];
 }
