@@ -8,8 +8,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     subject, ours, real_jax   a function of jitkit's, or of JAX's through its public API -> Subject: what is explored
     listing        lines of a text, each with its equations
     source         equations -> the Python that they were written in
-    locations      StableHLO with locations -> the same, with more numbers of equations in them
-    stablehlo      StableHLO with locations -> Listing
+    locations, stablehlo   StableHLO with locations -> the same, with more equations' numbers; -> Listing
     flow, links    optimised HLO -> where values go; by instruction: the equations that it came from, and how that is known
     hlo, costs, opcodes, again   optimised HLO -> Listing: a tree of fusions and loops, with costs; what several kernels compute
     by_line        kernels + their links -> what each line of Python became

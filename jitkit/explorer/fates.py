@@ -209,7 +209,7 @@ class _Fates(Origins):
         """Whether an instruction reads the values that one with the name of the equation `twin` reads."""
 
         def read(one: Key) -> set[Key]:
-            return {[*self._data.above(each)][-1] for each in self._data.operands[one]}
+            return {last for each in self._data.operands[one] for last in [*self._data.above(each)][-1:]}
 
         own = [one for one in self._named.get(twin, ()) if self._data.at[one].opcode == self._data.at[at].opcode]
         return any(read(one) == read(at) for one in own)

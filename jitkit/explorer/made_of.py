@@ -327,8 +327,8 @@ def reads_a_constant(
         others = [is_computed(made) or _size(atom) != this.size for atom, made in pairs if number not in made]
         for at in named.get(reader, ()) if all(others) else ():
             for operand in data.operands[at]:
-                *_, source = data.above(operand)
-                if data.at[source].opcode == "constant" and elements_of(data.at[source].type) == this.size:
+                source = next(iter([*data.above(operand)][-1:]), None)
+                if source and data.at[source].opcode == "constant" and elements_of(data.at[source].type) == this.size:
                     is_result, is_operand = (shape in data.at[source].type for shape in shapes)
                     yield at, is_result, is_operand
 
