@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -1514,6 +1515,118 @@ def test_a_miss_of_jaxs_is_compared_with_the_call_that_its_sentence_speaks_of():
     [sentence] = [line for line in entries[-1]["sentences"] if "and before" in line]
     assert sentence.endswith("now bf16[3,4] and before f32[3,4]")
     assert [each["versus"] for each in entries] == [None, 1, 1]
+
+
+@pytest.mark.skipif(JAX_VERSION < (0, 10), reason="an older JAX words its misses otherwise")
+def test_a_miss_of_jaxs_has_a_kind_and_is_compared_with_the_call_that_differs_least():
+    @functools.partial(jax.jit, static_argnames=("steps", "act"))
+    def rolled(x, steps, act):
+        return act(x) * steps
+
+    @jax.jit
+    def scaled(w, factor):
+        return w["a"] * factor
+
+    # the decorators of this test ran before the recording
+    with jax_calls.recording() as found:
+        roll = jax.jit(rolled.__wrapped__, static_argnames=("steps", "act"))
+        scale = jax.jit(scaled.__wrapped__)
+        x = jax.numpy.ones(3)
+        for steps, act in ((2, jax.numpy.sin), (3, jax.numpy.sin), (2, jax.numpy.cos)):
+            roll(x, steps=steps, act=act)
+        for factor in (2.0, 2, jax.numpy.float32(2)):
+            scale({"a": x}, factor)
+        scale({"a": x, "b": x}, 2)
+        with jax.default_matmul_precision("float32"):
+            scale({"a": x}, 2)
+    told = [
+        [(each["reason"], each["versus"]) for each in calls.as_data(found.of(name), "")["entries"]]
+        for name in ("rolled", "scaled")
+    ]
+    static = "another static value"
+    assert told[0] == [("first call", None), (static, 1), (static, 1)]  # not 2, which has other steps, too
+    assert told[1][:3] == [("first call", None), ("other types", 1), ("other types", 1)]
+    assert told[1][3:] == [("another structure", 2), ("another option", 2)]
+
+
+def test_that_a_line_defines_functions_again_is_said_where_jax_says_it():
+    for _ in range(2):  # JAX remembers the lines of an earlier recording
+        with jax_calls.recording() as found:
+
+            @jax.jit
+            def one(x):
+                return x + 1
+
+            @jax.jit
+            def two(x):
+                return x * 2
+
+            one(1.0)
+            two(1.0)
+            for _ in range(2):
+                jax.jit(lambda x: x - 1.0)(1.0)
+        said = ["seen another function" in " ".join(each.miss.lines()) for each in found.calls]
+        assert said == [False, False, False, True]
+
+
+def test_a_short_jaxpr_has_a_line_for_each_equation():
+    short = "{ lambda ; a:f32[4] b:f32[]. let c:f32[4] = jit[jaxpr={ lambda ; d:f32[]. let e:f32[] = mul d d; in (e,) }] a; f:f32[4] = mul c b in (f,) }"
+    assert calls.lines_of(short) == [
+        "{ lambda ; a:f32[4] b:f32[]. let",
+        "    c:f32[4] = jit[jaxpr={ lambda ; d:f32[]. let e:f32[] = mul d d; in (e,) }] a",
+        "    f:f32[4] = mul c b",
+        "  in (f,) }",
+    ]
+    assert calls.lines_of("{ lambda ; a:f32[4]. let  in (a,) }") == ["{ lambda ; a:f32[4]. let  in (a,) }"]
+    long = str(jax.make_jaxpr(lambda x: jax.numpy.sin(x) * 2 + 1)(1.0))
+    assert calls.lines_of(long) == long.splitlines()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_what_became_different_in_a_jaxpr_is_counted_wherever_it_stands():
+    def lines(*equations):
+        return ["{ lambda ; a:f32[4] b:f32[4] c:f32[]. let", *(f"    {each}" for each in equations), "  in (z,) }"]
+
+    both = "d:f32[4] = mul a c", "e:f32[4] = sub b d"
+    pairs = [
+        (lines("d:f32[4] = convert_element_type c", "z:f32[4] = mul a d"), lines("z:f32[4] = mul a c")),
+        (lines(*both), lines(*both, "f:f32[3] = mul b c", "z:f32[3] = sub f e")),
+        (lines(*both), lines(*reversed(both))),
+        (lines(*both), lines(*both)),
+        (lines("z:f32[4] = mul a c"), lines("z:f32[8] = mul a c")),
+    ]
+    reasons = [
+        ["JAX says:", "  different input types:", "  * at x, now f32[4] and before f32[8]"],
+        ["JAX says:", "  Tracing context doesn't match, e.g. due to config or context manager."],
+        ["JAX says:", "  different input pytree:",
+         "  * at input path [1]['n'], now <class 'Static'> with pytree metadata Static(val=3) and before <class 'Static'> with pytree "
+         "metadata Static(val=2), so the pytree node metadata does not match"],
+        ["A new signature:", "  x: float32[3] before, float32[4] now", "    Pad it."],
+    ]  # fmt: skip
+    words = pathlib.Path(jitkit.explorer.__path__[0], "page", "words.js")
+    script = (
+        f"import {{ changes, whyOf }} from {json.dumps(words.as_uri())};"
+        f"const [pairs, reasons] = {json.dumps([pairs, reasons])};"
+        "console.log(JSON.stringify([pairs.map(([a, b]) => changes(a, b)), reasons.map((sentences) => whyOf({ sentences }))]));"
+    )
+    answer = subprocess.run(
+        ["node", "--input-type=module", "-e", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(answer.stdout) == [
+        [
+            "convert_element_type is gone",
+            "mul and sub are new",
+            "the operations are the same, in another order or of other values",
+            "no line differs",
+            "1 of 3 lines has other types or numbers",
+        ],
+        [
+            "at x, now f32[4] and before f32[8]",
+            "Tracing context doesn't match, e.g. due to config or context manager",
+            "at input path [1]['n'], now 3 and before 2",
+            "x: float32[3] before, float32[4] now. Pad it",
+        ],
+    ]
 
 
 def test_what_is_computed_in_several_kernels_and_what_goes_back_is_told():

@@ -33,7 +33,7 @@ from .listing import shortened
 MOST_CALLS = 2000
 _AT = re.compile(r"(.+):(\d+)(?: \(.*\))?$")
 _MISS = re.compile(r"#(\d+)")
-_BEFORE = re.compile(r"and before (\S+)$", re.MULTILINE)
+_ON_ONE_LINE = re.compile(r"(\{ lambda .*?\. let) (.*) (in .*)")
 _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile", "disk cache hit": "compile"}
 _DISPATCH = next(
     each
@@ -193,15 +193,38 @@ def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
     """Return the lines of the jaxpr that a miss traced, or that it found in the cache of traces; None if it is not there."""
     for key, record in cache.records.items():
         if record.number == number and key in cache.traces:
-            return str(cache.traces[key].jaxpr).splitlines()
+            return lines_of(str(cache.traces[key].jaxpr))
     alike = next(
         (each for table in cache.tables.values() for each in table.records.values() if each.number == number), None
     )
     if alike is not None:
         for key, record in cache.records.items():
             if _traced_alike(record, alike) and key in cache.traces:
-                return str(cache.traces[key].jaxpr).splitlines()
+                return lines_of(str(cache.traces[key].jaxpr))
     return None
+
+
+def lines_of(jaxpr: str) -> list[str]:
+    """Return the lines of a jaxpr's text, with one equation a line: a short jaxpr is written on one line, where nothing could be
+    compared.
+    """
+    lines = jaxpr.splitlines()
+    found = _ON_ONE_LINE.fullmatch(lines[0]) if len(lines) == 1 else None
+    if not found or not found[2].strip():
+        return lines
+    return [found[1], *(f"    {equation}" for equation in _apart(found[2])), f"  {found[3]}"]
+
+
+def _apart(equations: str) -> list[str]:
+    """Return the equations of a line; those in the braces of another one stay in it."""
+    found, depth = [""], 0
+    for character in equations:
+        depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(character, 0)
+        if character == ";" and depth == 0:
+            found.append("")
+        else:
+            found[-1] += character
+    return [each.strip() for each in found]
 
 
 def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
@@ -240,24 +263,12 @@ def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, 
         if call.miss is not None:
             own = id(getattr(call.jitted, "cache", call.jitted))
             numbers = {miss: at for (cache, miss), at in at_miss.items() if cache == own}
-            versus = at_miss.get((own, call.miss.closest or 0)) or _spoken_of(call, calls, [*numbers.values()]) or last
+            versus = at_miss.get((own, call.miss.closest or 0)) or last
             entry |= _of_miss(call.miss, call.jaxpr, jaxprs, versus, numbers)
             at_miss[own, call.miss.number] = number
             last = number
         entries.append(entry)
     return {"how": how, "ended": ended, "entries": entries, "jaxprs": jaxprs}
-
-
-def _spoken_of(call: Call, calls: list[Call], earlier: list[int]) -> int | None:
-    """Return the latest earlier miss with the types that JAX says it has seen before: JAX names the types, and does not say
-    which call it means. None if there is none.
-    """
-    before = _BEFORE.findall("\n".join(call.miss.lines())) if call.miss else []
-    for number in reversed(earlier if before else []):
-        arguments = " ".join(calls[number - 1].jaxpr or []).partition(". let")[0].split()
-        if all(any(each.endswith(f":{type_}") for each in arguments) for type_ in before):
-            return number
-    return None
 
 
 def _source_of(at: str) -> str:

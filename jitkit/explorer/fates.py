@@ -130,7 +130,9 @@ class _Fates(Origins):
         ):
             return None
         at = next(each for each in self._named[number] if self._data.at[each].opcode in opcodes)
-        return self._told("rewritten", "rewritten", f"is now a {self._data.at[at].opcode}, {at[1]}", row=at)
+        opcode = self._data.at[at].opcode
+        article = "an" if opcode[0] in "aeiou" else "a"
+        return self._told("rewritten", "rewritten", f"is now {article} {opcode}, {at[1]}", row=at)
 
     # --- what is not ---
 

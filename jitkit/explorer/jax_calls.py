@@ -14,6 +14,7 @@ import functools
 import importlib
 import inspect
 import logging
+import re
 import sys
 import threading
 import time
@@ -21,8 +22,8 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from . import real_jax
-from .calls import Call, Recording, file_of, in_a_line
+from . import jax_words, real_jax
+from .calls import Call, Recording, file_of, in_a_line, lines_of
 
 _STAGES = {
     "/jax/core/compile/jaxpr_trace_duration": "trace",
@@ -38,7 +39,7 @@ class JaxMiss(NamedTuple):
     reason: str
     happened: str
     sentences: tuple[str, ...]
-    closest: int | None = None  # JAX does not say with which call it compares
+    closest: int | None = None
 
     def lines(self) -> list[str]:
         """Return the sentences, one a line."""
@@ -52,6 +53,7 @@ class Watched:
         self._recorder = recorder
         self.jitted = jitted
         self.misses = 0
+        self.seen: list[jax_words.Seen] = []
         functools.update_wrapper(self, jitted)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -74,6 +76,7 @@ def recording() -> Iterator[Recording]:
     make, explains, log = jax.jit, jax.config.jax_explain_cache_misses, logging.getLogger("jax")
     others = [*log.handlers, *logging.getLogger().handlers]
     said = _Said(recorder.said)
+    _leave_this_file_out()
     monitoring.register_event_duration_secs_listener(recorder.hear)
     for other in others:
         other.addFilter(_tells_of_no_miss)
@@ -91,16 +94,25 @@ def recording() -> Iterator[Recording]:
         monitoring.unregister_event_duration_listener(recorder.hear)
 
 
+@functools.cache
+def _leave_this_file_out() -> None:
+    """Tell JAX that this file is not the user's code. Else all calls would come from the one line of it that calls the function, and
+    JAX would suspect that this line defines functions again and again.
+    """
+    importlib.import_module("jax.extend.source_info_util").register_exclusion(__file__)
+
+
 class _Said(logging.Handler):
     """Keeps what JAX logs about misses."""
 
     def __init__(self, texts: list[str]) -> None:
         super().__init__()
         self.texts = texts
+        self.places: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         if not _tells_of_no_miss(record):
-            self.texts.append(record.getMessage())
+            self.texts.append(jax_words.without_false_repeats(record.getMessage(), self.places))
 
 
 def _tells_of_no_miss(record: logging.LogRecord) -> bool:
@@ -161,11 +173,13 @@ class _Recorder:
             watched.misses += 1
             happened = {"trace": "traced", "compile": "compiled"}
             did = [word for stage, word in happened.items() if stage in stages]
-            reason = "first call" if watched.misses == 1 else "JAX's"
-            miss = JaxMiss(watched.misses, reason, " and ".join(did), _sentences(self.said, name))
             types_ = self.jax.tree.map(self._type, (args, kwargs))
+            seen = jax_words.Seen(watched.misses, {}, {})
             with contextlib.suppress(Exception):  # the program ran: what cannot be traced again has no jaxpr to show
-                jaxpr = str(watched.jitted.trace(*types_[0], **types_[1]).jaxpr).splitlines()
+                traced = watched.jitted.trace(*types_[0], **types_[1]).jaxpr
+                jaxpr = lines_of(str(traced))
+                seen = _seen(watched, traced, *types_)
+            miss = _miss(watched, seen, " and ".join(did), jax_words.sentences(self.said, name))
         rest = max(seconds - sum(stages.values()), 0.0)
         told: list[tuple[str, float]] = [
             (stage, stages[stage]) for stage in ("trace", "lower", "compile") if stage in stages
@@ -181,13 +195,26 @@ class _Recorder:
         return self.jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
 
 
-def _sentences(said: list[str], name: str) -> tuple[str, ...]:
-    """Return the lines of JAX's first message about a function, without the line that names the place, which the page shows
-    already. If no message names the function, take the first message.
-    """
-    of_it = [text for text in said if f" {name} " in text] or said
-    lines = [line.strip() for text in of_it[:1] for line in text.splitlines()[1:]]
-    return tuple(["JAX says:", *(f"  {line}" for line in lines)] if lines else ["JAX does not say why."])
+def _miss(watched: Watched, seen: jax_words.Seen, did: str, sentences: tuple[str, ...]) -> JaxMiss:
+    """Return a miss, compared with the one that JAX's sentences speak of, and note what it was called with."""
+    closest = jax_words.spoken_of(sentences, seen, watched.seen)
+    watched.seen.append(seen)
+    reason = "first call" if seen.number == 1 else jax_words.kind(sentences)
+    return JaxMiss(seen.number, reason, did, sentences, closest.number if closest else None)
+
+
+def _seen(watched: Watched, traced: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax_words.Seen:
+    """Return what a call was made with, as text. An argument is static if the jaxpr has no leaf of it."""
+    names = getattr(traced.jaxpr.debug_info, "arg_names", None) or ()
+    types_ = {
+        name: aval.str_short(True) + (jax_words.WEAK if getattr(aval, "weak_type", False) else "")
+        for name, aval in zip(names, traced.in_avals, strict=False)
+    }
+    leading = {re.match(r"\w*", name)[0] for name in types_}  # type: ignore[index]
+    signature = inspect.signature(inspect.unwrap(watched.jitted))
+    passed = signature.bind(*args, **kwargs).arguments
+    statics = {name: str(value) for name, value in passed.items() if name not in leading}
+    return jax_words.Seen(watched.misses, types_, statics, list(signature.parameters))
 
 
 def _call_site() -> str:

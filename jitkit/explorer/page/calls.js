@@ -1,5 +1,6 @@
 // The calls of a run: bars for what each took, and for a miss the reason beside the difference that it made.
 import { element } from "./paint.js";
+import { VARIABLE, align, nameless, shape } from "./words.js";
 
 const STAGES = [["trace", "trace"], ["lower", "lower"], ["compile", "compile"], ["run", "run"]];
 
@@ -121,24 +122,6 @@ const line = ({ source }) => (source ? element("code", {}, source) : null);
 
 const short = (at) => at.replace(/^.*[\\/]/, "");
 
-// What became different, in a few words: equations that are new or gone, and lines in which only types or numbers are others.
-export function changes(was, now) {
-  const steps = align(was, now, shape);
-  const names = (lines) => lines.map((line) => line.match(/ = ([\w-]+)/)?.[1]).filter(Boolean);
-  const added = names(steps.filter(([same, before]) => !same && before === null).map(([, , line]) => line));
-  const removed = names(steps.filter(([same, , after]) => !same && after === null).map(([, line]) => line));
-  const others = steps.filter(([, before, after]) => before !== null && after !== null && nameless(before) !== nameless(after)).length;
-  const listed = (list) => {
-    const words = [...new Set(list)].map((name) => [name, list.filter((each) => each === name).length]);
-    const more = words.slice(4).reduce((sum, [, times]) => sum + times, 0);
-    return words.slice(0, 4).map(([name, times]) => (times > 1 ? `${times} ${name}` : name)).join(", ") + (more ? `, and ${more} more` : "");
-  };
-  return [
-    added.length && `${listed(added)} ${added.length === 1 ? "is" : "are"} new`, removed.length && `${listed(removed)} ${removed.length === 1 ? "is" : "are"} gone`,
-    others && `${others} of ${now.length} lines ${others === 1 ? "has" : "have"} other types or numbers`,
-  ].filter(Boolean).join(", ") || "no line is another";
-}
-
 // Two texts side by side, what is equal folded, the first difference in view.
 export function difference(was, now, from, to) {
   const steps = align(was, now, shape).map(([, a, b]) => [a !== null && b !== null && nameless(a) === nameless(b), a, b]);
@@ -192,51 +175,4 @@ function wordsApart(was, now) {
     if (b !== null) right.push(VARIABLE.test(b) ? b : element("ins", {}, b));
   }
   return [left, right];
-}
-
-// Variables are named in order, so one equation more renames all that follow: names do not make a difference. Lines are paired
-// by what they do, whatever the types are.
-const VARIABLE = /^(?:[a-z]{1,3}|_)$/;
-const nameless = (line) => line.replace(/(?<![\w=.])(?:[a-z]{1,3}|_)(?=[:\s,)]|$)/g, (word) => (["let", "in"].includes(word) ? word : "·")).trimEnd();
-const shape = (line) => nameless(line).replace(/[a-z]+\d*\[[^\]]*\]|-?\d[\d.e+-]*/g, "#");
-
-// Longest common subsequence by a key, of what is left between the equal beginnings and ends: [same, was, now] by step.
-function align(was, now, key = (item) => item) {
-  const a = was.map(key);
-  const b = now.map(key);
-  let start = 0;
-  while (start < a.length && start < b.length && a[start] === b[start]) start++;
-  let enda = a.length;
-  let endb = b.length;
-  while (enda > start && endb > start && a[enda - 1] === b[endb - 1]) { enda--; endb--; }
-  const x = a.slice(start, enda);
-  const y = b.slice(start, endb);
-  const steps = was.slice(0, start).map((line, i) => [true, line, now[i]]);
-  if (x.length * y.length <= 4e6) {
-    const width = y.length + 1;
-    const table = new Uint16Array((x.length + 1) * width);
-    for (let i = x.length - 1; i >= 0; i--) {
-      for (let j = y.length - 1; j >= 0; j--) {
-        table[i * width + j] = x[i] === y[j] ? table[(i + 1) * width + j + 1] + 1 : Math.max(table[(i + 1) * width + j], table[i * width + j + 1]);
-      }
-    }
-    let i = 0;
-    let j = 0;
-    let out = [];
-    let into = [];
-    const flush = () => {
-      for (let k = 0; k < Math.max(out.length, into.length); k++) steps.push([false, out[k] ?? null, into[k] ?? null]);
-      out = [];
-      into = [];
-    };
-    while (i < x.length || j < y.length) {
-      if (i < x.length && j < y.length && x[i] === y[j]) { flush(); steps.push([true, was[start + i++], now[start + j++]]); }
-      else if (j >= y.length || (i < x.length && table[(i + 1) * width + j] >= table[i * width + j + 1])) out.push(was[start + i++]);
-      else into.push(now[start + j++]);
-    }
-    flush();
-  } else {
-    for (let k = 0; k < Math.max(x.length, y.length); k++) steps.push([x[k] === y[k], k < x.length ? was[start + k] : null, k < y.length ? now[start + k] : null]);
-  }
-  return steps.concat(was.slice(enda).map((line, i) => [true, line, now[endb + i]]));
 }

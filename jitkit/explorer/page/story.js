@@ -2,9 +2,7 @@
 import { element } from "./paint.js";
 import { model, shortFile, withInside } from "./data.js";
 import { fateName } from "./fates.js";
-
-export const few = (items, most = 4, between = ", ") => items.slice(0, most).join(between) + (items.length > most ? `${between}and ${items.length - most} more` : "");
-export const count = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+import { count, few } from "./words.js";
 
 export function hint() {
   return element("p", { class: "hint" },

@@ -1,14 +1,13 @@
 // The answers that most readers come for, as sentences at the top whose links lead to what they say.
 import { element } from "./paint.js";
-import { changes, isMiss } from "./calls.js";
+import { isMiss } from "./calls.js";
 import { model } from "./data.js";
 import { APART, FATES, NOT_FUSED, compared, fateName, named, ofFate } from "./fates.js";
 import { amount, compiledTargets, differing, kernelsOf, moved } from "./lines.js";
-import { count, few } from "./story.js";
+import { MOST_REASONS, changes, count, few, whyOf } from "./words.js";
 
 const MOST_LINES = 8;
 const MOST_MISSES = 4;
-const MOST_REASONS = 3;
 
 // `to` has call(number), fate(target, the title of a list), lines() and beside(one, other, row).
 export function summary(to) {
@@ -44,15 +43,6 @@ function whatOf({ jaxpr, versus }) {
   return `. In its jaxpr, against that of #${versus}, ${changes(model.calls.jaxprs[before.jaxpr], model.calls.jaxprs[jaxpr])}`;
 }
 
-// What was different, and what to do about the first of it, which stands below it, deeper.
-function whyOf({ sentences: [first = "", ...rest] }) {
-  const lines = rest.filter((line) => line.trim() && !line.startsWith("Closest"));
-  const [reason, advice] = lines;
-  if (!reason) return first.trim();
-  const depth = (line) => line.search(/\S/);
-  const reasons = lines.filter((line) => depth(line) === depth(reason)).map((line) => line.trim());
-  return few(reasons, MOST_REASONS, "; ") + (advice && depth(advice) > depth(reason) ? `. ${advice.trim().replace(/\.$/, "")}` : "");
-}
 
 // The lines that move most bytes and compute most, and what the gradient costs: on each target.
 function dearestSaid(to, link) {
