@@ -48,6 +48,13 @@ def whole_numbers(dtype: str, limit: str, act: str) -> str:
     return f"{dtype} holds whole numbers up to {limit}: if they are no larger, {act}"
 
 
+def few_digits(dtype: str, holds: str, digits: int, entry: str = "the entry") -> str:
+    return (
+        f"{dtype} holds {holds}, and results have about {digits} digits: if that is enough, convert x before the call, with "
+        f"`.astype(jnp.{dtype})`, to share {entry}."
+    )
+
+
 KEYS = "Keys are of two kinds: make all of them with jax.random.key, or all with jax.random.PRNGKey, to share an entry."
 LITERALS = "Python's {} and {} have different types: write {} for {} in every call, to share one entry."
 WRAP = "A Python scalar is weakly typed; wrap it in jnp.{0}(...), or in jnp.asarray(..., dtype=jnp.{0}), to share the entry."
@@ -68,7 +75,7 @@ PAIRS: list[tuple[Any, Any, list[str]]] = [
     # dtypes: one holds the other
     (struct(f32), struct(bf16), ["x: float32[3] before, bfloat16[3] now", "C" + CONVERT.format("float32")]),
     (struct(i32), struct(np.int16), ["x: int32[3] before, int16[3] now", "C" + CONVERT.format("int32")]),
-    (struct(bf16), struct(np.int8), ["x: bfloat16[3] before, int8[3] now", "C" + CONVERT.format("bfloat16")]),
+    (struct(bf16), struct(np.int8), ["x: bfloat16[3] before, int8[3] now", few_digits("bfloat16", "all of these values", 2)]),
     (struct(f32), struct(bool), ["x: float32[3] before, bool[3] now", "C" + CONVERT.format("float32")]),
     (
         struct(bool),
@@ -108,7 +115,7 @@ PAIRS: list[tuple[Any, Any, list[str]]] = [
     (
         struct(f16),
         struct(i32),
-        ["x: float16[3] before, int32[3] now", whole_numbers("float16", "2,048", "c" + CONVERT.format("float16"))],
+        ["x: float16[3] before, int32[3] now", few_digits("float16", "whole numbers up to 2,048", 3)],
     ),
     # numbers of Python's, which have no `astype`
     (1, 1.0, ["x: int32[] of a Python int before, float32[] of a Python float now", LITERALS.format("int", "float", "1.0", "1")]),
@@ -425,6 +432,39 @@ def check_advice(before: Any, now: Any) -> None:
     for dtype in [before, now]:
         f.trace(struct(dtype).update(dtype=target))
     assert len(explain(f).misses) == known + ("in every call" in lines[-1] and target not in (before, now))
+
+
+def test_the_advice_is_to_convert_to_the_cached_dtype_that_loses_least():
+    by_float32 = whole_numbers(
+        "float32",
+        "16,777,216",
+        "convert x before the call, with `.astype(jnp.float32)`, to share the entry for float32.",
+    )
+    assert lines_of(struct(f32), struct(bf16), struct(i32)) == ["x: bfloat16[3] before, int32[3] now", by_float32]
+    assert lines_of(struct(f32, 4), struct(bf16), struct(i32))[-1] == (  # the entry for float32 has another shape
+        few_digits("bfloat16", "whole numbers up to 256", 2)
+    )
+    to_int32 = "Convert x before the call, with `.astype(jnp.int32)`, to share the entry for int32."
+    assert lines_of(struct(i32), struct(bf16), struct(np.int8))[-1].lower().endswith(to_int32.lower())
+
+
+def test_an_equal_static_function_is_to_be_defined_once():
+    f = jitkit.jit(lambda x, act: act(x), static_argnames="act")
+    offset = 1.0
+    f(1.0, act=jnp.cos)
+    f(1.0, act=lambda v: jnp.sin(v) + 1)
+    f(1.0, act=lambda v: jnp.sin(v) + 1)
+    f(1.0, act=lambda v: jnp.sin(v) + 1.0)
+    f(1.0, act=lambda v: jnp.sin(v) + offset)
+    said = [[each.advice for each in miss.differences] for miss in explain(f).misses]
+    [advice] = said[2]
+    assert advice.startswith("The code is that of the lambda at ")
+    assert f"{__file__}:" in advice
+    assert advice.endswith(
+        "which is cached. A function is equal to itself only: define it once, and pass it in every call."
+    )
+    assert said[1] == said[3] == [""]  # another function, and 1.0 in place of 1
+    assert "The code is that" not in "".join(said[4])
 
 
 # --- which call is closest --------------------------------------------------------------------------------------

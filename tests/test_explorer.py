@@ -1569,6 +1569,47 @@ def test_that_a_line_defines_functions_again_is_said_where_jax_says_it():
         assert said == [False, False, False, True]
 
 
+def test_a_miss_of_jaxs_has_the_advice_that_a_miss_of_ours_has():
+    with jax_calls.recording() as found:
+
+        @jax.jit
+        def mean(x):
+            return x.mean(0)
+
+        @functools.partial(jax.jit, static_argnums=1)
+        def applied(x, act):
+            return act(x)
+
+        def numbers(dtype, rows=10):
+            return jax.numpy.ones((rows, 3), dtype)
+
+        for x in (numbers("float32"), numbers("bfloat16"), numbers("int32"), numbers("float32", rows=4)):
+            mean(x)
+        for _ in range(2):
+            applied(1.0, lambda x: x * 2)
+        applied(1.0, lambda x: x * 3)
+        doubled = jax.jit(lambda x: x + x)
+        doubled(jax.numpy.float32(1))
+        doubled(1.0)
+    advised = [
+        [line.partition("jitkit advises: ")[2] for line in call.miss.lines() if "jitkit advises" in line]
+        for call in found.calls
+        if call.miss
+    ]
+    share = "convert x before the call, with `.astype(jnp.float32)`, to share the entry"
+    assert advised[:4] == [
+        [],
+        [f"C{share[1:]}."],
+        [f"float32 holds whole numbers up to 16,777,216: if they are no larger, {share} for float32."],
+        [
+            "If this is the last, shorter batch: pad it to 10 rows, and mask what was added out of sums and means, to share the entry."
+        ],
+    ]
+    assert [len(each) for each in advised[4:]] == [0, 1, 0, 0, 1], advised
+    assert "The code is that of the lambda at" in advised[5][0]
+    assert "wrap it in jnp.float32(...) in every call" in advised[8][0]
+
+
 def test_a_short_jaxpr_has_a_line_for_each_equation():
     short = "{ lambda ; a:f32[4] b:f32[]. let c:f32[4] = jit[jaxpr={ lambda ; d:f32[]. let e:f32[] = mul d d; in (e,) }] a; f:f32[4] = mul c b in (f,) }"
     assert calls.lines_of(short) == [
@@ -1587,6 +1628,9 @@ def test_what_became_different_in_a_jaxpr_is_counted_wherever_it_stands():
     def lines(*equations):
         return ["{ lambda ; a:f32[4] b:f32[4] c:f32[]. let", *(f"    {each}" for each in equations), "  in (z,) }"]
 
+    def static(value):
+        return f"<class 'jax._src.tree_util.Static'> with pytree metadata Static(val={value})"
+
     both = "d:f32[4] = mul a c", "e:f32[4] = sub b d"
     pairs = [
         (lines("d:f32[4] = convert_element_type c", "z:f32[4] = mul a d"), lines("z:f32[4] = mul a c")),
@@ -1598,11 +1642,13 @@ def test_what_became_different_in_a_jaxpr_is_counted_wherever_it_stands():
     reasons = [
         ["JAX says:", "  different input types:", "  * at x, now f32[4] and before f32[8]"],
         ["JAX says:", "  Tracing context doesn't match, e.g. due to config or context manager."],
-        ["JAX says:", "  different input pytree:",
-         "  * at input path [1]['n'], now <class 'Static'> with pytree metadata Static(val=3) and before <class 'Static'> with pytree "
-         "metadata Static(val=2), so the pytree node metadata does not match"],
+        [
+            "JAX says:",
+            "  different input pytree:",
+            f"  * at input path [1]['n'], now {static(3)} and before {static(2)}, so they differ",
+        ],
         ["A new signature:", "  x: float32[3] before, float32[4] now", "    Pad it."],
-    ]  # fmt: skip
+    ]
     words = pathlib.Path(jitkit.explorer.__path__[0], "page", "words.js")
     script = (
         f"import {{ changes, whyOf }} from {json.dumps(words.as_uri())};"

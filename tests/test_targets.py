@@ -184,6 +184,19 @@ def test_what_the_compiler_objects_to_is_passed_on():
     assert raised.value.reason == "refused"
 
 
+def test_a_routine_that_the_compiler_does_not_know_is_named_in_a_sentence():
+    program = """module { func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.custom_call @solver_nothing_ffi(%a) {api_version = 4 : i32} : (tensor<4xf32>) -> tensor<4xf32>
+      return %0 : tensor<4xf32> } }"""
+    with Compilers() as compilers, pytest.raises(TargetError) as raised:
+        compilers.compile("f", program, TARGETS["cpu"])
+    assert raised.value.reason == "refused"
+    assert str(raised.value).startswith(
+        "'f' calls solver_nothing_ffi, which is no part of the compiler for cpu: it is a routine of a library"
+    )
+    assert "NOT_FOUND" not in str(raised.value)
+
+
 TEXT = jitkit.jit(lambda x: x + 1).trace(np.float32(1)).lower(lowering_platforms=("cpu",)).as_text()
 
 

@@ -22,7 +22,8 @@ import types
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from . import jax_words, real_jax
+from ..misses import cached, short_text
+from . import jax_advice, jax_words, real_jax
 from .calls import Call, Recording, file_of, in_a_line, lines_of
 
 _STAGES = {
@@ -198,9 +199,10 @@ class _Recorder:
 def _miss(watched: Watched, seen: jax_words.Seen, did: str, sentences: tuple[str, ...]) -> JaxMiss:
     """Return a miss, compared with the one that JAX's sentences speak of, and note what it was called with."""
     closest = jax_words.spoken_of(sentences, seen, watched.seen)
+    told = jax_advice.with_advice(sentences, seen, watched.seen)
     watched.seen.append(seen)
     reason = "first call" if seen.number == 1 else jax_words.kind(sentences)
-    return JaxMiss(seen.number, reason, did, sentences, closest.number if closest else None)
+    return JaxMiss(seen.number, reason, did, told, closest.number if closest else None)
 
 
 def _seen(watched: Watched, traced: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax_words.Seen:
@@ -214,7 +216,12 @@ def _seen(watched: Watched, traced: Any, args: tuple[Any, ...], kwargs: dict[str
     signature = inspect.signature(inspect.unwrap(watched.jitted))
     passed = signature.bind(*args, **kwargs).arguments
     statics = {name: str(value) for name, value in passed.items() if name not in leading}
-    return jax_words.Seen(watched.misses, types_, statics, list(signature.parameters))
+    codes = {
+        name: jax_words.Code(body, short_text.static_text(passed[name]))
+        for name in statics
+        if (body := cached.body_of(passed[name]))
+    }
+    return jax_words.Seen(watched.misses, types_, statics, list(signature.parameters), codes)
 
 
 def _call_site() -> str:

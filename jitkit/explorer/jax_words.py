@@ -16,8 +16,8 @@ from typing import NamedTuple
 AGAIN = "seen another function defined on the same line"
 WEAK, STRONG = "{weak_type=True}", "{weak_type=False}"
 _PLACE = re.compile(r"CACHE MISS at (.*?):?$")
-_TYPE = re.compile(r"\* at (.+?), now (.+?) and before (.+?)(?:https://\S*)?$")
-_STATIC = re.compile(r"\* at input path (\S+), now .* and before .* with pytree metadata Static\(val=(.*)\), so ")
+TYPE = re.compile(r"\* at (.+?), now (.+?) and before (.+?)(?:https://\S*)?$")
+STATIC = re.compile(r"\* at input path (\S+), now .* and before .* with pytree metadata Static\(val=(.*)\), so ")
 _STEP = re.compile(r"\[([^\]]+)\]")
 _BOILERPLATE = ("for ", "all previously seen cache keys differ")
 _KINDS = (  # the first that is in the message is the kind
@@ -30,6 +30,13 @@ _KINDS = (  # the first that is in the message is the kind
 )
 
 
+class Code(NamedTuple):
+    """What a static function does, as text, and where it was written."""
+
+    body: str
+    place: str
+
+
 class Seen(NamedTuple):
     """What a miss was called with, as text: the type of each traced leaf, by its name, and each static value, by its argument."""
 
@@ -37,6 +44,7 @@ class Seen(NamedTuple):
     types: Mapping[str, str]
     statics: Mapping[str, str]
     parameters: Sequence[str] = ()  # the function's, in order
+    codes: Mapping[str, Code] = {}  # of static functions
 
     def distance(self, other: Seen) -> int:
         """Return in how many leaves and static values two calls differ."""
@@ -78,13 +86,13 @@ def kind(lines: Sequence[str]) -> str:
 
 def spoken_of(lines: Sequence[str], now: Seen, earlier: Sequence[Seen]) -> Seen | None:
     """Return the earlier miss that JAX's sentences compare with; None if there is none."""
-    types = [found.groups() for line in lines if (found := _TYPE.search(line)) and "input path" not in line]
-    statics = [found.groups() for line in lines if (found := _STATIC.search(line))]
+    types = [found.groups() for line in lines if (found := TYPE.search(line)) and "input path" not in line]
+    statics = [found.groups() for line in lines if (found := STATIC.search(line))]
     before = [
         seen
         for seen in earlier
         if all(seen.types.get(name) == _with_weakness(was, now.types.get(name, "")) for name, _, was in types)
-        and all(seen.statics.get(_argument(path, seen.parameters)) == was for path, was in statics)
+        and all(seen.statics.get(argument_at(path, seen.parameters)) == was for path, was in statics)
     ]
     return min(before or earlier, key=lambda seen: (now.distance(seen), -seen.number), default=None)
 
@@ -96,7 +104,7 @@ def _with_weakness(before: str, now: str) -> str:
     return before + (WEAK if now.endswith(WEAK) else "")
 
 
-def _argument(path: str, parameters: Sequence[str]) -> str:
+def argument_at(path: str, parameters: Sequence[str]) -> str:
     """Return the name of the argument at a path of `(args, kwargs)`: "[1]['steps']" is steps."""
     steps = _STEP.findall(path)
     if len(steps) < 2:

@@ -5,7 +5,8 @@ safe. If neither does, promotion may find a third dtype that holds both. If the 
 float16 promote to float16, which ends at 65,504), there is no advice, with one exception: if integers come after
 floats, they can be converted to floats up to a limit, which the advice names.
 
-The advice must not change what the function computes, either. Roots and logarithms differ between complex and real
+An integer that becomes a float16 or bfloat16 keeps its value, and what is computed of it has fewer digits: the advice says so. The
+advice must not change what the function computes, either. Roots and logarithms differ between complex and real
 numbers, and `~` and `+` between bools and integers: for these there is no advice.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
@@ -23,6 +24,8 @@ from ..tree_util import PyTreeDef
 from .record import safe_equal
 
 _USEFUL = 256  # a float is advised in place of integers if it holds all whole numbers up to here
+_BATCH = 8  # after a batch of this many rows or more, one with fewer may be the last of an epoch
+_FLOAT32_BITS, _DIGITS_PER_BIT = 24, 0.30103
 _KEYS = (
     "Keys are of two kinds: make all of them with jax.random.key, or all with jax.random.PRNGKey, to share an entry."
 )
@@ -35,9 +38,10 @@ def literals(before: DType, now: DType) -> str:
     return "Python's int and float have different types: write 1.0 for 1 in every call, to share one entry."
 
 
-def conversion(name: str, before: Any, now: Any) -> str:
+def conversion(name: str, before: Any, now: Any, entry: str = "the entry") -> str:
     """Return advice for an argument whose dtype differs between two calls, given both avals; empty if converting it
-    could lose information, or change what the function computes.
+    could lose information, or change what the function computes. What is lost of large integers, or of digits, is
+    said. `entry` names the entry of `before`.
     """
     if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
         return ""
@@ -54,16 +58,52 @@ def conversion(name: str, before: Any, now: Any) -> str:
     # Conversion gives a strong type: it hits the old entry only if that one was strong, too. Else a new entry is made
     # for all.
     shares = common == before.dtype and not before.weak_type
-    when, goal = ("before the call", "to share the entry") if shares else ("in every call", "to share one entry")
+    when, goal = ("before the call", f"to share {entry}") if shares else ("in every call", "to share one entry")
     if now.shape == ():  # a Python number has no `astype`
         convert = f"wrap {name} in {target}(...){'' if shares else ' in every call'}"
     else:
         convert = f"convert {name} {when}, with `.astype({target})`"
+    if digits := _digits_lost(common, before.dtype, now.dtype):
+        holds_all = f"whole numbers up to {limit:,}" if limit else "all of these values"
+        return f"{common.name} holds {holds_all}, and results have about {digits} digits: if that is enough, {convert}, {goal}."
     if limit:
         return f"{common.name} holds whole numbers up to {limit:,}: if they are no larger, {convert}, {goal}."
     if common != before.dtype:
         return f"{target} holds both: {convert}, {goal}."
     return f"{convert[0].upper()}{convert[1:]}, {goal}."
+
+
+def loss(before: Any, now: Any) -> int:
+    """Return how much is lost if `now` is converted to the dtype of `before`: 0 for nothing, 1 for large integers, 2 for digits, 3 if
+    there is no such advice.
+    """
+    if not conversion("x", before, now):
+        return 3
+    if _digits_lost(before.dtype, now.dtype):
+        return 2
+    return 0 if holds(before.dtype, now.dtype) else 1
+
+
+def _digits_lost(target: DType, *dtypes_: DType) -> int:
+    """Return how many digits results have in a float dtype shorter than float32, if an integer or bool is converted to it, with which
+    JAX computes means and roots in float32; else 0.
+    """
+    if not dtypes.issubdtype(target, np.floating) or all(dtypes.issubdtype(each, np.inexact) for each in dtypes_):
+        return 0
+    bits = int(dtypes.finfo(target).nmant) + 1
+    return 0 if bits >= _FLOAT32_BITS else max(int(bits * _DIGITS_PER_BIT), 1)
+
+
+def batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
+    """Return advice for a batch with fewer rows than the one before, else "". Padding must not count in sums and means; only the
+    program can mask it.
+    """
+    if len(before) != len(now) or before[1:] != now[1:] or before[0] < _BATCH or not 0 < now[0] < before[0]:
+        return ""
+    return (
+        f"If this is the last, shorter batch: pad it to {before[0]} rows, and mask what was added out of sums and means, to "
+        "share the entry."
+    )
 
 
 def of_trees(before: PyTreeDef, now: PyTreeDef) -> str:

@@ -21,12 +21,12 @@ from ..base import source_info
 from ..runtime import Elsewhere, OnHost, Placed, describe_sharding
 from ..signature.argument_spec import signature_of
 from ..tree_util import explain_difference, tree_structure
-from .advice import conversion, literals, of_keys, of_trees
+from . import cached
+from .advice import batches, literals, of_keys, of_trees
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
 from .short_text import shortened, shortened_pair, static_text, whole_text
 
 _MANY = 4  # an argument with this many values gets advice on having fewer
-_BATCH = 8  # after a batch of this many rows or more, one with fewer may be the last of an epoch
 _LOOKED_AT = 32  # the values in at most this many records are counted
 
 
@@ -248,22 +248,10 @@ def _advice_on_shapes(change: Change, calls: Calls) -> str:
     seen = [aval_of(key).shape for key in [*calls.keys_of(change.name), change.now]]
     count = len({shape for shape in seen if len(shape) == rank})
     if count < _MANY:
-        return _advice_on_batches(aval_of(change.before).shape, aval_of(change.now).shape)
+        return batches(aval_of(change.before).shape, aval_of(change.now).shape)
     return (
         f"{change.name} has come in {calls.counted(count)} shapes, and each is compiled for itself: pad it to one of a few "
         "sizes, and mask what was added, to share the entries."
-    )
-
-
-def _advice_on_batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
-    """Return advice for a batch with fewer rows than the one before, else "". Padding must not count in sums and means; only the
-    program can mask it.
-    """
-    if len(before) != len(now) or before[1:] != now[1:] or before[0] < _BATCH or not 0 < now[0] < before[0]:
-        return ""
-    return (
-        f"If this is the last, shorter batch: pad it to {before[0]} rows, and mask what was added out of sums and means, to "
-        "share the entry."
     )
 
 
@@ -271,7 +259,7 @@ def _advice_on_dtypes(change: Change, calls: Calls) -> str:
     old, new = aval_of(change.before), aval_of(change.now)
     if of_python(change.before) and of_python(change.now):
         return literals(old.dtype, new.dtype)
-    return conversion(change.name, old, new)
+    return cached.on_dtypes(change, calls.now, calls.known)
 
 
 def _advice_on_weak_types(change: Change, calls: Calls) -> str:
@@ -358,7 +346,7 @@ def _static(change: Change, calls: Calls) -> Iterator[Difference]:
         )
     elif before == now:
         now = "an unequal one that reads the same"
-    advice = advice or _advice_on_many(change, calls)
+    advice = advice or cached.on_functions(change, calls.known) or _advice_on_many(change, calls)
     yield _difference(change, before, now, advice, name=f"{change.name} (static)")
 
 

@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import queue
+import re
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -25,6 +26,7 @@ from . import table
 from .program import TargetProgram
 from .table import Target, TargetError
 
+_NOT_REGISTERED = re.compile(r"No FFI handler registered for (\S+)")
 PROGRAM = ["-m", "jitkit.targets.worker"]
 TIME_LIMIT = 300.0  # seconds: a program that takes longer is stuck, or too large to wait for by default
 
@@ -83,13 +85,25 @@ class Compilers:
             last_words = self._drop(target)
             raise TargetError("crashed", _crash_text(name, target, end.status, last_words)) from None
         if "error" in answer:
-            raise TargetError(
-                "refused", f"The compiler for {target.name} refused {name!r}:\n{answer['error'].rstrip()}"
-            )
+            raise TargetError("refused", _refusal_text(name, target, answer["error"].rstrip()))
         return TargetProgram(name, target, answer)
 
     def _drop(self, target: Target) -> str:
         return self._workers.pop(target.platform).stop()
+
+
+def _refusal_text(name: str, target: Target, error: str) -> str:
+    """Return a sentence on what a compiler objects to: if the program calls a routine that it does not know, which one; else the
+    compiler's own words.
+    """
+    routine = _NOT_REGISTERED.search(error)
+    if routine is None:
+        return f"The compiler for {target.name} refused {name!r}:\n{error}"
+    return (
+        f"{name!r} calls {routine[1]}, which is no part of the compiler for {target.name}: it is a routine of a library, and the framework "
+        "that wrote the call (JAX, for `linalg.solve` on a GPU) registers it only in processes of its own. So the program cannot be "
+        "compiled for this target here."
+    )
 
 
 def _crash_text(name: str, target: Target, status: int | None, last_words: str) -> str:

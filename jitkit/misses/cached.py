@@ -1,0 +1,77 @@
+"""a change, the cached calls -> advice that looks beyond the closest call: another entry may cost no value, or be the same function
+
+The closest call has the fewest differences, which says nothing of what is lost on the way to its types. An int32 array
+that comes after a bfloat16 array may also find an entry for float32.
+
+JAX: jax/_src/interpreters/partial_eval.py:diff_types
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from .advice import conversion, loss
+from .record import TRACES, CallRecord, Change, aval_of, changes, of_python
+from .short_text import static_text
+
+
+def on_dtypes(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> str:
+    """Return advice to convert to the dtype of that cached call, among those that differ in this dtype only, which loses least; "" if
+    all of them lose too much. `change` compares `now` with the closest call.
+    """
+    old, new = aval_of(change.before), aval_of(change.now)
+    advised = conversion(change.name, old, new)
+    least = loss(old, new)
+    for other in _others(change, now, known):
+        if (less := loss(other, new)) < least:
+            least, advised = less, conversion(change.name, other, new, f"the entry for {other.dtype.name}")
+    return advised
+
+
+def _others(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> Iterator[Any]:
+    """Yield the strong types of the leaf in cached calls that are like `now` otherwise, the latest first."""
+    for record in reversed(known):
+        found = changes(record, now, TRACES)
+        if len(found) == 1 and found[0].kind == "dtype" and found[0].name == change.name:
+            aval = aval_of(found[0].before)
+            if not aval.weak_type and not of_python(found[0].before):
+                yield aval
+
+
+def on_functions(change: Change, known: Sequence[CallRecord]) -> str:
+    """Return advice for a static function whose code equals that of one in a cached call; else ""."""
+    new = change.now.value
+    for record in reversed(known):
+        for argument in record.arguments:
+            if argument.name == change.name and argument.static is not None:
+                old = argument.static.value
+                if old is not new and _is_alike(old, new):
+                    return define_once(static_text(old))
+    return ""
+
+
+def define_once(function: str) -> str:
+    """Return the advice for a function whose code is that of another one, which is cached."""
+    return (
+        f"The code is that of {function}, which is cached. A function is equal to itself only: define it once, and pass it in every "
+        "call."
+    )
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    """Whether two functions have the same code and defaults, and close over nothing."""
+    body = body_of(one)
+    return body is not None and body == body_of(other) and one.__globals__ is other.__globals__
+
+
+def body_of(fun: Any) -> str | None:
+    """Return what a function does, as text that is equal for equal code and defaults; None for another value, and for a function that
+    closes over something.
+    """
+    if not isinstance(fun, types.FunctionType) or fun.__closure__:
+        return None
+    code = fun.__code__
+    consts = [(type(each), repr(each)) for each in code.co_consts]  # 1 == True == 1.0
+    return repr((code.co_code, code.co_names, code.co_varnames, consts, fun.__defaults__, fun.__kwdefaults__))
