@@ -15,7 +15,7 @@ import numpy as np
 
 from ..core.dtypes import DType
 from ..misses import advice, cached
-from .jax_words import STATIC, TYPE, WEAK, Seen, argument_at
+from .jax_words import STATIC, TYPE, UNAVAILABLE, WEAK, Seen, argument_at
 
 _TEXT = re.compile(r"(bool|bf16|(?:f|i|u|c)(?:8|16|32|64|128))\[([\d,]*)\](?:\{weak_type=(?:True|False)\})?")
 _LONG = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
@@ -65,11 +65,13 @@ def _others(name: str, now: Seen, earlier: Sequence[Seen]) -> Iterator[_Type]:
 
 def _on_function(sentence: str, now: Seen, earlier: Sequence[Seen]) -> str:
     found = STATIC.search(sentence)
-    code = now.codes.get(argument_at(found[1], now.parameters)) if found else None
-    name = argument_at(found[1], now.parameters) if found else ""
-    for seen in reversed(earlier if code else []):
-        if code and name in seen.codes and seen.codes[name].body == code.body:
-            return cached.define_once(seen.codes[name].place)
+    if found is None and UNAVAILABLE not in sentence:
+        return ""
+    for name in [argument_at(found[1], now.parameters)] if found else now.codes:
+        code, is_known = now.codes.get(name), any(seen.statics.get(name) == now.statics.get(name) for seen in earlier)
+        for seen in reversed([] if code is None or is_known else earlier):
+            if code and name in seen.codes and seen.codes[name].body == code.body:
+                return cached.define_once(seen.codes[name].place)
     return ""
 
 

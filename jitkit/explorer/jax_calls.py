@@ -14,7 +14,6 @@ import functools
 import importlib
 import inspect
 import logging
-import re
 import sys
 import threading
 import time
@@ -201,7 +200,7 @@ def _miss(watched: Watched, seen: jax_words.Seen, did: str, sentences: tuple[str
     closest = jax_words.spoken_of(sentences, seen, watched.seen)
     told = jax_advice.with_advice(sentences, seen, watched.seen)
     watched.seen.append(seen)
-    reason = "first call" if seen.number == 1 else jax_words.kind(sentences)
+    reason = "first call" if seen.number == 1 else jax_words.kind(sentences, seen, closest)
     return JaxMiss(seen.number, reason, did, told, closest.number if closest else None)
 
 
@@ -212,7 +211,7 @@ def _seen(watched: Watched, traced: Any, args: tuple[Any, ...], kwargs: dict[str
         name: aval.str_short(True) + (jax_words.WEAK if getattr(aval, "weak_type", False) else "")
         for name, aval in zip(names, traced.in_avals, strict=False)
     }
-    leading = {re.match(r"\w*", name)[0] for name in types_}  # type: ignore[index]
+    leading = {name.partition("[")[0].partition(".")[0] for name in types_}
     signature = inspect.signature(inspect.unwrap(watched.jitted))
     passed = signature.bind(*args, **kwargs).arguments
     statics = {name: str(value) for name, value in passed.items() if name not in leading}

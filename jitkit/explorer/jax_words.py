@@ -20,6 +20,8 @@ TYPE = re.compile(r"\* at (.+?), now (.+?) and before (.+?)(?:https://\S*)?$")
 STATIC = re.compile(r"\* at input path (\S+), now .* and before .* with pytree metadata Static\(val=(.*)\), so ")
 _STEP = re.compile(r"\[([^\]]+)\]")
 _BOILERPLATE = ("for ", "all previously seen cache keys differ")
+_UNSAID = "JAX does not say why"
+UNAVAILABLE = "cache miss explanation unavailable"  # of static values, since JAX 0.12
 _KINDS = (  # the first that is in the message is the kind
     ("Tracing context", "another option"),
     ("Static(val=", "another static value"),
@@ -78,10 +80,17 @@ def sentences(said: Sequence[str], name: str) -> tuple[str, ...]:
     return tuple(["JAX says:", *(f"  {line}" for line in kept)] if kept else ["JAX does not say why."])
 
 
-def kind(lines: Sequence[str]) -> str:
-    """Return the kind of reason that JAX's sentences give, in a few words."""
+def kind(lines: Sequence[str], now: Seen, closest: Seen | None) -> str:
+    """Return the kind of reason that JAX's sentences give, in a few words. If they give none, compare with the closest miss."""
     text = "\n".join(lines)
-    return next((word for mark, word in _KINDS if mark in text), "JAX does not say why")
+    said = next((word for mark, word in _KINDS if mark in text), "")
+    if said or closest is None:
+        return said or _UNSAID
+    if now.statics != closest.statics:
+        return "another static value"
+    if now.types.keys() != closest.types.keys():
+        return "another structure"
+    return "other types" if now.types != closest.types else _UNSAID
 
 
 def spoken_of(lines: Sequence[str], now: Seen, earlier: Sequence[Seen]) -> Seen | None:
