@@ -94,6 +94,8 @@ def test_the_command_writes_an_index_and_a_page_for_each_function(tmp_path, monk
         entries = data["calls"]["entries"]
         assert not number or not entries[int(number) - 1]["hit"]
     assert "jitted 3 times" in text
+    kind = "new signature" if library == "jitkit" else "other types"
+    assert any(kind in cell.split("; ") for cell in re.findall(r'<td class="said">([^<]*)<', text))
     assert ("float32[4,3] before, float32[5,3] now" if library == "jitkit" else "now f32[5,3]") in text
     assert cli.main(words) == 0  # again: pages of the Explorer may be written over
     pathlib.Path("train-explored/index.html").write_text("mine")
