@@ -25,7 +25,6 @@ from importlib.metadata import version
 
 import hypothesis
 import jaxlib._jax
-import kept_programs
 import pytest
 import tails
 import wording
@@ -84,11 +83,12 @@ def pytest_configure(config):
         os.environ["XLA_FLAGS"] = " ".join(CHEAP_COMPILES)
 
 
-def compile_once(client, folder):
-    """Let a process compile a program once, whoever asks for it: a fifth of them has been asked for by an earlier test. Later runs find
-    it in the folder, if there is one. That it was asked for is still seen: stages are counted and logged above.
+def compile_once(client):
+    """Let a process compile a program once, whoever asks for it: a fifth of them has been asked for by an earlier test. That
+    it was asked for is still seen: stages are counted and logged above.
     """
-    compile_and_load, serialize, known = client.compile_and_load, jaxlib._jax.LoadedExecutable.serialize, {}
+    compile_and_load = client.compile_and_load
+    known = {}
 
     def once(self, module, *args, **kwargs):
         if len(args) + len(kwargs) > 2:  # with functions of this process
@@ -96,17 +96,10 @@ def compile_once(client, folder):
         devices, options = [*args, *kwargs.values()]
         key = str(module), str(devices), options.SerializeAsString()
         if key not in known:
-            known[key] = kept_programs.kept(
-                folder,
-                repr(key),
-                lambda data: self.deserialize_executable(data, devices, options),
-                lambda: compile_and_load(self, module, *args, **kwargs),
-            )
+            known[key] = compile_and_load(self, module, *args, **kwargs)
         return known[key]
 
     client.compile_and_load = once
-    jaxlib._jax.LoadedExecutable.serialize = lambda self: kept_programs.bytes_of.get(id(self)) or serialize(self)
-    client.serialize_executable = lambda self, executable: executable.serialize()
 
 
 def pytest_collection_finish(session):
@@ -114,11 +107,7 @@ def pytest_collection_finish(session):
     looks for what holds a leaked tracer.
     """
     if session.config.option.markexpr == WITHOUT_TAILS:
-        cache = getattr(session.config, "cache", None)
-        folder = cache.mkdir("programs") if cache is not None else None
-        if folder is not None:
-            kept_programs.prune(folder)
-        compile_once(jaxlib._jax.Client, folder)
+        compile_once(jaxlib._jax.Client)
     gc.collect()
     gc.freeze()
 
