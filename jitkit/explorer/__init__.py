@@ -19,7 +19,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     apart          kernels that read one another -> why they are not one
     rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
-    calls, jax_calls   a run -> its calls: what each took, and why it missed; of JAX's jit in JAX's words
+    calls, jax_calls, jax_words, jax_advice   a run -> its calls: what each took, and why it missed, in JAX's words for JAX's jit
     index          a run -> one page for all functions that it called
     model          all of it -> plain data
     passes         XLA's dumps after each pass -> Listing: what each pass took away, and wrote

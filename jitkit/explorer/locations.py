@@ -3,7 +3,7 @@
 JAX lowers some operations, such as `cumsum`, to a function of their own, and writes the number of the equation at the calls only.
 XLA inlines the calls, and does not write their names before those of the operations. So we write the number there before.
 
-JAX: jax/_src/interpreters/mlir.py:cache_lowering
+JAX: jax/_src/interpreters/mlir.py:_emit_cached_call
 """
 
 from __future__ import annotations
