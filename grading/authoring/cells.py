@@ -23,8 +23,8 @@ def markdown(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell
 
 
 def code(id: str, text: str, metadata: dict[str, Any] | None = None, output: str = "") -> Cell:
-    """Return a cell of Python that was not run. Until it is run, `output` stands below it, after a line that says that this is
-    the reference's.
+    """Return a cell of Python that was not run. It shows `output` below the code until it is run, after a line that
+    says that this is the reference's output.
     """
     lines = [NOT_RUN, *output.splitlines(keepends=True)] if output else []
     outputs = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []

@@ -47,7 +47,7 @@ def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, s
 
 
 def stale_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
-    """Return the generated files that are missing, or whose text would be another one now, each with that text."""
+    """Return the generated files that are missing or out of date, each with its new text."""
     files = generated_files(lab, root).items()
     return {p: text for p, text in files if not p.is_file() or p.read_text(encoding="utf-8") != text}
 
@@ -182,8 +182,8 @@ _CODE = re.compile(r"`[^`]*`")
 
 
 def narrowed(stub: str, width: int) -> str:
-    """Return a stub with lines no longer than this. Only sentences and signatures are wrapped: examples and tables stay
-    as they are.
+    """Return a stub whose lines have at most `width` characters. Only sentences and signatures are wrapped: examples
+    and tables stay as they are.
     """
     head, quotes, doc = stub.partition('"""')
     head = _signature(head, width)
@@ -211,7 +211,7 @@ def _indent(line: str) -> int:
 
 
 def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[str]:
-    """Return sentences wrapped to this width; what stands between backquotes stays together."""
+    """Return sentences wrapped to this width. Text between backquotes is not split."""
     text = _CODE.sub(lambda m: m[0].replace(" ", "\0"), " ".join(line.strip() for line in item))
     first, rest = " " * indent, " " * hanging
     lines = textwrap.wrap(
@@ -221,8 +221,8 @@ def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[
 
 
 def _signature(head: str, width: int) -> str:
-    """Return the lines before a docstring. A signature that is too long gets a line for its parameters, or one for
-    each.
+    """Return the lines before a docstring. If a signature is too long for one line, its parameters get a line of their
+    own, or one line each.
     """
     if max(map(len, head.split("\n"))) <= width:
         return head

@@ -5,8 +5,9 @@ the hidden ones, and reports those that pass all. A survivor shows a hole in the
 solution; then `mutants.toml` lists it, with the reason. Of all others 97 in 100 must be killed.
 
 There are thousands. So most are tried in a fork of this process, which exchanges the function's code in a `jitkit` that
-is already imported. A mutant that survives this is put in place as a learner's function is, in a process of its own,
-which has the last word: importing `jitkit` may call the function.
+is already imported. A mutant that survives this is tried again in a process of its own, spliced in as a learner's
+function is. That result counts, since importing `jitkit` may call the function.
+
 """
 
 from __future__ import annotations
@@ -113,17 +114,17 @@ def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, samp
 
 
 def passes(verdict: Verdict) -> bool:
-    """Whether no check notices a mutant."""
+    """Whether a mutant passes all checks: no check notices it."""
     return verdict.status == Status.PASS
 
 
 def source_of(target: Target, mutation: Mutation) -> str:
-    """Return a mutant's source as a learner's function."""
+    """Return the source of a mutant, as a learner would hand it in."""
     return in_its_class(target, _as_a_learner_writes_it(reference_function(target), mutation))
 
 
 def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> str:
-    """Return a mutated function with its decorators, if these are the learner's."""
+    """Return the text of a mutated function, with its decorators if the learner writes them."""
     tree = tree_of(mutation.source)
     if not function.source.startswith("@"):
         for node in tree.body:
@@ -160,7 +161,7 @@ class _Trial:
     def survivors(
         self, mutants: Sequence[tuple[ReferenceFunction, Mutation]], workers: int
     ) -> Iterator[tuple[ReferenceFunction, Mutation]]:
-        """Yield the mutants that pass, or cannot be tried in this way."""
+        """Yield the mutants that pass all checks, or that cannot be tried in this way."""
         running: dict[int, tuple[tuple[ReferenceFunction, Mutation], float]] = {}
         rest = list(reversed(mutants))
         while rest or running:
@@ -204,7 +205,7 @@ class _Trial:
 
 
 def _leave(run: Any, *args: Any) -> None:
-    """Run something in a child process, and end the process with what it returns, or with 1."""
+    """Call `run(*args)` in a child process, and exit with what it returns, or with 1 if it raises."""
     code = 1
     try:
         silent = os.open(os.devnull, os.O_WRONLY)

@@ -49,7 +49,7 @@ def mutations(function: Function) -> list[Mutation]:
         try:
             source = ast.unparse(ast.fix_missing_locations(_bare(tree)))
             tree_of(source)
-        except (ValueError, SyntaxError, AttributeError):  # nothing that could be written down
+        except (ValueError, SyntaxError, AttributeError):  # the changed tree is not valid Python
             continue
         if source in seen:
             continue
@@ -231,8 +231,8 @@ def _is_call_of(node: ast.AST, name: str) -> bool:
 
 
 def _is_commutative(node: ast.BinOp) -> bool:
-    """Whether an operation on numbers or sets is commutative. Operands that may be lists or texts count as not
-    commutative.
+    """Whether an operation is commutative because its operands are numbers or sets. If they may be lists or texts,
+    return False.
     """
     if isinstance(node.op, ast.Mult | ast.BitAnd):
         return True
@@ -261,7 +261,7 @@ def _swapped(items: list[Any]) -> Iterator[list[Any]]:
 
 
 def _exchanged(tree: Any, place: Place, new: Any) -> Any:
-    """Put something in the place of a node of the tree, and return that node. Several statements may replace one."""
+    """Put `new`, a node or several statements, in the place of a node of the tree; return the node that was there."""
     *way, last = place
     parent = tree
     for step in way:
@@ -276,7 +276,7 @@ def _exchanged(tree: Any, place: Place, new: Any) -> Any:
 
 
 def _told(node: Any) -> str:
-    """Return a node as text, or its first line."""
+    """Return a node as text, or only its first line if it has several."""
     if isinstance(node, list):
         node = node[0]
     if isinstance(node, ast.comprehension):

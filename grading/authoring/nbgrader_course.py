@@ -131,7 +131,9 @@ def source_notebook(lab: Lab) -> str:
 
 
 def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
-    """Return the task, the solution, a cell that runs the public checks, and the cells with points."""
+    """Return the cells of an exercise: the task, the solution, a cell that runs the public checks, and the cells with
+    points.
+    """
     checks = checks_of(lab, exercise.id, hidden_checks(lab))
     marks = dict(zip((c.name for c in checks), shares(exercise.points, len(checks)), strict=True))
     if len(marks) < len(checks):
@@ -177,8 +179,8 @@ def _marked(target: Target) -> str:
 
 
 def hidden_cell(exercise: Exercise, check: Check, text: str | None) -> str:
-    """Return a cell with points for a hidden check. The first of an exercise contains the `text` of all of them, and
-    runs them.
+    """Return a cell with points for a hidden check. The cell of an exercise's first hidden check contains the `text` of
+    all of them, and runs them.
     """
     variable = f"hidden_{exercise.id.replace('.', '_')}"
     run = [f'{variable} = check("{exercise.id}", {_quoted(text)})'] if text is not None else []
@@ -195,7 +197,7 @@ def hidden_cell(exercise: Exercise, check: Check, text: str | None) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return readable Python for a text of several lines."""
+    """Return a Python expression for a text of several lines, in a readable form."""
     return repr(text) if "'''" in text else f"r'''\n{text}'''"
 
 

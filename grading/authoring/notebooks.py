@@ -45,8 +45,8 @@ class Text(NamedTuple):
 
     @classmethod
     def of(cls, lab: Lab, readme: str = "") -> Text:
-        """Return the sections of a README, cut at its headings of the second level. `readme` replaces the file's text; title and summary do
-        if there is no file.
+        """Return the sections of a README, cut at its headings of the second level. `readme` is used instead of the
+        file's text; without a file, the lab's title and summary are the text.
         """
         path = lab.folder / "README.md"
         if not readme:
@@ -103,7 +103,7 @@ _USUAL_NAMES = {
 
 
 def with_examples(id: str, section: str) -> Iterator[Cell]:
-    """Yield the cells of a section, whose transcripts become cells, unless they call a function that is still to be
+    """Yield the cells of a section. Its transcripts become cells, too, unless they call a function that is still to be
     written.
     """
     parts = _TRANSCRIPT.split(section)  # text, transcript, text, and so on
@@ -116,7 +116,9 @@ def with_examples(id: str, section: str) -> Iterator[Cell]:
 
 
 def is_of_an_exercise(transcript: str) -> bool:
-    """Whether an example begins with a call of a function that it neither defines nor imports, and that is not built in."""
+    """Whether an example begins with a call of a function that it neither defines nor imports and that is not a
+    builtin: then the function is one of the exercise.
+    """
     called = re.match(r">>> (\w+)\(", transcript)
     return called is not None and called[1] not in dir(builtins)
 
@@ -172,7 +174,7 @@ def closing_cells(lab: Lab, text: Text) -> list[Cell]:
 
 
 def task_text(exercise: Exercise) -> str:
-    """Return the task of an exercise, with the hints that are the same for everyone, folded."""
+    """Return the task of an exercise, followed by the hints for everyone, folded."""
     points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
     question, concept, skeleton = exercise.hints
     return "\n\n".join(

@@ -49,7 +49,7 @@ All that it uses of XLA is `xla.py`, which is given:
 
 
 def page_text() -> str:
-    """Return the page."""
+    """Return the text of `docs/a_jit_in_one_sitting.md`."""
     return "\n".join(_lines(solution_file().read_text(encoding="utf-8"))) + "\n"
 
 

@@ -81,7 +81,7 @@ def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: s
     answers = load_right_answers(text, str(mutants_file))
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
-        # first the solutions: they ask for the reference's results, which all others compare with
+        # the solutions come first: they compute the reference's results, which all other proofs compare with
         proofs = [pool.submit(prover.solution, exercise) for exercise in exercises]
         for exercise in exercises:
             of_exercise = [m for m in mutants if m.exercise == exercise.id]
@@ -121,14 +121,14 @@ def check_files(lab: Lab) -> list[pathlib.Path]:
 
 
 def staleness(lab: Lab) -> Iterator[Finding]:
-    """Yield a finding for each generated file that would be another one now."""
+    """Yield a finding for each generated file that is out of date."""
     for path in stale_files(lab, ROOT):
         yield Finding(lab.name, "fresh", f"{path.relative_to(ROOT)} is not what `python -m grading generate` writes")
 
 
 def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
-    """Yield a finding for each thing that there are too few of: checks, hidden ones, random programs, mutants; and for each
-    misconception that a check is against, and no mutant has.
+    """Yield a finding for each thing that an exercise has too few of (checks, hidden checks, random programs, mutants),
+    and for each misconception that a check names and that no mutant has.
     """
     checks = assessor.checks_of(lab, exercise.id, hidden_checks(lab))
     public = sum(not c.hidden for c in checks)
@@ -147,7 +147,9 @@ def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[F
 
 
 def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
-    """Yield a finding for each file that learners get with a longer line of a solution in it. Short lines occur everywhere."""
+    """Yield a finding for each file of the learners that contains a long line of a solution. Short lines occur
+    everywhere.
+    """
     for target in exercise.targets:
         function = reference_function(target)
         lines = {line.strip() for line in _body(function.source)}
@@ -171,8 +173,8 @@ def _body(source: str) -> list[str]:
 
 
 def not_drawn(check: Check, values: list[Plain | None]) -> str:
-    """Return what is wrong with a check whose right results on several seeds are these, or "": they should differ, unless the check
-    is `fixed`.
+    """Return what is wrong with a check, or "". `values` has its right results on several seeds: they should differ,
+    unless the check is `fixed`.
     """
     same = all(value == values[0] for value in values)
     if check.drawn or same == bool(check.fixed):
@@ -183,7 +185,7 @@ def not_drawn(check: Check, values: list[Plain | None]) -> str:
 
 
 def _compared(value: Any) -> Any:
-    """Return a result without what is not compared: of an error, its words and its lines."""
+    """Return a result without the parts that are not compared: the words and lines of an error."""
     if isinstance(value, dict):
         left_out = ("text", "lines") if value.get("is") == "error" else ()
         return {key: _compared(part) for key, part in value.items() if key not in left_out}
@@ -296,7 +298,7 @@ class _Prover:
         ]
 
     def planted(self, exercise: Exercise) -> list[Finding]:
-        """Prove that a function that raises is noticed: then it is the one that runs."""
+        """Prove that it is noticed if the function raises. This shows that the learner's function is the one that runs."""
         findings = []
         for target in exercise.targets:
             found = self.verdict(exercise, {target: _with_body(target, 'raise RuntimeError("planted")')}, graded=True)
@@ -332,7 +334,7 @@ class _Prover:
 
 
 def _takes_arguments(target: Target) -> bool:
-    """Whether a function takes arguments. One that does not is a prediction, which is to be written down."""
+    """Whether a function takes arguments. One without arguments is a prediction that the learner writes down."""
     return any(isinstance(node, ast.arg) for node in ast.walk(reference_function(target).node.args))
 
 
@@ -344,7 +346,7 @@ def _preamble(lab: Lab) -> str:
 
 
 def _with_body(target: Target, statement: str) -> str:
-    """Return the reference's function with another body."""
+    """Return the source of the reference's function, with `statement` in place of its body."""
     node = reference_function(target).node
     copy = type(node)(**{name: getattr(node, name) for name in node._fields})
     copy.decorator_list = []

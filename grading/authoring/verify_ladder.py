@@ -53,7 +53,9 @@ def hidden_programs() -> tuple[tuple[str, str], ...]:
 
 
 def shortages(rung: Rung) -> list[Finding]:
-    """Return a finding for too few programs or wrong versions, and for each label without a partner."""
+    """Return a finding for each kind of program or wrong version that a rung has too few of, and for each label that
+    only one of the two has.
+    """
     checks, wrong = Climber(hidden=hidden_programs()).checks([rung]), wrong_versions(rung)
     programs = [check for check in checks if not check.hidden]
     found = []
@@ -109,7 +111,7 @@ class Prover:
         ]
 
     def early(self, rung: Rung) -> str:
-        """Return the solution of a rung behind the door, without the sections above the rung that opens it."""
+        """Return the solution of a rung behind the door, without the rungs between this one and the rung that it needs."""
         return below(rung) + section(self.text, rung.number)
 
     def empty(self, rung: Rung) -> list[Finding]:
@@ -125,7 +127,7 @@ class Prover:
         return found
 
     def below(self, rung: Rung) -> list[Finding]:
-        """Prove that the solution up to the rung before fails, only because this rung is missing."""
+        """Prove that the solution up to the previous rung fails, and only because this rung is missing."""
         if rung.number == "01":
             return []
         before = f"{int(rung.number) - 1:02}"
@@ -154,7 +156,7 @@ class Prover:
         return []
 
     def new_seed(self, rung: Rung) -> list[Finding]:
-        """Prove that the solution up to a rung passes with inputs that nobody has seen."""
+        """Prove that the solution up to a rung passes on inputs of a new seed."""
         verdict = self.verdict(prefix(self.text, rung.number), rung, random.SystemRandom().randrange(1, 1 << 30))
         return [
             Finding(rung.number, "seed", f"{r.check.name}: {r.sentence}")

@@ -48,8 +48,8 @@ class Answers:
         self.bound = {s.path: frozenset(DEFINES.findall(s.text) + _ASSIGNED.findall(s.text)) for s in self.sources}
 
     def of_lab(self, lab: Lab) -> list[Source]:
-        """Return the files that may be about a lab: those whose path or module names it; if there are none, those that name no lab
-        and define one of its functions.
+        """Return the files that may be about a lab: those whose path or module names it. If there are none, return the
+        files that name no lab at all and define one of its functions.
         """
         modules = {t.module for e in lab.exercises for t in e.targets}
         hinted = [s for s in self.sources if s.hint == lab.number or s.module in modules]
@@ -159,7 +159,9 @@ class Answers:
         raise LookupError(f"There is no function `{target.name}` in it.{hint}")
 
     def files_imported(self, functions: Mapping[Target, LearnerFile]) -> str:
-        """Return a sentence if functions import another file of the submission, since only what stands in their own file comes along."""
+        """Return a sentence if the functions import another file of the submission: only code in their own file is
+        taken along. Return "" otherwise.
+        """
         files = {pathlib.PurePosixPath(s.path).stem: s.path for s in self.sources if not s.module}
         for target, file in functions.items():
             found = files.keys() - {pathlib.PurePosixPath(file.path).stem} - _INSTALLED
@@ -194,7 +196,7 @@ class Answers:
 
 
 def _imported_by(node: ast.AST) -> set[str]:
-    """Return the names of modules that a part of a file imports, as far as they may be files beside it."""
+    """Return the names of the modules that this code imports and that may be files beside it."""
     found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Import):
@@ -205,7 +207,9 @@ def _imported_by(node: ast.AST) -> set[str]:
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
-    """Return a module of a student's own package without what the reference's module defines, too, except the functions of exercises."""
+    """Return a module of a student's own package, without the definitions that the reference's module also has, except
+    the functions of exercises.
+    """
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
     reference = tree_of(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
     known = {getattr(n, "name", "") for n in reference.body}
@@ -244,8 +248,8 @@ def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> It
         helpers = file.helpers([t.name for t in targets])
         nodes += [*own, *methods.values(), *helpers]
         text += [ast.unparse(n) for n in (*own, *methods.values(), *helpers)]
-    # Hash lines and files, which a verdict names, and the built-in names that a file hides, on which `with_own_names` depends; not the
-    # code, whose bytes differ between processes.
+    # Hash the lines and files, which a verdict names, and the built-in names that a file hides, which `with_own_names`
+    # needs. Do not hash the code: its bytes differ between processes.
     hides = {n for f in written for node in f.tree.body for n in names_bound(node)} & vars(builtins).keys()
     places = "\n".join([*submission.files, *sorted(hides), *(ast.dump(n, include_attributes=True) for n in nodes)])
     flags = flags_of(functions, nodes)
@@ -266,7 +270,7 @@ def _digest(text: str) -> str:
 
 
 def _spliced(submission: Submission) -> Modules:
-    """Return the modules to which the functions belong, with the student's functions in them."""
+    """Return the modules of the functions, with the student's functions in place of the reference's."""
     modules = {}
     for module in sorted(submission.modules):
         path = source_path(module, str(PACKAGE))

@@ -28,7 +28,7 @@ PATIENCE = 30  # seconds: a scheduler has to answer within this time
 
 
 class Tally(NamedTuple):
-    """The counts of a batch."""
+    """The counts of a batch: submissions done, invalid ones, and faults of ours."""
 
     submissions: int
     invalid: int
@@ -46,7 +46,8 @@ def run(
     show: Callable[[int, int, float], None] = lambda done, count, seconds: None,
     again: bool = False,
 ) -> Tally:
-    """Grade all of them, write rows as they come, and return the counts. A verdict that the store has is not reached again.
+    """Grade all submissions, write rows as they come, and return the counts. A verdict that is already in the store is
+    not computed again.
 
     Args:
       again: these submissions were graded before; they are graded again from the same place.
@@ -87,7 +88,7 @@ def run(
 def _as_completed(
     pool: concurrent.futures.Executor, work: Callable[[Entry], Graded], items: Sequence[Entry], ahead: int
 ) -> Iterator[Graded]:
-    """Yield results as they come, asking for only a few ahead, so that memory stays flat."""
+    """Yield results as they come. At most `ahead` submissions are in work at a time, so memory stays flat."""
     rest = iter(items)
     waiting: set[concurrent.futures.Future[Graded]] = set()
     try:

@@ -46,7 +46,8 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
     ]  # fmt: skip
     if os.getuid() != 0:
-        # as another user than 0, it would put us into a second namespace of users, where the zygote may not come back from its workers'
+        # as any user but 0, it would put us into a second user namespace, and from there the zygote could not return
+        # from its workers' namespaces
         command += ["--unshare-user", "--uid", "0", "--gid", "0"]
     # the zygote needs these to build the inner wall; workers have none of them
     for capability in ("SYS_ADMIN", "SETUID", "SETGID", "SETPCAP", "KILL"):
@@ -114,7 +115,7 @@ def site() -> pathlib.Path:
 
 
 def _packages(names: Sequence[str]) -> Iterator[tuple[str, pathlib.Path]]:
-    """Yield the folders of packages, with their shared libraries, and with those that importlib.metadata reads for
+    """Yield the folders of packages, of their shared libraries, and of the metadata that importlib.metadata reads for
     them.
     """
     for name in names:

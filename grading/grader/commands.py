@@ -169,7 +169,9 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """Return the engine of the container in which the grader runs, for want of bubblewrap; None if there is none, or it runs here."""
+    """Return the engine of the container in which the grader runs because this machine has no bubblewrap; None if there is no engine, or
+    the grader runs here.
+    """
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 
@@ -355,7 +357,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 
 
 def _replayed(store: Store, standing: Standing, g: Grade) -> str:
-    """Reach the verdict again with the same seed; return a sentence that says whether it is the same, or why it cannot be reached."""
+    """Compute the verdict again with the same seed; return a sentence that says whether it is the same, or why it cannot be computed."""
     path = pathlib.Path(g.path)
     if g.exercise is None or not path.exists():
         return "It cannot be replayed: the submission is not there any more."

@@ -44,7 +44,7 @@ class ControlGroup:
         self.folders.append(folder)
 
     def wrap(self, command: list[str]) -> list[str]:
-        """Return the command that runs another in the group; without a group, that other command."""
+        """Return the command that runs `command` in the group; without a group, `command` itself."""
         if not self.folders:
             return command
         enter = "; ".join(f"echo $$ > {folder}/cgroup.procs" for folder in self.folders)
@@ -52,7 +52,9 @@ class ControlGroup:
 
     @property
     def kills(self) -> int:
-        """How many processes of the group the kernel has ended because its memory was used up; 0 without a group."""
+        """How many processes of the group the kernel has killed because the group's memory was used up; 0 without a
+        group.
+        """
         for folder in self.folders:
             for file in ("memory.events", "memory.oom_control"):
                 with contextlib.suppress(OSError):

@@ -137,6 +137,6 @@ def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
 
 def lines_of_formats() -> list[str]:
     """Return a line for each format, for `export --help` and docs/instructors.md: its name, what it writes, and where
-    without `--output`.
+    it is written if there is no `--output`.
     """
     return [f"{name:<14} {row.help} ({row.default or 'the screen'})" for name, row in EXPORTS.items()]

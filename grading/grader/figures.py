@@ -87,7 +87,7 @@ def of_exercises(standing: Standing) -> list[Spread]:
 
 
 def of_checks(standing: Standing) -> list[CheckFigures]:
-    """Return the checks, the one that fewest pass first."""
+    """Return the figures of all checks; the check that fewest students pass comes first."""
     got: collections.defaultdict[str, float] = collections.defaultdict(float)
     seen: dict[tuple[str, str], list[tuple[str, bool]]] = {}
     about: dict[tuple[str, str], tuple[str, bool]] = {}
@@ -108,8 +108,8 @@ def of_checks(standing: Standing) -> list[CheckFigures]:
 
 
 def beliefs(records: Sequence[Record]) -> list[tuple[int, str, str]]:
-    """Return how many students fail a check that is against a misconception, its exercise and the misconception: the twenty
-    most frequent ones. (One check does not prove that they hold it.)
+    """Return the twenty misconceptions that most students seem to have: how many students fail a check that is against
+    it, the exercise, and the misconception. (One failed check does not prove that a student holds it.)
     """
     count: collections.Counter[tuple[str, str]] = collections.Counter()
     for r in records:

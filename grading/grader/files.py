@@ -46,7 +46,7 @@ _SKIPPED = frozenset(
 
 
 class Invalid(Exception):
-    """Raised for a submission, or a part of one, that is not run. The message is for its author."""
+    """Raised for a submission, or a part of one, that is not run. Its author reads the message."""
 
 
 class Found(NamedTuple):

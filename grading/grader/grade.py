@@ -52,7 +52,7 @@ from .workers import Workers
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
 _MOST_ALONE = 2  # at most this many checks of a submission that took too long are run again, with nothing beside them
 _MOST_TRIES = 4  # how often a batch tries to compute the reference's results
-VALUES = 7  # the version of how the reference's results are kept, inputs drawn, and workers begun; kept results of another one do not count
+VALUES = 7  # the version of stored results; those of another version are ignored
 
 
 class Graded(NamedTuple):
@@ -149,7 +149,9 @@ class Grader(Trials):
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _together(self, workers: Workers, exercise: Exercise, item: Item, found: dict[str, Any]) -> list[str]:
-        """Return the checks that the reference also passes in one shared process, if the course allows that: only these share one."""
+        """Return the checks that may run together in one process, if the course allows that: those that the reference
+        also passes in a shared process.
+        """
         if isinstance(exercise, rungs.Rung) or self.settings.limits.fresh_process:
             return []
         checks = self.checks(exercise)
@@ -177,11 +179,11 @@ class Grader(Trials):
         known: Callable[[str], Result | None] | None = None,
         handed_in: float | None = None,
     ) -> Graded:
-        """Grade one submission. This raises no error: a fault on our side becomes INFRA.
+        """Grade one submission. It raises no error: a fault on our side becomes INFRA.
 
         Args:
           known: `known(key)` returns a result that already exists, or None.
-          handed_in: the time of the hand-in, if a learning platform gives it; else the times of the files count.
+          handed_in: the time of the hand-in, if a learning platform gives it; otherwise the files' times count.
         """
         with self.gate.shared():
             try:
@@ -304,7 +306,7 @@ class Grader(Trials):
         return again
 
     def provenance(self, key: str, exercise: Exercise, item: Item) -> Provenance:
-        """Return everything that a verdict was reached with."""
+        """Return everything on which a verdict depends."""
         limits = json.dumps(self.settings.limits._asdict())
         return Provenance(
             key, exercise.id, item["digest"], self.version(exercise), self.settings.seed_id, self.versions, limits, self.settings.backend
@@ -323,7 +325,7 @@ def _machine() -> str:
 
 
 def _told(result: CheckResult) -> dict[str, Any]:
-    """Return a verdict on a check, as data."""
+    """Return a check's verdict as data for JSON."""
     difference = result.difference
     place = place_of(list(result.line or ()))
     told: dict[str, Any] = {

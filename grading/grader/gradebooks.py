@@ -176,14 +176,14 @@ def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
 
 
 def _named(student: Student) -> dict[str, str]:
-    """Return the fields that nbgrader has for a student, as far as we know them."""
+    """Return those of nbgrader's fields for a student that we know."""
     first, _, last = student.name.rpartition(" ")
     return {k: v for k, v in {"first_name": first, "last_name": last, "email": student.email}.items() if v}
 
 
 def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
-    """Give each check the points of its cell in nbgrader, or none. A change by hand becomes extra credit of the first
-    cell.
+    """Give each check its points in its cell of nbgrader, or none. A mark that was changed by hand becomes extra credit
+    of the first cell.
     """
     g = record.grade
     exercise = lab.exercise(g.exercise or "")

@@ -45,8 +45,8 @@ _MOODLE = re.compile(
 
 
 class Entry(NamedTuple):
-    """A submission: its student and its place; the time of the hand-in, if a platform said so; and the platform's name
-    for the student.
+    """A submission: its student and its path; when it was handed in and what the platform calls the student, if a
+    platform says so.
     """
 
     student: str
@@ -94,8 +94,8 @@ def entries(
 
 
 def _is_canvas(folder: pathlib.Path) -> bool:
-    """Whether the files' names have Canvas' form, in which each number belongs to one user. If two names of users have the same
-    number, such as a year, the form is not Canvas'.
+    """Whether the files' names have Canvas' form, in which a number stands for one user. If two users have the same
+    number, it is something else, such as a year, and the form is not Canvas'.
     """
     found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
     return len({number for number, _ in found}) == len(found)
@@ -127,7 +127,7 @@ class _Place:
     def add(
         self, student: str, path: pathlib.Path, handed_in: float | None = None, person: Person | None = None
     ) -> None:
-        """Add a submission. If the student already has one, a number is put behind the name."""
+        """Add a submission. If the student already has one, add a number to the name."""
         name, number = student, 2
         while name in self.found:  # `ann.zip` beside `ann/`, or names that differ in unprintable characters only
             name, number = f"{student} ({number})", number + 1
@@ -149,7 +149,7 @@ class _Place:
         return name if name not in others else f"{name} {number}"
 
     def together(self, platform: str, number: str, name: str, found: Sequence[tuple[pathlib.Path, str]]) -> None:
-        """Put together the files of one student of a platform, under the names that the student gave them."""
+        """Copy the files of one student of a platform into one folder, under the names that the student gave them."""
         student = self.whose(platform, number, name)
         self.known[platform, number] = student
         person = Person(student, platform, number, student_name(name) if platform == "moodle" else "", "")
@@ -240,7 +240,7 @@ def _time(text: str, zone: datetime.tzinfo) -> float | None:
 
 
 def student_name(name: str) -> str:
-    """Return a name as the store keeps it: in Unicode's composed form, and without unprintable characters."""
+    """Return a name as the store keeps it: in Unicode's composed form (NFC), without unprintable characters."""
     text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "replace"))
     return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
 
@@ -251,8 +251,8 @@ def student_name(name: str) -> str:
 def unpacked(
     path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC, labs: Sequence[Lab] = ()
 ) -> pathlib.Path:
-    """Return the folder of submissions. A learning platform's zip is unpacked below `target`, one entry for each
-    student. Raise Invalid if it is not one.
+    """Return the folder of submissions. If `path` is a learning platform's zip, unpack it below `target`, one entry for
+    each student. Raise Invalid if it is neither a folder nor a zip.
 
     Args:
       zone: the time zone of the zip's times, unless the zip names it.

@@ -5,10 +5,10 @@ once, without the bodies of the functions that exercises ask for: these function
 (`function.__code__ = code`): the student's for the graded exercise, the reference's for all others. Decorators, registries and other
 modules hold the functions, and so see the new code.
 
-The result is the same as with splicing before the import (`jitkit.kata.engine.splice`), except for functions that are called while
-jitkit is imported. `RECORD` finds these, and they keep the reference's body. If an exercise asks for one of them, or needs more than an
-exchange of code (`patch` returns None: a default value, an additional method, a closure), its functions are spliced in, and jitkit is
-imported anew.
+The result is the same as when functions are spliced in before the import (`jitkit.kata.engine.splice`), except for
+functions that are called while jitkit is imported. `RECORD` finds these, and they keep the reference's body. If an
+exercise asks for one of them, or needs more than an exchange of code (`patch` returns None: a default value, an
+additional method, a closure), its functions are spliced in, and jitkit is imported anew.
 """
 
 from __future__ import annotations
@@ -62,12 +62,14 @@ def _call(name: str, target: Target) -> ast.Call:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """Return the code that is put into the holes of an exercise, or None (`exchange.patch`)."""
+    """Return the code that is put into the holes of an exercise; None if exchanging code is not enough
+    (`exchange.patch`).
+    """
     return exchange.patch({target: file for target, file in functions.items() if not target.module.startswith(LATE)})
 
 
 def warm_up(targets: Iterable[Target]) -> None:
-    """Compute ahead of time what all forks of a process need."""
+    """Compute what all forks of a process need, before it forks."""
     for target in targets:
         source = reference_function(target).module_source
         flags_of_module(source), meanings(source, target.module)

@@ -120,7 +120,9 @@ class _Submission:
         return {exercise.id: self.of_exercise(lab, exercise, hurt) for exercise in lab.exercises}
 
     def of_exercise(self, lab: Lab, exercise: Exercise, hurt: Sequence[Passed]) -> Item:
-        """Return the item of an exercise. It counts as "not written" only if no file that was passed over may contain it."""
+        """Return the item of an exercise. It is "not written" only if none of the files that were passed over may
+        contain it.
+        """
         item = self.reader.exercise(lab, exercise)
         if item["status"] not in (ItemStatus.MISSING, ItemStatus.TODO):
             return item

@@ -73,7 +73,7 @@ class Limits(NamedTuple):
 
     # The seconds of a check by the clock, without waiting for a processor; a student's check may compute for half of them.
     seconds: float = 10.0
-    import_seconds: float = 10.0  # those of the import before a check, and it may compute for half of them, too
+    import_seconds: float = 10.0  # the same for the import before a check, which may also compute for half of them
     memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
     disk: int = 32 << 20
@@ -113,7 +113,9 @@ class Worker:
         self.processor = self.zygote.stop(self.pid)
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
-        """Send an image (some keys of `_NOTHING`); return the frame that comes back, None if it died. TimeoutError after `seconds`."""
+        """Send an image (some keys of `_NOTHING`), and return the frame that comes back; None if the worker died. Raise
+        TimeoutError after `seconds`.
+        """
         data = marshal.dumps(_NOTHING | image)
         allowed = Time(self, seconds)
         self.loaded = True
@@ -136,7 +138,9 @@ class Worker:
         return True
 
     def receive(self, allowed: Time) -> dict[str, Any] | None:
-        """Return one frame of the channel; None if the worker is gone. Raise ProtocolError if it is not a frame, or TimeoutError."""
+        """Return one frame of the channel; None if the worker is gone. Raise ProtocolError if the bytes are not a
+        frame, TimeoutError if none comes in time.
+        """
         head = self._exactly(8, allowed)
         if head is None:
             return None
@@ -163,13 +167,18 @@ class Worker:
     def ask(
         self, request: bytes, seconds: float, computes: float = math.inf, imports: tuple[float, float] | None = None
     ) -> tuple[bytes, str]:
-        """Run one check. Return the bytes of its answer, and a word: "", "time", "import" (time is over, and the functions are not
-        imported yet), "died" (the process ended before that), "long" (more than a frame) or "gone" (the worker has ended, and the check
-        was not sent).
+        """Run one check. Return the bytes of its answer, and a word:
+
+            ""          all went well
+            "time"      the time is over
+            "import"    the time is over, and the functions are not imported yet
+            "died"      the process ended before it answered
+            "long"      the answer is longer than a frame may be
+            "gone"      the worker had ended, and the check was not sent
 
         Args:
           seconds, computes: the limits of time, as for `Time`.
-          imports: those of the import of the functions, if each check has a process that imports them; the same if not given.
+          imports: the limits for the import of the functions, if each check has a process that imports them; by default the same.
         """
         allowed = Time(
             self, *(imports if imports is not None and self.alone else (seconds, computes)), own=not self.alone
@@ -198,9 +207,11 @@ class Worker:
                 compiler.close()
 
     def _drain(self, pipe: int, allowed: Time, then: tuple[float, float] | None) -> tuple[bytes, str]:
-        """Read an answer. With `then`, a byte comes before it, and these are the limits of time from that byte on."""
+        """Read an answer, and return its bytes and a word (`ask`). With `then`, one byte comes before the answer, and
+        the limits of time in `then` hold from that byte on.
+        """
         data = bytearray()
-        whole = 0.0  # when a frame is complete, nobody waits for what keeps the pipe open
+        whole = 0.0  # when the frame was complete; after that nobody waits, even if the pipe stays open
         while True:
             if whole and not select.select([pipe], [], [], max(0.0, whole + 0.5 - time.monotonic()))[0]:
                 return bytes(data), ""
@@ -293,7 +304,7 @@ class Zygote:
         return self.group.wrap([*bubblewrap(self.folder, self.packages, _ENVIRONMENT), *run] if jailed else run)
 
     def line(self) -> bytes:
-        """Return a line from the zygote; b"" if it is gone."""
+        """Return one line that the zygote sends; b"" if the zygote is gone."""
         data = b""
         with contextlib.suppress(OSError):
             while not data.endswith(b"\n"):
@@ -336,8 +347,8 @@ class Zygote:
         return worker
 
     def look(self, pid: int, own: bool) -> tuple[float, float]:
-        """Return the processor time of a worker (without `own`, of what it has started) so far, and how long it waited for a processor;
-        infinity and 0 if the zygote is gone.
+        """Return the processor time of a worker so far (without `own`, only that of the processes it started), and how
+        long these waited for a processor. Return infinity and 0 if the zygote is gone.
         """
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "look", "pid": pid, "own": own}).encode())
@@ -346,7 +357,9 @@ class Zygote:
         return float(told["processor"]), float(told["waited"])
 
     def stop(self, pid: int) -> float:
-        """End a worker with all that it started; return the seconds of a processor that they used; 0 if the zygote is gone."""
+        """End a worker and all that it started; return the processor seconds that they used, or 0 if the zygote is
+        gone.
+        """
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "stop", "pid": pid}).encode())
         answer = self.line()

@@ -19,7 +19,7 @@ _AGE = 60.0  # seconds: a younger folder may belong to a process that we cannot 
 
 
 def name_for(kind: str) -> str:
-    """Return the beginning of a temporary name, from which a later grader sees whether its owner lives."""
+    """Return the first part of a temporary name, which tells a later grader whether the owner still runs."""
     return f"jitkit-{kind}-{os.getpid()}-"
 
 
@@ -45,7 +45,7 @@ def sweep() -> int:
 
 
 def _left(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Yield the files and groups with one of our names whose owner does not live any more."""
+    """Yield the files and groups with one of our names whose owner no longer runs."""
     with contextlib.suppress(OSError):
         for path in sorted(folder.iterdir()):
             found = _OURS.fullmatch(path.name)

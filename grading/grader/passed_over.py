@@ -20,7 +20,7 @@ from .sources import Source, was_handed_out
 def elsewhere(
     reader: Answers, lab: Lab, exercise: Exercise, unreadable: Sequence[Passed], passed: Iterable[Passed]
 ) -> str:
-    """Return a sentence about an answer that was not taken, or an empty text.
+    """Return a sentence about an answer that was not taken, or "" if there is none.
 
     Args:
       unreadable: the sources that could not be read. Their `why` is the sentence to return.
@@ -91,8 +91,8 @@ def _misplaced(file: LearnerFile, target: Target) -> Iterator[tuple[int, str]]:
 
 
 def _functions(body: Sequence[ast.stmt], place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Function]]:
-    """Yield the functions of a module or class with their places, also those under an `if`, `try`, `with` or loop, each
-    of which is a "" in the place.
+    """Yield the functions of a module or class, each with its place: the names of the classes and functions around it,
+    and a "" for each `if`, `try`, `with` or loop around it.
     """
     for node in body:
         if isinstance(node, Function):

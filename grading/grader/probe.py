@@ -14,7 +14,7 @@ from typing import Any
 
 
 def probe(facts: dict[str, Any]) -> list[str]:
-    """Return what can be done here and should not be possible."""
+    """Return what this process can do and should not be able to do."""
     leaks = []
     libc = ctypes.CDLL(None, use_errno=True)
     header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
@@ -106,14 +106,14 @@ def _of_libc(name: str, *arguments: int) -> Callable[[], None]:
 
 
 def _shared_futex() -> None:
-    """Try to wake a process that waits at an address which others may have mapped, too."""
+    """Try to wake a process that waits at an address in a file that others may have mapped, too."""
     number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
     if ctypes.CDLL(None).syscall(number, ctypes.byref(ctypes.c_int()), 1, 1, None, None, 0) == -1:
         raise OSError("futex")
 
 
 def _policy_of_a_file() -> None:
-    """Try to leave with a file from which memory its pages are to come, for others that map it."""
+    """Try to set a memory policy for a file, which others that map the file could read."""
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     with open(os.__file__, "rb") as file:
@@ -164,7 +164,7 @@ def _works(way: Callable[[], object]) -> bool:
 
 
 def _after_exec() -> bool:
-    """Whether a program that is started here has capabilities, as programs of user 0 may have."""
+    """Whether a program started here gets capabilities, as programs of user 0 may."""
     program = (
         "import ctypes; header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(); "
         "ctypes.CDLL(None).capget(header, data); raise SystemExit(7 if any(data) else 0)"

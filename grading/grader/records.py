@@ -26,7 +26,7 @@ class ItemStatus(enum.StrEnum):
 
 
 class GradeStatus(enum.StrEnum):
-    """What became of a submission, or of an exercise in it."""
+    """The outcome for a submission, or for an exercise in it."""
 
     OK = "OK"  # graded
     INVALID = "INVALID"  # there was nothing that could be run

@@ -45,7 +45,7 @@ _FILTERS = {
 
 
 class View(NamedTuple):
-    """The standing grades, with the data that all pages need."""
+    """The standing grades, and the data that all pages need."""
 
     standing: Standing
     students: Mapping[str, Student]
@@ -235,8 +235,8 @@ def _told(check: dict[str, Any], everything: bool) -> str:
 
 
 def _next_step(records: Sequence[Record], view: View) -> str:
-    """Return what a student may do next, about the first exercise that does not pass; "" if all do, but for those marked by hand and
-    those on which the grader had a fault.
+    """Return what a student may do next: a sentence about the first exercise that does not pass. Skip exercises that
+    were marked by hand, or on which the grader had a fault; return "" if no exercise is left.
     """
     for r in records:
         g = r.grade
@@ -331,7 +331,9 @@ def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]
 
 
 def _alarms(record: Record) -> list[str]:
-    """Return why a person should look at a record, except lateness and likeness, which have their own parts of the page."""
+    """Return the reasons why a person should look at a record, except lateness and similarity, which have their own
+    parts of the page.
+    """
     g = record.grade
     found = [f for f in record.flags if f != record.late and _WORD_FOR_WORD not in f]
     if g.outcome != GradeStatus.OK:

@@ -40,7 +40,9 @@ class Request(NamedTuple):
 
 
 def read_roster(path: pathlib.Path) -> tuple[Student, ...]:
-    """Return the students in a CSV file. Raise PolicyError for a line without a name, or with one that was there before."""
+    """Return the students in a CSV file. Raise PolicyError for a line without a name, or with a name of an earlier
+    line.
+    """
     students: dict[str, Student] = {}
     for line, cells in _rows(path, ("student",)):
         id = unicodedata.normalize("NFC", cells["student"])
@@ -115,8 +117,8 @@ class Names:
         self.ids = {s.id for s in roster}
 
     def whose(self, *names: str) -> str:
-        """Return the id of the student to whom one of the names belongs: the first that is an id, or else the first that belongs to
-        exactly one student on the roster. Return an empty text if none does.
+        """Return the id of the student to whom one of the names belongs: the first name that is an id, or else the
+        first that belongs to exactly one student on the roster. Return "" if there is none.
         """
         for name in names:
             if name in self.ids:

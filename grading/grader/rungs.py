@@ -45,12 +45,12 @@ class Rung(Exercise):
 
     @property
     def lab(self) -> str:
-        """The ladder, or its part behind the door."""
+        """The name of the ladder, or of its part behind the door."""
         return BEHIND if self.is_behind else NAME
 
     @property
     def is_behind(self) -> bool:
-        """Whether its programs need a C compiler."""
+        """Whether the rung is behind the door: its programs need a C compiler."""
         return self.id >= FIRST_BEHIND
 
 
@@ -59,7 +59,7 @@ class Ladder(Lab):
 
     @property
     def number(self) -> str:
-        """Its name among labs."""
+        """The ladder's name among the labs."""
         return self.exercises[0].lab
 
 
@@ -119,8 +119,8 @@ class Found(NamedTuple):
 def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:
     """Return the package in a submission; None if there is none. Raise Invalid if there are several.
 
-    It is the one called `myjax`; if there is none, the one beside an `xla.py`; if there is none, the one that imports `xla`. A file
-    beside it that it does not import belongs to the labs if it has a function of a lab (`answers`).
+    It is the one called `myjax`; or else the one beside an `xla.py`; or else the one that imports `xla`. A file beside
+    the package that the package does not import belongs to the labs if `answers` finds a function of a lab in it.
     """
     python = {PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module}
     machines = {path.parent for path in python if path.name == "xla.py"}

@@ -1,4 +1,4 @@
-"""an exercise -> what a worker receives: jitkit's code with a hole, and its checks, one by one
+"""an exercise -> what a worker receives: jitkit's code without the exercise's functions, and the checks, one by one
 
 The code of jitkit comes in two parts. `base` has the modules without exercises; the zygote has them. All other modules
 are sent to each worker with its task. Among them, the module of the graded exercise has the student's functions in it
@@ -77,16 +77,16 @@ class ShippedCode:
         self._marshalled = {str(t): marshal.dumps(code) for t, code in self.codes.items()}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
-        """Return the modules that are sent in addition to `base`: the reference's without those of the student, and without
-        answers to other exercises that are in the course's own folder.
+        """Return the modules that are sent in addition to `base`: the reference's modules, except those in `spliced`
+        and those of the course that contain answers to other exercises.
         """
         own = {t.module for t in exercise.targets} if exercise is not None else set()
         rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(LATE)}
         return rest | spliced
 
     def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
-        """Return all modules, to be imported at once, with a hole for each function that exercises ask for, except functions in
-        `kept`, which keep their body.
+        """Return all modules, to be imported at once. Each function that an exercise asks for is a hole, without a
+        body, except the functions in `kept`.
         """
         by_module: dict[str, dict[Target, str]] = {}
         for target in self.codes:
@@ -100,7 +100,9 @@ class ShippedCode:
         return found
 
     def fills(self, exercise: Exercise | None, kept: Collection[str]) -> list[tuple[str, bytes]]:
-        """Return the reference's code for all holes but those of an exercise; functions in `kept` are not holes."""
+        """Return the reference's code for all holes (functions that were imported without a body), except those of
+        `exercise` (None: for all). Functions in `kept` have a body and need no code.
+        """
         own = {str(t) for t in exercise.targets} if exercise is not None else set()
         return [(t, code) for t, code in self._marshalled.items() if t not in own and t not in kept]
 
@@ -111,7 +113,7 @@ def _module_alone(path: pathlib.Path) -> tuple[str, bool, CodeType]:
 
 
 def neutral_path(module: str, is_package: bool) -> str:
-    """Return a path for a module that does not show where it is on this machine."""
+    """Return a path for a module that does not show in which folder of this machine it is."""
     path = "/" + module.replace(".", "/")
     return f"{path}/__init__.py" if is_package else f"{path}.py"
 
@@ -170,8 +172,8 @@ class CheckFile(NamedTuple):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def request(self, check: Check, seed: int, strip: bool = True) -> bytes:
-        """Return what a worker receives for one check, marshalled. `strip` leaves out the words that error messages
-        must have.
+        """Return what a worker receives for one check, marshalled. With `strip`, leave out the words that error
+        messages must contain.
         """
         return _request(self.source, check.name.removeprefix(self.prefix), strip, seed, check.name)
 
@@ -268,7 +270,7 @@ class _Stripper(ast.NodeTransformer):
 
 
 def _uses(node: ast.stmt) -> set[str]:
-    """Return the names in a statement, except those in the decorator that makes it a check: its sentence stays here."""
+    """Return the names that a statement uses, except those in the decorator of a check, which is not sent."""
     marks = {n for d in getattr(node, "decorator_list", []) if _is_mark(d) for n in ast.walk(d)}
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n not in marks}
 
@@ -278,7 +280,7 @@ def _is_check(node: ast.stmt) -> bool:
 
 
 def _is_mark(decorator: ast.expr) -> bool:
-    """Whether a decorator is the one that makes a function a check."""
+    """Whether a decorator is `check` or `program`, which make a function a check."""
     return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in _DECORATORS
 
 

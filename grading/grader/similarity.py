@@ -19,8 +19,8 @@ _ALIKE = 0.7
 
 
 class Pair(NamedTuple):
-    """Two students whose functions read alike, and the exercises. `alike` is the mean over these of a share: of the runs of the
-    student who has fewer, those that the other one has, too.
+    """Two students whose functions are similar, and the exercises. `alike` is a mean over the exercises: of the student
+    with fewer runs of tokens, the share of runs that the other student has, too.
     """
 
     one: str
@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 
 def similar(records: Sequence[Record]) -> list[Pair]:
-    """Return the pairs; those alike in the most exercises come first, and of these the most alike."""
+    """Return the pairs, sorted: first those with the most similar exercises, then by how similar they are."""
     by_exercise: dict[str, dict[str, frozenset[int]]] = {}
     for r in records:
         if r.grade.exercise is not None and r.grade.grams:

@@ -91,7 +91,9 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
 
 
 def _declared(file: Found) -> str:
-    """Return the encoding that a source declares in its first two lines, if it is one of those with a byte for each letter."""
+    """Return the encoding that a source declares in its first two lines, if it has one byte for each character;
+    otherwise "".
+    """
     if not file.path.lower().endswith(".py"):
         return ""
     for line in file.data.splitlines()[:2]:
@@ -186,7 +188,9 @@ def _tampered(lab: Lab | None, graded: set[str], texts: dict[str, str]) -> Itera
 
 
 def _without_magics(text: str) -> str:
-    """Return a cell as Python: IPython's lines become `pass`, or empty; a cell in another language becomes empty."""
+    """Return a cell as Python: lines for IPython become `pass` or empty lines, and a cell in another language becomes
+    empty.
+    """
     if re.match(r"\s*%%", text):
         first, _, rest = text.lstrip().partition("\n")
         if first.split()[0] not in ("%%time", "%%timeit", "%%capture"):

@@ -38,7 +38,8 @@ class Programs:
         right value has.
 
         Args:
-          tries, deadline: how many programs may do so, and until when programs are run.
+          tries: how many programs may run out of time or end their process before the others are no longer run.
+          deadline: until when programs are run.
         """
         ours = list(programs(right))
         endless = 0
@@ -59,7 +60,7 @@ class Programs:
         return endless
 
     def known_or_run(self, workers: Workers, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
-        """Return the result of `run_one`, from memory if it is there."""
+        """Return the result of `run_one`; take it from memory if the same program ran on the same arguments before."""
         key = hashlib.sha256(json.dumps([text, arguments]).encode()).hexdigest()
         with self.lock:
             known = self.kept.pop(key, "")
@@ -69,7 +70,7 @@ class Programs:
             found: dict[str, Any] = json.loads(known)
             return found
         made = self.run_one(workers, text, arguments, deadline)
-        # a refused program runs again for the next answer, since the fault may have been a passing one
+        # a refusal is not kept: its cause may have been temporary, so the program runs again for the next answer
         if made is not None and "results" in made and len(told := json.dumps(made)) <= _LONGEST_KEPT:
             with self.lock:
                 self.kept[key] = told

@@ -29,7 +29,7 @@ _LATER = "a later submission could not be run"
 
 
 class Part(NamedTuple):
-    """The points of a check, and the most that it can have."""
+    """The points of a check, and the maximum."""
 
     points: float
     max: float
@@ -204,7 +204,7 @@ def standing(
 
 
 def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:
-    """Return the most points of each exercise, in cents; the exercises of a lab sum to the lab's points."""
+    """Return the maximum points of each exercise, in cents; the exercises of a lab sum to the lab's points."""
     found: dict[str, int] = {}
     for lab in labs:
         parts = [policy.points(e) for e in lab.exercises]
@@ -331,8 +331,8 @@ def _records(lab: str, rows: Sequence[Grade], policy: Policy, worth: Mapping[str
 
 
 def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int]:
-    """Return the most points of each check of an exercise, in cents. If it has no checks, split the most points in two: those that the
-    row has, and the rest.
+    """Return the maximum points of each check of an exercise, in cents. If it has no checks, return two parts: the
+    points that the row has, and the rest.
     """
     most = worth.get(row.exercise or "", cents(row.max))
     if not row.checks:
@@ -343,7 +343,9 @@ def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int
 
 
 def _passed(row: Grade, i: int) -> bool:
-    """Whether the i-th part of a row (`_of_checks`) gets points: whether this check passed. Without checks, the first of two does."""
+    """Whether part `i` of a row (`_of_checks`) gets points: whether this check passed. If the exercise has no checks,
+    part 0 gets points and part 1 does not.
+    """
     return bool(row.checks[i]["status"] == PASS) if row.checks else i == 0
 
 

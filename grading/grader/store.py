@@ -185,7 +185,7 @@ class Store:
         return Result(GradeStatus(row[0]), row[1], tuple(json.loads(row[2])), row[3]) if row else None
 
     def provenance(self, key: str) -> dict[str, str]:
-        """Return everything that a verdict was reached with, by column; an empty dict if there is no such verdict."""
+        """Return everything on which a verdict depends, by column; an empty dict if there is no such verdict."""
         names = (*Provenance._fields[1:], "at")
         row = self._row(f"SELECT {', '.join(names)} FROM results WHERE key = ?", key)
         return dict(zip(names, row, strict=True)) if row else {}
@@ -248,10 +248,10 @@ class Store:
         """Add all rows of a submission, or none; rows that exist stay. Raise StoreError if they cannot be written.
 
         Args:
-          handins: the hand-ins. A row that equals the last one of the student and the lab is not added, unless the student has
-            handed in since something of which nothing could be run.
-          again: whether the submission was graded again from its old place. Then it counts as a hand-in only if it differs
-            from all earlier ones.
+          handins: the hand-ins. A row that equals the last one of this student and lab is not added, unless the student
+            has since handed in something of which nothing could be run.
+          again: whether the submission was graded again from its old place. Then it counts as a hand-in only if it
+            differs from all earlier ones.
         """
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         with self.one:
@@ -288,8 +288,8 @@ class Store:
             self._insert("people", {**person._asdict(), "at": now})
 
     def _is_a_handin(self, row: HandIn, again: bool) -> bool:
-        """Whether a hand-in differs from the student's last one of this lab, or the student has handed in since something of which
-        nothing could be run (with `again`: whether it differs from all earlier ones of this lab).
+        """Whether a row is a new hand-in: it differs from the student's last one of this lab, or the student has since
+        handed in something of which nothing could be run. With `again`: it differs from all earlier ones of this lab.
         """
         query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
         rows = self.database.execute(query, [row.student, row.lab]).fetchall()
@@ -297,18 +297,21 @@ class Store:
             return all(submission != row.submission for submission, _, _ in rows)
         if not rows or rows[0] != (row.submission, row.digest, row.handed_in):
             return True
-        # The last hand-in of this lab was the same. It counts anew if a submission came since of which nothing could be run (lab NULL).
+        # The last hand-in of this lab was the same. It counts again if a later submission could not be run at all (lab
+        # NULL).
         query = "SELECT lab FROM handins WHERE student = ? AND (lab IS ? OR lab IS NULL) ORDER BY id DESC LIMIT 1"
         return bool(self._row(query, row.student, row.lab)[0] != row.lab)
 
     def _is_known(self, row: Grade) -> bool:
-        """Whether a row without an exercise exists: for UNIQUE, a NULL differs from any other."""
+        """Whether this row, which has no exercise, is in the table already. UNIQUE does not find out: in SQL a NULL
+        differs from any other NULL.
+        """
         query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"
         return self._row(query, row.student, row.submission, row.outcome) is not None
 
     def _insert(self, table: str, row: Mapping[str, Any]) -> None:
         marks = ", ".join("?" * len(row))
         values = [json.dumps(x) if isinstance(x, tuple) else x for x in row.values()]
-        # a name of a file may be no text
+        # a file's name need not be valid Unicode
         values = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in values]
         self.database.execute(f"INSERT OR IGNORE INTO {table} ({', '.join(row)}) VALUES ({marks})", values)

@@ -56,7 +56,7 @@ _SUSPECT_NAMES = frozenset(
         "meta_path", "modules", "open", "quit", "setprofile", "settrace", "tb_frame", "tb_next", "vars",
     }
 )  # fmt: skip
-# By these names other modules have them, too: `warnings.sys`.
+# The same modules as attributes of others, such as `warnings.sys`.
 _SUSPECT_ANYWHERE = frozenset(
     {
         "asyncio", "builtins", "ctypes", "fcntl", "gc", "importlib", "linecache", "pkgutil", "runpy", "timeit",
@@ -75,9 +75,11 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 
 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
-    """Whether code may keep something from one call to the next. It may if its text has a variable of the module or a default value
-    that is not a constant, another statement of the module that is neither a function nor an import, `global`, `setattr` or `delattr`,
-    an attribute with two underscores, or a decorator that remembers; or if it stores into objects that are not its own.
+    """Whether code may keep something from one call to the next.
+
+    It may if the code has a module variable or a default value that is not a constant; `global`, `setattr` or
+    `delattr`; an attribute with two underscores; a decorator that remembers, such as `cache`; a module-level statement
+    other than a function or an import; or if it stores into objects that it did not make.
     """
     for top in nodes:
         if isinstance(top, ast.FunctionDef):
@@ -119,7 +121,9 @@ def _reaches_out(node: ast.AST) -> bool:
 
 
 def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
-    """Whether a function of these nodes stores into an object that it reaches by a name of the module."""
+    """Whether a function with these syntax nodes assigns to an attribute or item of an object that is neither a
+    parameter nor a local variable: `TABLE[k] = v`, `make().x = 1`.
+    """
     own = {n.arg for n in nodes if isinstance(n, ast.arg)}
     own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for node in nodes:
@@ -133,8 +137,8 @@ def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
 
 
 def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
-    """Return the flags of a whole package, which may do more than a function: it calls `xla.compile`, looks at frames for
-    its errors, and so on.
+    """Return the flags of a whole package. A package may do more than a function: call `xla.compile`, look at frames
+    for its errors, and so on.
 
     Args:
       solution: the longer functions of the reference's package.
@@ -147,15 +151,15 @@ def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
 
 
 def longer_functions(trees: Sequence[ast.AST]) -> frozenset[str]:
-    """Return the functions that are so long that two people do not write them alike: their syntax trees as text, without
-    decorators and docstrings.
+    """Return the functions that are so long that two people would not write them alike: their syntax trees as text,
+    without decorators and docstrings.
     """
     functions = (n for tree in trees for n in walk(tree) if isinstance(n, ast.FunctionDef))
     return frozenset(_bare(f) for f in functions if len(list(walk(f))) > _TELLING)
 
 
 def warm_up(targets: Iterable[Target]) -> None:
-    """Compute ahead of time what all forks of a process need."""
+    """Compute what all forks of a process need, before it forks."""
     for target in targets:
         _bare_reference(target), _suspects_of_reference(target), _size(target)
 
@@ -179,7 +183,7 @@ def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
 
 
 def _of_text(text: str) -> set[str]:
-    """Return the suspicious names in a text that code may look up: `jax.tree_util`, `f.__globals__`."""
+    """Return the suspicious names in a string that code may use to look something up, such as `"f.__globals__"`."""
     if not _DOTTED.fullmatch(text):
         return set()
     first, *rest = text.split(".")
@@ -221,8 +225,8 @@ def _bare(function: ast.AST) -> str:
 
 
 def grams(source: str) -> list[int]:
-    """Return hashes of runs of tokens, with names and numbers made equal: renaming does not change them. They are sorted, each once,
-    and at most 2,000.
+    """Return hashes of runs of tokens in which all names and all numbers are the same, so renaming does not change
+    them. They are sorted, without duplicates, at most 2,000.
     """
     kinds: list[str] = []
     with contextlib.suppress(tokenize.TokenError, SyntaxError, IndentationError):

@@ -14,8 +14,8 @@ from typing import Any
 
 from .records import PASS, HandIn
 
-# The first letter of a formula, at the start of a cell; or after a semicolon, at which spreadsheets of many countries divide a line. Some
-# take the wide letters of East Asian fonts, too.
+# What begins a formula: one of these characters at the start of a cell, or after a semicolon, which separates cells in
+# many countries. Some spreadsheets accept the full-width characters of East Asian fonts, too.
 _FORMULA = re.compile("(^\\s*|;\\s*)(?=[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
 
 
@@ -47,8 +47,8 @@ def as_json(data: Any) -> str:
 
 
 def what_was_taken(handins: Sequence[HandIn]) -> str:
-    """Return the files that were taken from a student's last hand-ins, a line for each lab, and those that were passed over in the last
-    of them, a line for each.
+    """Return the files that were taken from a student's last hand-ins, one line for each lab; then the files that the
+    last hand-in contains and that were passed over, one line for each.
     """
     lines = [f"taken for lab {h.lab}: {', '.join(h.taken) or 'nothing'}" for h in handins if h.lab is not None]
     passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)

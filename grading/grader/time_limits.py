@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .compiler import Compiler
     from .jail import Worker
 
-_LOOK = 0.25  # seconds by the clock, after which we look at how much processor time was used
+_LOOK = 0.25  # seconds by the clock, after this we measure how much processor time was used
 _LONGEST = 20.0  # by the clock nothing takes longer than its seconds times this, even on a busy machine
 
 
@@ -44,7 +44,7 @@ class Time:
                 return False
 
     def begin_anew(self, seconds: float, computes: float) -> None:
-        """Allow this much time from now on. What was used before counts only if it was less than a moment."""
+        """Start again with these limits. Time that was used before counts only if it was less than a moment."""
         self.seconds, self.computes = seconds, computes
         now = time.monotonic()
         if now - self.began > _LOOK:
@@ -53,7 +53,7 @@ class Time:
         self.look = min(seconds, _LOOK)
 
     def goes_on(self) -> bool:
-        """Look at how much processor time the worker has used, and return whether there is time left."""
+        """Measure how much processor time the worker has used; return whether there is time left."""
         spent = time.monotonic() - self.began
         used, waited = self.worker.zygote.look(self.worker.pid, self.own)
         self.waited = min(spent, max(self.waited, waited - self.before[1]))

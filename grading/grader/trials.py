@@ -1,13 +1,13 @@
 """an exercise's functions, and its checks -> verdicts: run in workers, judged here
 
-A worker runs the functions, and the student's code may do there what it likes. Only this process knows the right results, and compares
-answers with them. All threads share `Trials`: the labs with their checks, and how they are run.
+A worker runs the functions, and there the student's code may do whatever it likes. Only this process knows the right results; it compares
+the answers with them. All threads share `Trials`: the labs with their checks, and how they are run.
 
-**Each check alone.** A check runs in a process and a jail of its own, which import the functions anew: nothing that code does in one
-check can be seen in another. If the course says `fresh_process = false`, a worker runs all checks of an exercise one after the other, as
-the learner's own `check` does. If one of them does not pass there, all of them run again, each alone, and only that counts: code that is
-one program in a fresh process and another one in a used process cannot pass some checks as the one, and the others as the other. Code that
-seems to keep something between calls (`suspicion.keeps_state`), or looks suspicious, always runs alone.
+**Each check alone.** A check runs in a process and a jail of its own, which import the functions anew: nothing that
+code does in one check can be seen in another. If the course says `fresh_process = false`, a worker runs all checks of an exercise one
+after the other, as the learner's own `check` does. If one of them does not pass there, all of them run again, each alone, and only that
+counts: so code that behaves differently in a fresh process and in a used one cannot pass some checks with one behaviour and the rest with
+the other. Code that seems to keep something between calls (`suspicion.keeps_state`), or looks suspicious, always runs alone.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much process
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # a check that has computed for this share of its seconds is taken for an endless one
 _STOPPED_BY_ITSELF = 1.0  # processor seconds beyond that share: a single process has met its own limit by then
-_WAITED_FOR_NOTHING = 0.9  # a check that has computed for less than this part of its share had to wait for a processor
+_WAITED_FOR_NOTHING = 0.9  # a check that computed less than this part of its share was waiting for a processor
 
 
 Kind = tuple[str, bool, Exercise | None]  # the kind of a jail: the arguments of `Workers.zygote`
@@ -120,13 +120,13 @@ class Trials:
 
     @functools.cached_property
     def versions(self) -> str:
-        """The versions of jitkit, jaxlib and Python, on which a verdict depends."""
+        """Return the versions of jitkit, jaxlib and Python, on which a verdict depends."""
         ours = f"jitkit {jitkit.__version__} {self.reference_digest}"
         return f"{ours}, jaxlib {importlib.metadata.version('jaxlib')}, Python {platform.python_version()}"
 
     @functools.cached_property
     def reference_digest(self) -> str:
-        """The start of a hash of jitkit's code, benchmarks aside."""
+        """Return the first digits of a hash of jitkit's code, without benchmarks."""
         files = sorted(path for path in PACKAGE.rglob("*.py") if "bench" not in path.parts)
         return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:12]
 
@@ -243,7 +243,9 @@ class Trials:
         return found
 
     def image(self, workers: Workers, exercise: Exercise, item: Item, how: How) -> tuple[dict[str, Any], Kind]:
-        """Return what a worker receives before its checks, and the kind of its jail."""
+        """Return what a worker receives before its checks (jitkit's code and the student's functions, as `jail._NOTHING` lists it), and
+        the kind of jail that it needs.
+        """
         patched = how.patched and self.can_be_patched(workers, exercise, item)
         image: dict[str, Any] = {"own": item["files"]}
         if isinstance(exercise, rungs.Rung):
@@ -269,7 +271,7 @@ class Trials:
         return image, (JAX if how.uses_xla else NUMPY, patched, exercise if patched else None)
 
     def can_be_patched(self, workers: Workers, exercise: Exercise, item: Item) -> bool:
-        """Whether the functions of an exercise may be put into holes."""
+        """Whether the functions of an exercise can be put into holes of a jitkit that is imported already."""
         return bool(item["patch"]) and not any(str(t) in workers.kept() for t in exercise.targets)
 
     def _with_one_worker(
@@ -377,7 +379,7 @@ class Trials:
 
 
 def _misses_jax(outcome: Outcome) -> bool:
-    """Whether a check failed because jax is not in its jail: exercises whose reference compiles nothing get a jail without it."""
+    """Whether a check failed because its jail has no jax: if the reference of an exercise compiles nothing, the jail has none."""
     return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
 
 
@@ -387,8 +389,8 @@ def _stands(outcome: Outcome) -> bool:
 
 
 def _ended(worker: Worker) -> tuple[int | None, bool, float]:
-    """Return how a check's process ended (None if it does not say), whether the worker is ready for the next check, and for how many
-    seconds the process computed. Raise JailError if there was no jail.
+    """Return how a check's process ended (None if the worker does not say), whether the worker is ready for the next check, and the
+    processor seconds of the process. Raise JailError if there was no jail.
     """
     try:
         frame = worker.receive(Time(worker, 3.0, own=False))

@@ -1,4 +1,4 @@
-"""bytes from a worker -> outcome: a check's answer, of which only the value is believed
+"""bytes from a worker -> outcome: a check's answer, from which only the value is used
 
 A frame is a length and JSON, with nothing before or after it. It contains plain data of known kinds and bounded size.
 Anything else is PROTO: the answer breaks the rules, and this is never our fault.
@@ -108,7 +108,9 @@ def place_of(line: Any) -> tuple[str, int] | None:
 
 
 def is_far_longer(value: Any, right: Any) -> bool:
-    """Whether a value is so much longer than the right one that it is not compared: this process would have to read it."""
+    """Whether a value is so much longer than the right one that it is not even compared, which would take this process
+    too long.
+    """
     length = len(json.dumps(value))
     return length > 1 << 20 and length > (1 << 20) + 20 * len(json.dumps(right))
 
@@ -150,7 +152,7 @@ def _frame(data: bytes) -> dict[str, Any]:
 
 
 def _see_that_it_is_plain(value: object) -> None:
-    """Raise ProtocolError unless every part is of a known kind, and there are not too many of them."""
+    """Raise ProtocolError if a part of the value is not of a known kind, or there are too many parts."""
     if not isinstance(value, dict) or "is" not in value:
         raise ProtocolError("a value of no known kind")
     rest: list[tuple[Any, int]] = [(value, 0)]  # dicts and lists

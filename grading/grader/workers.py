@@ -23,7 +23,7 @@ from .shipped_code import ShippedCode
 
 
 class Gate:
-    """Admits many threads at once, or one alone. If a thread wants to be alone, no other one enters before it has had its turn."""
+    """Admits many threads at once, or one alone. While a thread waits to be alone, no other thread enters."""
 
     def __init__(self) -> None:
         self.condition = threading.Condition()

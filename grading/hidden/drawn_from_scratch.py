@@ -1,4 +1,4 @@
-"""Programs of the ladder that are used in grading only: functions that nobody wrote before, others for each seed."""
+"""Programs of the ladder that are used in grading only: random functions, drawn anew for each seed."""
 
 import numpy as np
 from climbing import program
@@ -9,7 +9,7 @@ def vectors(jk, rng):
 
 
 NEW = "Functions that nobody wrote before: others for each seed."
-STEPS = [  # from which rung on, up to which, and how two vectors of three numbers become one
+STEPS = [  # the first rung, the last rung, and how the step makes one vector of three numbers from two
     (10, 17, lambda jk, x, y: jk.numpy.sin(x) * y),
     (10, 17, lambda jk, x, y: x - y.sum()),
     (10, 17, lambda jk, x, y: jk.numpy.where(x > 0.9, x, y * 0.5)),

@@ -26,7 +26,7 @@ def computed_again(
     may compute once each.
     """
     places: dict[tuple[int, str, str], set[str]] = {}
-    opcodes: dict[int, set[str]] = {}  # an equation may have become another operation, a division a multiplication
+    opcodes: dict[int, set[str]] = {}  # a division may have become a multiplication
     for at, numbers in links.own.items():
         opcode = links.data.at[at].opcode
         for number in numbers if opcode not in _NOT_COMPUTED else ():

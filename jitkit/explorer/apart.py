@@ -46,7 +46,7 @@ _WHOLE = {
     "sort": "a sort", "fft": "a Fourier transform", "cholesky": "a Cholesky factorisation", "scatter": "a scatter",
     "triangular-solve": "a triangular solve", "all-reduce": "a sum over devices", "all-gather": "a gathering of all devices",
 }  # fmt: skip
-# what XLA counts as expensive, and does not compute twice to save a kernel
+# operations that XLA counts as expensive: it does not compute them twice to save a kernel
 _DEAR = frozenset({
     "exponential", "exponential-minus-one", "log", "log-plus-one", "power", "sine", "cosine", "tan", "tanh", "atan2", "sqrt", "rsqrt",
     "cbrt", "erf", "logistic", "divide", "remainder", "reduce", "reduce-window", "dot", "convolution", "sort", "scatter",
@@ -92,7 +92,7 @@ def apart(left: Fused, platform: str) -> list[dict[str, Any]]:
 
 
 class _Neighbours:
-    """Finds the pairs of kernels, one of which reads what the other has written."""
+    """Finds pairs of kernels in which one reads what the other has written."""
 
     def __init__(self, left: Fused, platform: str) -> None:
         program = left.program
@@ -147,7 +147,7 @@ class _Neighbours:
                 return
 
     def _operand(self, first: Key, second: Key) -> Key:
-        """Return the operand of a kernel that another one has written."""
+        """Return the operand of the kernel `second` that the kernel `first` has written."""
         return next(each for each in self._data.operands[second] if first in self._makers(each))
 
     def _body(self, at: Key) -> list[Instruction]:
@@ -208,14 +208,16 @@ class _Neighbours:
         return each.is_root or self._data.at[at].opcode != "fusion"
 
     def _reads(self, second: Key, each: Instruction, first: Key) -> bool:
-        """Whether the first operand of an instruction of a kernel is what another kernel has written."""
+        """Whether the first operand of `each`, an instruction in the kernel `second`, is what the kernel `first` has
+        written.
+        """
         if self._data.at[second].opcode != "fusion":
             return first in self._makers(self._data.operands[second][0])
         at = self._data.operands[called(self._data.at[second])[0], each.name][0]
         return self._is_read(second, at, first)
 
     def _is_read(self, second: Key, at: Key, first: Key) -> bool:
-        """Whether a value of a fusion is a parameter that another kernel has written."""
+        """Whether the value `at` in the fusion `second` is a parameter that holds what the kernel `first` has written."""
         while self._data.at[at].opcode in _MOVES:
             at = self._data.operands[at][0]
         if self._data.at[at].opcode != "parameter":
@@ -243,7 +245,9 @@ class _Neighbours:
         return None if self._platform == "cpu" else self._by_fused_products(first, second)
 
     def _by_fused_products(self, first: Key, second: Key) -> Reason | None:
-        """Return a reason where one of the two is a product with other operations, as on GPUs and TPUs."""
+        """Return a reason if one of the two kernels is a product fused with other operations, as on GPUs and TPUs; else
+        None.
+        """
         exact, made = self._left.links.exact, self._products_in(first)
         for at in self._inside(second):
             each = self._data.at[at]
@@ -276,7 +280,9 @@ class _Neighbours:
         return [each for each in self._inside(at) if self._data.at[each].opcode in _PRODUCTS]
 
     def _derives(self, second: Key, at: Key, first: Key) -> bool:
-        """Whether a value in a kernel is what another one has written, moved, or changed element by element."""
+        """Whether the value `at` in the kernel `second` is what the kernel `first` has written, perhaps moved, or
+        changed element by element.
+        """
         waiting, seen = [at], set[Key]()
         while waiting:
             each = waiting.pop()
@@ -321,14 +327,15 @@ class _Neighbours:
         return None
 
     def _is_returned(self, at: Key) -> bool:
-        """Whether the program, or a turn of a loop, returns what a kernel has written."""
+        """Whether what a kernel has written is a result of the program or of a loop's turn."""
         root = self._roots[at[0]]
         returned = self._data.operands[root] if self._data.at[root].opcode == "tuple" else [root]
         return any(at in self._makers(each) for each in returned)
 
     def _by_its_unit(self, first: Key, second: Key) -> Reason | None:
-        """Return a reason where one of the two computes a single number, which a TPU does in its scalar unit, or where Triton compiles
-        one of them, and XLA's own code generator the other.
+        """Return a reason if the two are compiled for different units or by different generators: a TPU computes a
+        single number in its scalar unit, and on a GPU Triton may compile one kernel and XLA's own code generator the
+        other. Otherwise return None.
         """
         by_triton = [at for at in (first, second) if _TRITON in self._data.at[at].rest]
         if len(by_triton) == 1:
@@ -347,7 +354,9 @@ class _Neighbours:
         return "[]" in instruction.type and instruction.opcode not in _NOT_BY_ELEMENT | _WALKED | {"fusion"}
 
     def _times(self, first: Key, second: Key) -> int:
-        """Return how often a kernel reads each element of another one if it spreads them; else 1."""
+        """Return how often `second` reads each element of the result of `first`, if it spreads that result; otherwise
+        1.
+        """
         reader = self._data.at[second]
         if reader.opcode == "broadcast":
             return elements_of(reader.type) // max(elements_of(self._data.at[self._data.operands[second][0]].type), 1)

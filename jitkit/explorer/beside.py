@@ -110,8 +110,9 @@ def _jaxprs(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 
 def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
-    """Yield HTML rows of both texts side by side; of a long run of equal lines, only the ends. One equation more renames all variables
-    behind it: so lines are compared without names, and where they are alike, each name has to stand for the same one as before.
+    """Yield HTML rows of both texts side by side; show only the ends of a long run of equal lines. One more equation
+    renames all variables below it. So lines are compared without names; if they are equal, each name must also stand
+    for the same variable as before.
     """
     names: dict[str, str] = {}
     first, second = ([_VARIABLE.sub("_", line).rstrip() for line in lines] for lines in (before, now))
@@ -136,7 +137,9 @@ def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
 
 
 def _is_renamed(was: str, has: str, names: dict[str, str]) -> bool:
-    """Whether two lines that are alike without names have the same variables; note those that they bind."""
+    """Whether two lines that are equal apart from names have the same variables, each under its name in its own text.
+    Note the variables that the lines bind.
+    """
     alike = True
     for one, other in zip(_VARIABLE.finditer(was), _VARIABLE.finditer(has), strict=False):
         if was[one.end() :].startswith(":"):

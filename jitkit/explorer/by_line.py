@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
 
-# the ends, whose type is that of what was copied
+# the ends of copies: their type is that of the array that was copied
 _COPIES = frozenset({"copy-done", "slice-done", "dynamic-slice-done"})
 
 
@@ -39,8 +39,8 @@ class Kernel(NamedTuple):
 
 
 def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
-    """Yield the instructions that run on their own, as `(computation, instruction, whether it is in a loop)`, with the
-    ends of asynchronous copies.
+    """Yield the instructions that run on their own, and the ends of asynchronous copies, as `(computation, instruction,
+    whether it is in a loop)`.
     """
     names = {kernel.name for kernel in program.kernels}
     in_loop: dict[str, bool] = {}

@@ -40,7 +40,7 @@ _DISPATCH = next(
     for each in Jitted.make_dispatcher.__code__.co_consts
     if isinstance(each, CodeType) and each.co_name == "dispatch"
 )
-_FAILS = traceback_util.filter_traceback.__code__  # which the dispatcher calls with each error that leaves it
+_FAILS = traceback_util.filter_traceback.__code__  # the dispatcher calls this with each error that leaves it
 
 
 class Missed(Protocol):
@@ -60,7 +60,7 @@ class Missed(Protocol):
 
     @property
     def happened(self) -> str:
-        """What was done for it, in words."""
+        """What `jit` did for the call, in words."""
 
     def lines(self) -> list[str]:
         """The sentences that explain it."""
@@ -205,8 +205,8 @@ def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
 
 
 def lines_of(jaxpr: str) -> list[str]:
-    """Return the lines of a jaxpr's text, with one equation a line: a short jaxpr is written on one line, where nothing could be
-    compared.
+    """Return the lines of a jaxpr's text, one line for each equation. (A short jaxpr is printed on one line, which
+    would leave nothing to compare.)
     """
     lines = jaxpr.splitlines()
     found = _ON_ONE_LINE.fullmatch(lines[0]) if len(lines) == 1 else None
@@ -216,7 +216,7 @@ def lines_of(jaxpr: str) -> list[str]:
 
 
 def _apart(equations: str) -> list[str]:
-    """Return the equations of a line; those in the braces of another one stay in it."""
+    """Split a line into its equations. An equation inside the braces of another one stays in it."""
     found, depth = [""], 0
     for character in equations:
         depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(character, 0)
@@ -228,7 +228,9 @@ def _apart(equations: str) -> list[str]:
 
 
 def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
-    """Whether two signatures have arguments of the same names, trees and avals, and static values of the same types and hashes."""
+    """Whether two signatures look alike to tracing: their arguments have the same names, trees and avals, and their
+    static values the same types and hashes.
+    """
 
     def traced(record: CallRecord) -> list[Any]:
         statics = [None if a.static is None else (type(a.static.value), a.static.hash) for a in record.arguments]
@@ -242,8 +244,8 @@ def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
 
 
 def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, Any]:
-    """Return calls as plain data, as `docs/explorer.md` describes them. `how` says which calls they are, `ended` is the error that
-    the run ended with.
+    """Return calls as plain data, as `docs/explorer.md` describes them. `how` says which calls these are; `ended` is
+    the error with which the run ended.
     """
     jaxprs: list[list[str]] = []
     entries = []
@@ -272,7 +274,7 @@ def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, 
 
 
 def _source_of(at: str) -> str:
-    """Return the line of Python that a call stands on; empty where there is no source."""
+    """Return the line of Python that made a call; "" if there is no source."""
     where = _AT.match(at)
     return shortened(linecache.getline(where[1], int(where[2])).strip()) if where else ""
 
@@ -280,7 +282,7 @@ def _source_of(at: str) -> str:
 def _of_miss(
     miss: Missed, jaxpr: list[str] | None, jaxprs: list[list[str]], versus: int | None, numbers: dict[int, int]
 ) -> dict[str, Any]:
-    """Return what the page says about a miss. Its sentences number misses, and the page numbers calls: `numbers`
+    """Return the page's data about a miss. The miss's sentences number misses, but the page numbers calls: `numbers`
     translates.
     """
     index = None

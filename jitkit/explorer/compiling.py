@@ -28,7 +28,7 @@ from ..targets.table import compiler_of
 
 _FORMAT = "3"  # the version of the form in which answers are kept
 _MOST_BYTES = 256 << 20  # all answers together may take this on disk
-_MOST_FOR_PASSES = 400_000  # characters of StableHLO; a dozen passes each write down the whole program
+_MOST_FOR_PASSES = 400_000  # characters of StableHLO; each of a dozen passes dumps the whole program
 TIME_LIMIT = 100.0  # seconds: the page waits for the slowest target (libtpu needs minutes for 10,000 equations)
 
 
@@ -74,7 +74,7 @@ def compile_all(
     with ThreadPoolExecutor(max_workers=max(1, len(targets))) as pool:
         try:
             return dict(zip((target.name for target in targets), pool.map(one, targets), strict=True))
-        except BaseException:  # after Ctrl-C nobody wants their results, and leaving the pool would wait for them
+        except BaseException:  # after Ctrl-C nobody wants the results, and leaving the pool would wait for them
             for compilers in asked.values():
                 compilers.abandon()
             raise

@@ -26,7 +26,7 @@ _NOT_COUNTED = PLUMBING | {
 }  # fmt: skip
 _REDUCES = frozenset({"reduce", "reduce-window", "select-and-scatter"})
 _WINDOW = re.compile(r"window=\{size=([\dx]+)")
-_SLICES = frozenset({"slice", "dynamic-slice", "gather"})  # they read no more of an array than they give
+_SLICES = frozenset({"slice", "dynamic-slice", "gather"})  # they read only the elements that they return
 _SHAPE = re.compile(r"([a-z]\w*)\[([\d,]*)\]")
 _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
 _GEMM = re.compile(r'"?lhs_contracting_dimensions"?:\[([\d,"]*)\]')
@@ -93,7 +93,7 @@ class Costs:
                 readers.setdefault(name, []).append(each)
 
         def read(each: Instruction) -> int:
-            """Count the bytes that are read of a parameter: those of its slices, if nothing else reads it."""
+            """Count the bytes that a fusion reads of a parameter: only those of its slices, if every reader is a slice."""
             whole, sliced = bytes_of(each.type), 0
             waiting = [each.name]
             while waiting:
@@ -138,8 +138,8 @@ class Costs:
                     yield name, instruction
 
     def untold(self, instruction: Instruction) -> bool:
-        """Whether an instruction has flops that cannot be counted here: it calls a library's routine, or is a dilated
-        convolution.
+        """Whether an instruction has flops that cannot be counted here, because it calls a library's routine or is a
+        dilated convolution.
         """
         if instruction.opcode in ("fusion", "call", "async-start"):
             inner = [each for name in called(instruction) for each in self._program.computations.get(name, ())]
@@ -169,8 +169,8 @@ class Costs:
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
 
     def _flops_of_reduction(self, computation: str, instruction: Instruction) -> int:
-        """Count how often a reduction applies its function: of n elements that become one, n - 1 are added to another. A window's
-        padding is counted.
+        """Count how often a reduction applies its function: n - 1 times for n elements that become one. The padding of
+        a window counts, too.
         """
         types, reads = self.types(computation), operands(instruction)
         made, window = elements_of(_first_of(instruction.type)), _WINDOW.search(instruction.rest)
@@ -178,7 +178,7 @@ class Costs:
         flops = [max(1, self._flops_in(name)) for name in called(instruction)] or [1]
         if (
             instruction.opcode == "select-and-scatter"
-        ):  # each element of its source is added where the window's greatest is
+        ):  # select-and-scatter adds each element of its source at the window's greatest element
             source = elements_of(types.get(reads[1], ""))
             return source * (each - 1) * flops[0] + source * flops[-1]
         if instruction.opcode == "reduce-window":
@@ -208,7 +208,7 @@ def _flops_of_dot(instruction: Instruction, left: str) -> int:
     product = 1
     for axis in contracted[1].replace('"', "").split(","):
         product *= sizes[int(axis)] if axis else 1
-    made = _SHAPE.search(instruction.type)  # the first: a scratch buffer may stand behind it
+    made = _SHAPE.search(instruction.type)  # the first array: a scratch buffer may follow
     return 2 * product * elements_of(made[0] if made else "")
 
 

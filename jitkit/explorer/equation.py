@@ -30,7 +30,7 @@ class Dialect(Protocol):
     """The differences between our jaxprs and JAX's."""
 
     def inside(self, value: Any) -> Any:
-        """Return the jaxpr with `eqns` in a parameter, or None."""
+        """Return the jaxpr (the object with `eqns`) in a parameter, or None."""
 
     def with_equations(self, value: Any, eqns: list[Any]) -> Any:
         """Return the parameter with these equations in its jaxpr."""
@@ -112,7 +112,7 @@ class Equation:
 
 
 def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
-    """Return the equations on which an equation depends, directly or through others."""
+    """Return the equations that an equation depends on, directly or through others."""
     found: set[int] = set()
     waiting = [number]
     while waiting:
@@ -123,6 +123,8 @@ def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
 
 
 def is_applied(equations: Sequence[Equation], number: int) -> bool:
-    """Whether an equation is in the function that a scatter applies to pairs of elements: it does not become an operation by itself."""
+    """Whether an equation is in a function that a scatter applies to pairs of elements. Such an equation does not
+    become an operation of its own.
+    """
     parent = equations[number].parent
     return parent is not None and equations[parent].primitive.startswith("scatter")

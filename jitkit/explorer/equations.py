@@ -23,7 +23,7 @@ from .equation import Dialect, Equation
 from .values import CALLS, find_operands, find_same, jaxprs_of
 
 _MARK = re.compile(r"eqn~(\d+)")
-_SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is in no scope of the user's
+_SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is not in a scope of the user's
 
 
 def numbers_in(name: str, equations: Sequence[Equation] = ()) -> list[int]:
@@ -42,8 +42,8 @@ def paths_in(name: str) -> list[list[int]]:
 
 
 def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
-    """Return the equation of one path. When XLA inlines a call, it writes the name of the call before the names of the operations.
-    A library function is traced once, so its operations have the line of its first call.
+    """Return the equation that one path names. (When XLA inlines a call, it writes the call's name before the names of
+    its operations. A library function is traced once, so its operations have the line of its first call.)
     """
     for outer, inner in itertools.pairwise(marks):
         first = equations[inner].parent if inner < len(equations) else None
@@ -60,7 +60,7 @@ def without_marks(text: str) -> str:
 def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
     """Return the jaxpr with marked equations, and a list of the equations, by number. A jaxpr that is used twice is marked once."""
     equations: list[Equation] = []
-    known: dict[int, tuple[Any, Any]] = {}  # id -> the value, so that it lives, and what it became
+    known: dict[int, tuple[Any, Any]] = {}  # id -> the value (kept alive by this), and what it became
 
     def mark(value: Any, parent: int | None) -> Any:
         if id(value) in known:
@@ -129,8 +129,8 @@ def _find_live(
 def _mark_inside(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
 ) -> list[bool]:
-    """Mark the live equations in an equation's jaxprs, and return which of its operands are read: of a call or a branch, only
-    those that the used results depend on.
+    """Mark the live equations in an equation's jaxprs, and return which of its operands are read: for a call or a
+    branch, those that its used results depend on.
     """
     jaxprs, operands = list(jaxprs_of(eqn, dialect)), eqn.invars
     is_branch = str(eqn.primitive.name) == "cond"

@@ -1,7 +1,7 @@
 """equations + optimised HLO -> what became of the equations that XLA removed or changed, and how that is known
 
-An equation is there if an instruction has its name and can do its work. (The zero that an addition adds has the addition's name, but is
-not an addition.)
+An equation is *there*, in the compiled program, if an instruction has the equation's name and can compute it. (The zero
+that an addition adds has the addition's name, but is not an addition.)
 
 - *dropped* before XLA: no result depends on it, or it wrote no operation.
 - *removed* by XLA: its value already exists (as a constant, or another equation's), or its reader now reads its operand directly.
@@ -98,21 +98,23 @@ class _Fates(Origins):
         return {self._data.at[at].opcode for at in self._named.get(number, ())}
 
     def _is_it(self, number: int) -> bool:
-        """Whether one of the instructions with the equation's name can do its work."""
+        """Whether one of the instructions with the name of equation `number` can compute what the equation does. If the
+        equation wrote only constants, any instruction can.
+        """
         opcodes, wrote = self._opcodes(number), self._wrote.get(number, set())
         if wrote <= {"constant"}:
             return bool(opcodes)
         return bool(opcodes - (OPERANDS if wrote - ARRANGING - OPERANDS else {"constant"} - wrote))
 
     def _is_there_as(self, at: Key) -> bool:
-        """Whether an instruction can be one of the equations whose name it has."""
+        """Whether the instruction `at` computes what one of the equations in its name wrote into StableHLO."""
         opcode = self._data.at[at].opcode
         return any(
             opcode in PRODUCTS.get(each, {each}) for n in self._links.own.get(at, ()) for each in self._wrote.get(n, ())
         )
 
     def _can_be(self, number: int) -> set[str]:
-        """Return the operations that can arrange elements as an equation does."""
+        """Return the HLO operations that can do the work of an equation that only arranges elements."""
         wrote = self._wrote.get(number, set()) & ARRANGING or {"reshape"}
         shapes = {"reshape", "broadcast"} if wrote & {"reshape", "broadcast"} else set()
         return wrote | shapes | {"bitcast"} | ({"copy"} if "transpose" in wrote else set())
@@ -208,7 +210,9 @@ class _Fates(Origins):
         return self._told("removed", "duplicate", words, like=twin)
 
     def _reads_as(self, at: Key, twin: int) -> bool:
-        """Whether an instruction reads the values that one with the name of the equation `twin` reads."""
+        """Whether the instruction `at` reads the same values as an instruction that has the name of the equation
+        `twin`.
+        """
 
         def read(one: Key) -> set[Key]:
             return {last for each in self._data.operands[one] for last in [*self._data.above(each)][-1:]}
@@ -217,7 +221,9 @@ class _Fates(Origins):
         return any(read(one) == read(at) for one in own)
 
     def _renamed(self, number: int) -> Key | None:
-        """Return the instruction that does an equation's work on its operands, under a neighbour's name; None if none does."""
+        """Return the instruction that does an equation's work on its operands under the name of a neighbouring
+        equation; None if there is none.
+        """
         for opcode in self._wrote.get(number, set()) - ARRANGING - OPERANDS:
             for each in PRODUCTS.get(opcode, {opcode}):
                 for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]:
@@ -226,7 +232,9 @@ class _Fates(Origins):
         return None
 
     def _by_the_data(self, number: int) -> dict[str, Any] | None:
-        """Return the fate of an equation by its data: what reads its operand now, or does the same to its operands; else None."""
+        """Return the fate of an equation that follows from its data: an instruction reads its operand directly, or does
+        the same to its operands. Otherwise return None.
+        """
         equation = self._equations[number]
         if number in self._is_in:
             at = self._is_in[number]
@@ -298,7 +306,9 @@ class _Fates(Origins):
         )
 
     def _is_another(self, at: Key, number: int) -> bool:
-        """Whether an instruction is an equation of a gradient's other pass, or the only one that does another equation's work."""
+        """Whether the instruction `at` belongs to another equation than `number`: all its equations are in the other
+        pass of a gradient, or it is the only instruction that does the work of one of them.
+        """
         equation, owners = self._equations[number], self._links.own.get(at, ())
         others = [self._equations[each] for each in owners]
         if others and all(each.way != equation.way for each in others):
@@ -321,7 +331,7 @@ class _Fates(Origins):
                 self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
 
     def _needs_no_more(self, reader: int, number: int) -> bool:
-        """Whether the equation `reader` was removed in such a way that it does not need the result of `number` any more."""
+        """Whether the equation `reader`, which XLA removed, no longer needs the result of `number`."""
         rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
         if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
             return number not in equation.operands[equation.unchanged.kept]

@@ -1,7 +1,7 @@
 """optimised HLO -> where values come from and where they go
 
-A fusion or a call runs a computation: its operands are that one's parameters, and its result is that one's root. So a value
-is followed into and out of fusions, and through instructions that only move or round it.
+A fusion or a call runs a computation: its operands are the computation's parameters, and its result is the
+computation's root. So a value is followed into and out of fusions, and through instructions that only move or round it.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -52,7 +52,7 @@ class Data:
                     self.callers.setdefault(inner, []).append(at)
 
     def moved(self, at: Key) -> Key | None:
-        """Return the maker of a value that is only moved here; None if something is computed."""
+        """Return the instruction whose value `at` only moves; None if `at` computes something."""
         start, element = at, 0
         while True:
             instruction = self.at[at]
@@ -80,7 +80,9 @@ class Data:
                 return None if at == start else at
 
     def above(self, at: Key) -> Iterator[Key]:
-        """Yield a value, then the value of which it is a moved or rearranged copy, and so on, up to one that is computed or an argument."""
+        """Yield the value `at`; then the value of which it is a moved or rearranged copy; and so on, up to a value that
+        is computed or an argument.
+        """
         element = 0
         while at in self.at:
             instruction = self.at[at]
@@ -107,7 +109,7 @@ class Data:
             at = self.operands[at][0]
 
     def argument(self, at: Key) -> int | None:
-        """Return the position of the program's argument that a value is; None if it is not an argument."""
+        """Return the position of the program's argument that the value `at` is; None if it is not an argument."""
         numbers = self._parameters.get(self._entry, {}) if at[0] == self._entry else {}
         return next((i for i, each in numbers.items() if each == at), None)
 
@@ -119,8 +121,8 @@ class Data:
         return self.operands[root][place] if place < len(self.operands[root]) else None
 
     def read_by(self, at: Key) -> list[Key] | None:
-        """Return the readers of a value; in a fusion, the reader is a parameter. None if it is the last value of a computation (see
-        `beyond`).
+        """Return the instructions that read a value (in a fusion they read a parameter); None if it is the last value
+        of a computation (see `beyond`).
         """
         if self.at[at].is_root:
             return None
@@ -139,7 +141,7 @@ class Data:
         return found
 
     def beyond(self, at: Key) -> Key:
-        """Return the fusion's value, if this is the instruction at its end; else the value itself."""
+        """Return the fusion's value if `at` is the last instruction in a fusion; else `at` itself."""
         caller = self._runs(at[0]) if self.at[at].is_root else None
         return at if caller is None else self.beyond(caller)
 

@@ -31,8 +31,8 @@ _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "t
 
 
 class Linked(NamedTuple):
-    """Counts a program's operations, and how many of them are linked to an equation: surely (by their own name, or by the
-    instruction that contains them) or by a guess.
+    """Counts a program's operations, and those that are linked to an equation: by a sure link (their own name, or the
+    instruction that contains them), or by a guess.
     """
 
     operations: int
@@ -53,7 +53,7 @@ class Fused:
         self.program, self._costs = program, costs
 
     def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
-        """Link instructions to equations that they turned out to compute, even if they have the names of others."""
+        """Link instructions to equations that they turned out to compute, although they have other equations' names."""
         for at, numbers in found.items():
             for each in self.links.credit(at, numbers, rule):
                 row = self.rows[each]
@@ -171,7 +171,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
 
 
 def shown(instruction: Instruction) -> str:
-    """Return an instruction's text, without attributes that the page shows in another way."""
+    """Return an instruction's text without the attributes that the page shows elsewhere."""
     end = end_of_operands(instruction.rest)
     attributes = [
         each for each in _split(_METADATA.sub("", instruction.rest[end + 1 :])) if not each.startswith(_DETAILS)

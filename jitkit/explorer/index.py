@@ -27,7 +27,7 @@ from .model import FORMAT
 from .real_jax import is_machinery
 
 STAGES = ("trace", "lower", "compile", "run")
-_MOST_WRAPPED = 20  # if a function has more wrappers around it than this, they are taken for a circle
+_MOST_WRAPPED = 20  # if a function has more wrappers than this, we assume that they form a cycle
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #586475; --line: #8886; --link: #0b5fc4;
   --trace: #0072b2; --lower: #a3507f; --compile: #b34e00; --error: #b3261e; }
@@ -74,7 +74,7 @@ class Function(NamedTuple):
         return [(number, call) for number, call in enumerate(self.calls, 1) if call.error is not None]
 
     def seconds(self, *stages: str) -> float:
-        """Return the time that its calls took in some stages, added up."""
+        """Return the time that its calls took in these stages, summed."""
         return sum(took for call in self.calls for stage, took in call.stages if stage in stages)
 
 
@@ -105,8 +105,8 @@ def _what(jitted: Any) -> Any:
 
 
 def _codes(jitted: Any) -> tuple[CodeType, ...]:
-    """Return the code objects of a function and of the functions in it, the user's last: `grad(loss)` is another
-    function than `loss`.
+    """Return the code objects of a function and of the functions that it wraps; the user's comes last. So `grad(loss)`
+    differs from `loss`.
     """
     found: list[CodeType] = []
     fun = getattr(jitted, "fun", jitted)
@@ -222,7 +222,7 @@ def _numbers(rows: Sequence[Function]) -> str:
 def _misses(rows: Sequence[tuple[Function, str | None, str]]) -> str:
     found = []
     for function, address, _ in rows:
-        entries = as_data(function.calls, "")["entries"]  # whose sentences speak of calls by their numbers
+        entries = as_data(function.calls, "")["entries"]  # their sentences refer to calls by number
         found += [(call, function.name, address, entries[number - 1]) for number, call in function.misses]
     return "".join(
         f'<tr><td class="number">{place}</td><td class="name">{_to_call(name, address, entry["number"])}</td>'

@@ -56,7 +56,7 @@ def _on_type(sentence: str, now: Seen, earlier: Sequence[Seen]) -> str:
 
 
 def _others(name: str, now: Seen, earlier: Sequence[Seen]) -> Iterator[_Type]:
-    """Yield the strong types of a leaf in earlier misses that were like this one otherwise."""
+    """Yield the types, not weak ones, that a leaf had in earlier misses with the same rest."""
     for seen in reversed(earlier):
         type_ = _type_of(seen.types.get(name, ""))
         if now.distance(seen) == 1 and type_ is not None and not type_.weak_type:

@@ -96,8 +96,8 @@ def recording() -> Iterator[Recording]:
 
 @functools.cache
 def _leave_this_file_out() -> None:
-    """Tell JAX that this file is not the user's code. Else all calls would come from the one line of it that calls the function, and
-    JAX would suspect that this line defines functions again and again.
+    """Tell JAX that this file is not the user's code. Otherwise all calls would seem to come from the one line here
+    that calls the function, and JAX would suspect that this line defines functions again and again.
     """
     importlib.import_module("jax.extend.source_info_util").register_exclusion(__file__)
 
@@ -132,7 +132,7 @@ class _Recorder:
         self.is_inside = False
 
     def jit(self, *args: Any, **kwargs: Any) -> Any:
-        """Stand in for `jax.jit`, which returns a decorator if it gets no function."""
+        """Stand in for `jax.jit`. Return a decorator if no function is given."""
         made = self.make(*args, **kwargs)
         if hasattr(made, "lower"):
             return Watched(self, made)
@@ -175,7 +175,7 @@ class _Recorder:
             did = [word for stage, word in happened.items() if stage in stages]
             types_ = self.jax.tree.map(self._type, (args, kwargs))
             seen = jax_words.Seen(watched.misses, {}, {})
-            with contextlib.suppress(Exception):  # the program ran: what cannot be traced again has no jaxpr to show
+            with contextlib.suppress(Exception):  # without a second trace there is no jaxpr to show
                 traced = watched.jitted.trace(*types_[0], **types_[1]).jaxpr
                 jaxpr = lines_of(str(traced))
                 seen = _seen(watched, traced, *types_)
@@ -196,7 +196,7 @@ class _Recorder:
 
 
 def _miss(watched: Watched, seen: jax_words.Seen, did: str, sentences: tuple[str, ...]) -> JaxMiss:
-    """Return a miss, compared with the one that JAX's sentences speak of, and note what it was called with."""
+    """Return a miss, with the earlier miss that JAX's sentences refer to, and remember what it was called with."""
     closest = jax_words.spoken_of(sentences, seen, watched.seen)
     told = jax_advice.with_advice(sentences, seen, watched.seen)
     watched.seen.append(seen)

@@ -21,7 +21,7 @@ STATIC = re.compile(r"\* at input path (\S+), now .* and before .* with pytree m
 _STEP = re.compile(r"\[([^\]]+)\]")
 _BOILERPLATE = ("for ", "all previously seen cache keys differ")
 _UNSAID = "JAX does not say why"
-UNAVAILABLE = "cache miss explanation unavailable"  # of static values, since JAX 0.12
+UNAVAILABLE = "cache miss explanation unavailable"  # JAX says this about static values since 0.12
 _KINDS = (  # the first that is in the message is the kind
     ("Tracing context", "another option"),
     ("Static(val=", "another static value"),
@@ -94,7 +94,7 @@ def kind(lines: Sequence[str], now: Seen, closest: Seen | None) -> str:
 
 
 def spoken_of(lines: Sequence[str], now: Seen, earlier: Sequence[Seen]) -> Seen | None:
-    """Return the earlier miss that JAX's sentences compare with; None if there is none."""
+    """Return the earlier miss with which JAX's sentences compare; None if there is none."""
     types = [found.groups() for line in lines if (found := TYPE.search(line)) and "input path" not in line]
     statics = [found.groups() for line in lines if (found := STATIC.search(line))]
     before = [
@@ -107,7 +107,9 @@ def spoken_of(lines: Sequence[str], now: Seen, earlier: Sequence[Seen]) -> Seen 
 
 
 def _with_weakness(before: str, now: str) -> str:
-    """Return the type that JAX's sentence calls "before" as `Seen` has it: JAX names the weakness only if it differs from now's."""
+    """Return the type that JAX's sentence calls "before", in the form that `Seen` has: JAX mentions the weak type only
+    if it differs from the new one.
+    """
     if "{weak_type" in before:
         return before.removesuffix(STRONG)
     return before + (WEAK if now.endswith(WEAK) else "")

@@ -25,7 +25,7 @@ from .equations import numbers_in, paths_in
 from .flow import OP_NAME, RUNS, Data, Key, operands
 
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
-# operations that an equation may write in addition to the one it stands for
+# operations that an equation may write in addition to its own
 OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
 # other instructions apply a computation to each element
 AS_WRITTEN = RUNS | {"while", "conditional", "async-start", "custom-call"}
@@ -74,7 +74,7 @@ class Links:
         for name in order:
             self._part_of_what_runs_it(name)
         self._take_from_inside()
-        for name in order:  # instructions inside of a guess are guesses, too
+        for name in order:  # instructions links of instructions inside are guesses, too
             self._guess(name, program.computations.get(name, []))
 
     def _take_names(self) -> dict[Key, list[int]]:
@@ -86,7 +86,7 @@ class Links:
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
         for name, body in self._program.computations.items():
-            applied = self._is_applied(name)  # one serves many reductions, and has one's name
+            applied = self._is_applied(name)  # one function serves many reductions, and has the name of one of them
             for instruction in body:
                 own = None if applied else OP_NAME.search(instruction.rest)
                 numbers = numbers_in(own[1], self._equations) if own else []
@@ -180,8 +180,8 @@ class Links:
             self.exact[at], self.rules[at] = numbers, rule
 
     def _is_of_an_unknown(self, at: Key) -> bool:
-        """Whether an instruction has the name of an operation of the program, but not of its equation: JAX has lowered several equations
-        to one function.
+        """Whether an instruction has the name of an operation, but not of an equation: JAX has lowered several
+        equations to one function.
         """
         own = OP_NAME.search(self.data.at[at].rest)
         is_operation = self.data.at[at].opcode not in PLUMBING and not self._is_applied(at[0])
@@ -225,7 +225,9 @@ class Links:
         return list(found)
 
     def _results_at(self, last: Key, value: Key) -> list[int]:
-        """Return the equations whose results a value is, if the instruction `last` ends the program: alone, or as a tuple."""
+        """Return the equations whose results `value` is, if the instruction `last` ends the program: the only result,
+        or one in a tuple.
+        """
         if last[0] != self._program.entry or not self.data.at[last].is_root:
             return []
         returned = self.data.operands[last] if self.data.at[last].opcode == "tuple" else [last]

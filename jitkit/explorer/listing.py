@@ -1,6 +1,6 @@
 """text -> Listing: lines of a program, each with the equations that it came from
 
-A pane of the page shows a listing. The indentation says what folds.
+A pane of the page shows a listing. Indented lines can be folded.
 
 JAX: jax/_src/pretty_printer.py:Doc
 """

@@ -1,7 +1,8 @@
 """StableHLO with locations -> the same, where each operation of a function that one equation alone calls has that equation's number
 
-JAX lowers some operations, such as `cumsum`, to a function of their own, and writes the number of the equation at the calls only.
-XLA inlines the calls, and does not write their names before those of the operations. So we write the number there before.
+JAX lowers some operations, such as `cumsum`, to a function of their own, and writes the number of the equation at the
+calls only. When XLA inlines these calls, it does not add their names to the operations. So we write the number into the
+function first.
 
 JAX: jax/_src/interpreters/mlir.py:_emit_cached_call
 """
@@ -46,7 +47,7 @@ def with_numbers(text: str) -> str:
 
 
 def _bodies(lines: list[str]) -> dict[str, list[int]]:
-    """Return the rows of each private function, without its first and last."""
+    """Return the rows of each private function's body, without its first and last row."""
     found: dict[str, list[int]] = {}
     rows: list[int] | None = None
     for row, line in enumerate(lines):

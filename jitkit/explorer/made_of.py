@@ -53,7 +53,7 @@ def own_kernels(
 
 
 def _origins(at: Key, links: Links) -> set[int]:
-    """Return the equations (or arguments: the i-th is `~i`) whose values an instruction reads."""
+    """Return the equations whose values an instruction reads; `~i` stands for the i-th argument."""
     found: set[int] = set()
     for operand in links.data.operands[at]:
         for each in links.data.above(operand):
@@ -64,7 +64,9 @@ def _origins(at: Key, links: Links) -> set[int]:
 
 
 def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int]) -> set[int]:
-    """Return the equations that are gone on all ways from the inputs to the sinks; set() if a way begins elsewhere."""
+    """Return the equations on all ways from `inputs` to `sinks`, all of which are gone; set() if a way begins at
+    another value.
+    """
     found: set[int] = set()
     waiting = [origin for sink in sinks for origins in equations[sink].operands for origin in origins if origin in gone]
     while waiting:
@@ -170,7 +172,7 @@ def operands_of_several(
         )
 
     def behind(at: Key) -> list[int]:
-        """Return the equations that read a broadcast, and those that are gone which these read."""
+        """Return the equations that read a broadcast, and all gone equations on whose results these depend."""
         waiting, seen = [*(links.readers(at) or ())], dict[int, bool]()
         while waiting:
             number = waiting.pop(0)
@@ -195,7 +197,7 @@ def operands_of_several(
 
 
 def _has_number(number: int, others: Collection[int], equations: Sequence[Equation], gone: Collection[int]) -> bool:
-    """Whether an equation has a number of its own among its operands, and reads none that the others may have made."""
+    """Whether an equation has a number among its operands, and otherwise reads nothing that `others` may have made."""
     waiting, seen = [number], set[int]()
     while waiting:
         made = {each for origins in equations[waiting.pop()].operands for each in origins} - seen
@@ -205,7 +207,7 @@ def _has_number(number: int, others: Collection[int], equations: Sequence[Equati
 
 
 def _is_same(atom: Any, other: Any) -> bool:
-    """Whether two operands are one: a variable in a branch or a loop, or a number."""
+    """Whether two operands are the same: the same variable, in a branch or a loop, or the same number."""
     if atom is other:
         return True
     if not hasattr(atom, "val") or not hasattr(other, "val"):
@@ -269,8 +271,9 @@ def clamps(
 def made_for_a_reader(
     equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], links: Links
 ) -> dict[Key, list[int]]:
-    """Return, for each conversion that has the name of the equation whose value it converts, and which that equation has not written,
-    the only equation that reads it: XLA has put it in front of that one, as in front of a product of small floats.
+    """Return the conversions that XLA has put in front of a reader, as in front of a product of small floats: each has
+    the name of the equation whose value it converts, but that equation did not write it. They are mapped to the only
+    equation that reads them.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -336,8 +339,8 @@ def reads_a_constant(
 def spread_behind(
     equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], gone: Collection[int], links: Links
 ) -> dict[Key, list[int]]:
-    """Return, for each broadcast that XLA has put behind an operation instead of before its operands, the equation whose name it has
-    and the equations that read that one.
+    """Return the broadcasts that XLA has moved from the operands of an operation to its result. Each is mapped to the
+    equation whose name it has and the equations that read that equation.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():

@@ -1,8 +1,8 @@
 """equations + optimised HLO -> which instructions make what an equation reads, and which read what it makes
 
-The text of an equation and the text of a program do not meet in names alone: XLA removes equations that only arrange elements,
-makes one of several, and puts others in between. So an operand is *of* an equation if it is that equation's value, moved,
-or the value of what that one was made of, if nothing is left of it.
+Names alone do not connect equations with instructions: XLA removes equations that only arrange elements, merges several
+into one, and inserts others. So an operand is *of* an equation if it is the equation's value, perhaps moved; or, if
+nothing is left of the equation, the value that the equation read.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -21,8 +21,8 @@ _MOST_SOURCES = 1000  # at most this many are looked at for one equation
 
 
 class Origins:
-    """Follows values from equations to instructions, and back. `gone` has the equations that are not there, `_is_now` the
-    instructions that do the work of some of these.
+    """Follows values from equations to instructions, and back. `gone` has the equations that are not there, `_is_now`
+    the instructions that do the work of some of them.
     """
 
     def __init__(
@@ -84,7 +84,9 @@ class Origins:
         return found
 
     def _that_read(self, number: int, sources: set[int]) -> Iterable[Key]:
-        """Yield the instructions that read an equation's result, seen through those that are gone, and read its sources in no other way."""
+        """Yield the instructions that read an equation's result (directly, or through equations that are gone) and that
+        read these sources in no other way.
+        """
         seen = {number}
         waiting = [(number, each) for each in self._readers.get(number, ())]
         while waiting:
@@ -102,7 +104,9 @@ class Origins:
                 waiting += [(reader, further) for further in self._readers.get(reader, ())]
 
     def _reaches(self, at: Key, sources: set[int]) -> list[Key] | None:
-        """Return the unnamed instructions that move a value of these sources to here; None if the value has other sources."""
+        """Return the unnamed instructions that move a value of these sources to `at`; None if the value comes from
+        elsewhere.
+        """
         passed: list[Key] = []
         now = {self._is_now[each] for each in sources if each in self._is_now}
         for each in self._data.above(at):
@@ -118,17 +122,19 @@ class Origins:
                 passed.append(each)
             elif self._data.at[each].opcode == "negate" and self._is_behind(
                 its, sources
-            ):  # of a sum, and not of its terms
+            ):  # this is the name of a sum, and not of its terms
                 return self._reaches(self._data.operands[each][0], sources)
         return None
 
     def _is_behind(self, numbers: Sequence[int], sources: set[int]) -> bool:
-        """Whether all sources are computed from these equations."""
+        """Whether all `sources` are computed from the equations `numbers`."""
         made = [all_behind(self._equations, each) for each in sources if each >= 0]
         return bool(made) and all({*numbers} <= each for each in made)
 
     def _reads_the_same(self, at: Key, number: int) -> bool:
-        """Whether an instruction has an equation's operands: in its order, unless the order does not matter to the operation."""
+        """Whether an instruction has an equation's operands, in the equation's order; in any order if the operation is
+        commutative.
+        """
         asked, reads = self._equations[number].operands, self._data.operands[at]
         if len(asked) == 1 and len(reads) == 2 and reads[0] == reads[1] and self._is_square(number):
             reads = reads[:1]
@@ -143,7 +149,7 @@ class Origins:
         return equation.primitive == "square" or equation.eqn.params.get("y") == 2
 
     def _has(self, operands: Iterable[Key], origins: frozenset[int]) -> bool:
-        """Whether one of these operands is a value of these origins."""
+        """Whether one of these operands is a value of one of these origins."""
         sources = self._through(origins)
         return any(self._reaches(operand, sources) is not None for operand in operands)
 

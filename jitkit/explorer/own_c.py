@@ -35,8 +35,8 @@ _KEPT = re.compile(r"^\s+[a-z]\w*\b|^(?!\.L(?:V|B|F|debug|text|fe|fb|s?cold))[\w
 
 
 def panes(subject: Subject, with_assembly: bool = True) -> dict[str, Any]:
-    """Return the data of both panes: `listing` and `assembly`, and the counts of loops and bytes; or `error`. To write the C takes
-    milliseconds, so it is always done; the assembly takes a run of the C compiler.
+    """Return the data of both panes: `listing` and `assembly`, and the counts of loops and bytes; or `error`. Writing
+    the C takes milliseconds, so it is always done; the assembly needs a run of the C compiler.
     """
     if subject.c is None:
         return {"error": "Functions of jitkit's have C, those of JAX's have none." if subject.library == "jax" else ""}

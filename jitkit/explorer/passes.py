@@ -58,7 +58,9 @@ def _lines(text: str, equations: Sequence[Equation]) -> Iterable[Line]:
 
 
 def _without(lines: Sequence[Line], others: Sequence[Line]) -> list[Line]:
-    """Return the lines that `others` does not contain. A line that occurs n times more often is returned n times."""
+    """Return the lines that `others` does not contain. A line that occurs n times more often than in `others` is
+    returned n times.
+    """
     left = collections.Counter(shown for shown, _ in others)
     found = []
     for line in lines:

@@ -35,7 +35,7 @@ _ANNOTATION = re.compile(r"\s+# \[([^\]]*)\]\s*$")
 
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
-    """Whether `jax.jit` made a function, or the function of a bound method."""
+    """Whether `jax.jit` made this function, or the function of this bound method."""
     function = getattr(function, "__func__", function)
     return hasattr(function, "lower") and (type(function).__module__ or "").partition(".")[0] in ("jax", "jaxlib")
 

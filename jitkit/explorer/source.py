@@ -124,8 +124,8 @@ def _place_of(function: Callable[..., Any]) -> Place | None:
 
 
 def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the parts of a file around these lines, as first and last line: the function, else the statement, else three lines
-    before and after.
+    """Return the parts of a file around these lines, each as its first and last line: the function around a line; or
+    the statement; or three lines before and after.
     """
     try:
         tree: ast.Module | None = ast.parse("\n".join(lines))
@@ -178,16 +178,17 @@ def _painted(text: str) -> list[list[tuple[int, str]]]:
 
 
 def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
-    """Whether a source differs from the one that these code objects were compiled from."""
+    """Whether a source differs from the text from which these code objects were compiled."""
     if not codes:
         return False
-    # by the features of `__future__` that are on: `exec` takes those of the file it stands in
+    # compiled code by the active features of `__future__`: `exec` uses those of the file that calls it
     there: dict[int, set[CodeType]] = {}
     try:
         for code in codes:
             features = code.co_flags & _FEATURES
             if features not in there:
-                # IPython compiles a cell statement by statement: the code of a call depends on an import that stands beside it.
+                # IPython compiles a cell statement by statement: the code of a call may depend on an import in the same
+                # cell.
                 tree = compile(text, file, "exec", ast.PyCF_ONLY_AST | features, dont_inherit=True)
                 parts = [ast.Module([part], []) for part in tree.body] if cell(file) else [tree]
                 compiled = [compile(part, file, "exec", features, dont_inherit=True) for part in parts]

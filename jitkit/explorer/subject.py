@@ -28,9 +28,10 @@ class Failure:
 class Subject:
     """A traced function.
 
-    `stablehlo(platform)` returns its StableHLO with locations, for a compiler; `shown(platform)` the same for a reader, also if no other
-    process can compile it (`stablehlo` raises NotImplementedError then). `c()` returns the C of our own compiler, which JAX's functions
-    do not have. All are None if tracing failed. `constants` are the types of the arrays that it closes over.
+    `stablehlo(platform)` returns its StableHLO with locations, for a compiler; `shown(platform)` returns the same to be
+    read, even where `stablehlo` raises NotImplementedError because no other process can compile it. `c()` returns the C
+    of our own compiler, which JAX's functions do not have. All are None if tracing failed. `constants` are the types of
+    the arrays that it closes over.
     """
 
     library: str
@@ -47,7 +48,7 @@ class Subject:
 
     @property
     def signature(self) -> str:
-        """`loss(w: float32[8], x: float32[8])`."""
+        """The function's name with the names and types of its arguments: `loss(w: float32[8], x: float32[8])`."""
         return f"{self.name}({', '.join(self.arguments)})"
 
 

@@ -1,9 +1,8 @@
 """numbered equations -> which of them compute a value that already exists, and where their operands come from
 
-From the equations alone, this module finds what a compiler's simplifier finds: two equations that do the same with the
-same operands (common subexpressions), and equations that change nothing (`x + 0`, `x * 1`, a reshape to the same shape),
-that undo another one (a transpose of a transpose), or that depend on no argument (constants). So if an operation is
-gone, the page can say why.
+From the equations alone, this module finds what a compiler's simplifier finds: two equations that do the same with the same operands
+(common subexpressions), and equations that change nothing (`x + 0`, `x * 1`, a reshape to the same shape), that undo another one (a
+transpose of a transpose), or that depend on no argument (constants). So if an operation is gone, the page can say why.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -19,7 +18,8 @@ import numpy as np
 
 from .equation import Dialect, Equation, Unchanged
 
-# primitive -> the constant with which the result is the other operand, whether it may be the first operand, and words
+# primitive -> its neutral constant (the result is then the other operand), whether it may be the first operand, and the
+# reason in words
 _NEUTRAL = {
     "add": (0, True, "x + {} is x"), "add_any": (0, True, "x + {} is x"), "sub": (0, False, "x - {} is x"),
     "mul": (1, True, "x * {} is x"), "div": (1, False, "x / {} is x"), "pow": (1, False, "x ** {} is x"),
@@ -40,7 +40,7 @@ _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transp
 _REDUCES = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor"})
 _SCALES = frozenset({"mul", "div"})  # by a number, as the second operand
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
-# equations that run one jaxpr: their operands are its inputs, and its outputs are their results
+# primitives that run one jaxpr: their operands are its inputs, and its outputs are their results
 CALLS = frozenset(
     {"jit", "pjit", "closed_call", "core_call", "remat", "checkpoint", "custom_jvp_call", "custom_vjp_call"}
 )
@@ -59,9 +59,7 @@ def jaxprs_of(eqn: Any, dialect: Dialect) -> Iterator[Any]:
 
 
 class _Same:
-    """Numbers the values of jaxprs, as compilers do: two equations that do the same with the same operands get one
-    number.
-    """
+    """Numbers the values of jaxprs, as compilers do: two equations that do the same with the same operands get one number."""
 
     def __init__(self, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
         self.equations, self.by_eqn, self.dialect = equations, by_eqn, dialect
@@ -151,7 +149,7 @@ class _Same:
             self.value_of.update({id(v): self.value(a) for v, a in zip(eqn.outvars, eqn.invars, strict=True)})
 
     def _is_one_call(self, eqn: Any, inner: list[Any]) -> bool:
-        """Whether an equation is the only one that runs its jaxpr, so that what is known here holds inside, too."""
+        """Whether an equation is the only call of its jaxpr: then what is known about its operands also holds inside."""
         return (
             str(eqn.primitive.name) in CALLS
             and self._is_live(eqn)
@@ -162,7 +160,7 @@ class _Same:
         )
 
     def _pass(self, atom: Any, var: Any) -> None:
-        """Take over, for a variable, what is known of an atom."""
+        """Give a variable everything that is known about an atom."""
         self.value_of[id(var)] = self.value(atom)
         if self.is_constant(atom):
             self.constant.add(id(var))
@@ -194,9 +192,7 @@ class _Same:
 
 
 def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
-    """Fill in, for each equation, which others compute the same, whether it is a constant, and whether it changes
-    nothing.
-    """
+    """Fill in, for each equation, which others compute the same, whether it is a constant, and whether it changes nothing."""
     finder = _Same(equations, by_eqn, dialect)
     finder.count(jaxpr)
     finder.find(jaxpr)
@@ -205,8 +201,8 @@ def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dia
 def _unchanged(
     primitive: str, eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any], value: Callable[[Any], Any]
 ) -> tuple[Any, str, Any] | None:
-    """Return the operand or variable that the result equals, the reason in words, and the equation that is undone, or None; None if
-    the equation changes something.
+    """Return the operand or variable that the result equals, the reason in words, and the equation that is undone, or None; None if the
+    equation changes something.
     """
     if len(eqn.outvars) != 1 or not eqn.invars:
         return None
@@ -254,7 +250,9 @@ def _unchanged(
 
 
 def _scaled_back(eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any]) -> tuple[Any, str, Any] | None:
-    """Return the value that `x * c` or `x / c` makes out of `y * d` or `y / d`, if it is y, and the equation that is undone."""
+    """Return y and the equation that is undone, if the equation is `x * c` or `x / c` with x = `y * d` or `y / d`, and its result is y;
+    otherwise None.
+    """
     scaled = _scaled(eqn, number_in)
     before = maker(id(scaled[0])) if scaled else None
     its = _scaled(before, number_in) if before is not None and str(before.primitive.name) in _SCALES else None
@@ -274,7 +272,7 @@ def _scaled(eqn: Any, number_in: Callable[[Any], Any]) -> tuple[Any, Any] | None
 
 
 def _is_one(first: Any, second: Any, dtype: Any) -> bool:
-    """Whether two factors of floats, each in their type, make 1: XLA multiplies them first."""
+    """Whether two float factors, each in its own type, have the product 1: XLA multiplies them first."""
     if getattr(dtype, "kind", "") not in "fV":
         return False
     with np.errstate(all="ignore"):
@@ -282,7 +280,7 @@ def _is_one(first: Any, second: Any, dtype: Any) -> bool:
 
 
 def _converted(number: Any, dtype: Any) -> Any:
-    """Return a number in a dtype, as Python's; None for a dtype of which this is not known, such as a key's."""
+    """Return a number converted to a dtype, as a Python number; None for a dtype that is not handled here, such as that of keys."""
     if getattr(dtype, "kind", "") not in "biufV" or not hasattr(dtype, "type"):
         return None
     with np.errstate(all="ignore"):
@@ -295,8 +293,8 @@ def _converted(number: Any, dtype: Any) -> Any:
 def _absorbed(
     primitive: str, eqn: Any, value: Callable[[Any], Any], number_in: Callable[[Any], Any]
 ) -> tuple[Any, str] | None:
-    """Return the number that the result is for all arguments, and the reason; None if there is no such number. No rule holds for
-    floats: `x * 0.0` may be nan.
+    """Return the number that the result is for all arguments, and the reason; None if there is no such number. No rule applies to floats:
+    `x * 0.0` may be nan.
     """
     if len(eqn.invars) != 2 or len(eqn.outvars) != 1 or not hasattr(eqn.invars[0].aval, "dtype"):
         return None
@@ -333,9 +331,7 @@ def _size(aval: Any) -> int:
 
 
 def _params_key(params: dict[str, Any]) -> tuple[Any, ...]:
-    """Return a key for parameters. Two functions or jaxprs are equal in it only if they are one object, since different ones may
-    print alike.
-    """
+    """Return a hashable key for parameters. Functions and jaxprs in it are compared by identity, since different ones may print alike."""
     return tuple(
         (name, value if isinstance(value, str | int | float | bool | None) else _text_or_identity(value))
         for name, value in sorted(params.items())
@@ -353,8 +349,8 @@ def _text_or_identity(value: Any) -> Any:
 
 
 def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
-    """Fill in, for each equation, which equations (`~i` is the i-th argument) make its operands, through calls; and
-    whether it makes a result of the function, of a branch or of a turn.
+    """Fill in, for each equation, which equations (`~i` is the i-th argument) make its operands, through calls; and whether it makes a
+    result of the function, of a branch or of a turn.
     """
     origins: dict[int, frozenset[int]] = {id(var): frozenset({~i}) for i, var in enumerate(jaxpr.invars)}
     seen: set[Any] = set()

@@ -1,10 +1,10 @@
 """StableHLO text -> executable, without compiling if the reference's program is the same
 
-Students' functions mostly lead to the same programs as the reference's; the grade depends on how they do. So a worker
-gets XLA's executables of the reference's programs, each encrypted with its own text. A worker finds an executable by a
-hash of the text, and only the same text decrypts it: so only somebody who has the program, and could compile it, can read
-the executable. Only workers without a student's code make them (`made`). The lines of Python in the text are left out of
-the hash, since the executable does not depend on them.
+Students' functions mostly produce the same programs as the reference's; the grade depends on how they produce them. So
+a worker gets XLA's executables of the reference's programs, each encrypted with its own text. A worker finds an
+executable by a hash of the text, and only the same text decrypts it: so only somebody who has the program, and could
+compile it, can read the executable. Only workers without a student's code make them (`made`). The lines of Python in
+the text are left out of the hash, since the executable does not depend on them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Executables:
 
 
 def _key(bare: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...]) -> tuple[str, bytes]:
-    """Return a program's name, and the key that opens its executable, which the name does not reveal."""
+    """Return a program's name, and the key that decrypts its executable. The name does not reveal the key."""
     whole = repr((bare, [owner.id for owner in owners], options)).encode()
     return hashlib.sha256(b"name " + whole).hexdigest(), hashlib.sha256(b"key " + whole).digest()
 

@@ -1,9 +1,10 @@
 """Programs that run once in a process before it forks, so that the programs of the forks take less time
 
-The first program that is traced makes tables, and Python adapts the code that it runs. In a fork each of these changes also costs a copy
-of a page of memory. Measured: a check that traces and does not compile takes 3 ms of processor time less, of 9 to 15 ms. The programs
-are the same for everybody. If the functions of an exercise are missing, a program goes as far as it can, and its error is ignored.
-Nothing is compiled here: that would start threads, and a fork does not have its parent's threads.
+The first program that is traced makes tables, and Python adapts the code that it runs. In a fork each of these changes
+also costs a copy of a page of memory. Measured: a check that traces and does not compile takes 3 ms less processor time
+(otherwise 9 to 15 ms). The programs are the same for everybody. If the functions of an exercise are missing, a program
+goes as far as it can, and its error is ignored. Nothing is compiled here: that would start threads, and a fork does not
+have its parent's threads.
 """
 
 from __future__ import annotations

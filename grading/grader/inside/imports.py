@@ -47,8 +47,8 @@ class Holes(ModuleType):
 
 
 class ImageFinder(MetaPathFinder):
-    """Finds modules among code that was handed over, and nowhere else. The packages' stub files, which say
-    where names come from, are files below `root`.
+    """Finds modules only among the code that was handed over. The packages' stub files, which say where names come
+    from, are files below `root`.
     """
 
     root = ""

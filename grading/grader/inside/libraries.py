@@ -18,8 +18,8 @@ _NOT_THERE = ("_test", "_ctypes_test", "_xx", "xx", "_tkinter")  # for Python's 
 
 
 def load_libraries() -> None:
-    """Load the shared libraries that may be needed later. Each extension is loaded to see which libraries it brings, and
-    closed again if it brings none from outside of Python's folder: each fork would copy its mapping.
+    """Load the shared libraries that may be needed later. To find them, load each extension; close it again if it
+    brings no library from outside of Python's folder, since each fork would copy its mapping.
     """
     for library in _LATE:
         with contextlib.suppress(OSError):

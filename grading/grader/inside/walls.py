@@ -26,15 +26,17 @@ _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _MOVE, _REC, _PRIVATE 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, SET_PDEATHSIG = 38, 24, 22, 1
 
-# For each machine: its number for seccomp, the numbers of clone, fcntl, futex, mmap, madvise and prctl, and those of the system calls
-# that a submission may not make. First row: memory that belongs to no process, so that no limit counts it (shmget, msgget, memfd_create).
-# Second row: calls by which workers could talk to each other, or see each other (socket, socketpair, semget, mq_open, flock, sysinfo,
-# sched_setaffinity, syslog; pipe and pipe2, whose inodes are numbered for the whole machine). Third row: calls that show what others do
-# with shared files and file systems (mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs,
-# ustat; mbind, get_mempolicy, migrate_pages and move_pages, since the kernel keeps with a file in memory from which nodes its pages are
-# to come, and tells whoever maps it). Fourth row: calls that make a process wait longer for a processor, which the limits of time do not
-# count (setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr). Last rows: calls that reach out of the jail (ptrace,
-# mount, setns, bpf, io_uring_setup, pidfd_open, and so on). Locks by fcntl are refused below.
+# This table has, for each machine: its number for seccomp; the numbers of clone, fcntl, futex, mmap, madvise and prctl;
+# and the numbers of the system calls that a submission may not make. First row: memory that belongs to no process, so
+# that no limit counts it (shmget, msgget, memfd_create). Second row: calls by which workers could talk to each other,
+# or see each other (socket, socketpair, semget, mq_open, flock, sysinfo, sched_setaffinity, syslog; pipe and pipe2,
+# whose inodes are numbered for the whole machine). Third row: calls that show what others do with shared files and file
+# systems (mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs, ustat;
+# mbind, get_mempolicy, migrate_pages and move_pages, since the kernel keeps with a file in memory from which nodes its
+# pages are to come, and tells whoever maps it). Fourth row: calls that make a process wait longer for a processor,
+# which the limits of time do not count (setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr).
+# Last rows: calls that reach out of the jail (ptrace, mount, setns, bpf, io_uring_setup, pidfd_open, and so on). Locks
+# by fcntl are refused below.
 _FORBIDDEN = {
     "x86_64": (0xC000003E, 56, 72, 202, 9, 28, 157, (
         29, 68, 319,
@@ -53,21 +55,22 @@ _FORBIDDEN = {
         425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442,
     )),
 }  # fmt: skip
-_STATX = {"x86_64": 332, "aarch64": 291}  # it tells a mount's number, which counts the mounts of the whole machine
-_NEWER = 443  # from here on calls are newer than this filter: cachestat, statmount, futexes of another form, and so on
+_STATX = {"x86_64": 332, "aarch64": 291}  # it shows a mount's number; mounts are numbered for the whole machine
+_NEWER = 443  # these calls and higher ones are newer than this filter: cachestat, statmount, new futex calls
 _CLONE_FLAGS = (
     0x7E021000  # all flags that ask for a new namespace, or for a descriptor whose inode counts the machine's processes
 )
 _OF_ONE_PROCESS = 128  # a flag of futex; without it, two processes that map one file may wait for each other
 _HUGE_PAGES = 0x40000  # a flag of mmap; all processes share one pool of huge pages
 _CLONE3 = 435
-# What a compiler needs beside these: its driver starts processes, tells by a pipe if one cannot start, and asks how much memory there is.
+# A compiler also needs these calls: its driver starts processes, reports through a pipe if one cannot start, and asks
+# how much memory there is.
 _OF_COMPILERS = {"x86_64": (22, 293, 99, 137, 138), "aarch64": (59, 179, 43, 44)}
 _LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1026)  # commands of fcntl: locks, leases, and notifications of changes in a folder
-_NEWER_LOCKS = 1035  # from here on: how long a file's data is to live, which is kept with the file; and commands newer than this filter
-# Of madvise: pages that are equal in several processes become one; pages of a file are put aside, removed, or become a large one.
+_NEWER_LOCKS = 1035  # these and higher: hints on how long data will live, which the file keeps; and newer commands
+# Advice of madvise: merge pages that are equal in several processes; page out, remove or collapse pages of a file.
 _ADVICE = (12, 20, 21, 9, 25)
-_MERGES = 67  # a word for prctl: all equal pages of the process may become one with those of others
+_MERGES = 67  # an option of prctl: equal pages of this process and of others may be merged
 
 libc = ctypes.CDLL(None, use_errno=True)
 _CAPABILITIES_OF_THIS, _NONE = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # what capset takes
@@ -82,12 +85,12 @@ def enter_namespaces() -> None:
 
 
 def close_system(kept: str) -> None:
-    """For good and for all workers, make devices read-only, since their times could be set and read, and remove the system's libraries.
-    The libraries that are needed have been loaded before. A file is slow to read for the first time, so one worker could leave a message
-    for another; and without libraries no program can be started.
+    """Make devices read-only, since their times could be set and read, and remove the system's libraries, for all
+    workers and for good. The libraries that are needed have been loaded before. If they stayed, one worker could leave
+    a message for another (the first read of a file is slow), and programs could be started.
 
     Args:
-      kept: Python's own library.
+      kept: Python's own library, which stays.
     """
     call("mount", b"none", b"/", None, _REC | _PRIVATE, None)
     for name in _DEVICES:
@@ -109,7 +112,9 @@ def close_system(kept: str) -> None:
 
 
 def prepare() -> None:
-    """Do once what is the same for all workers: see to it that programs which are started have no capabilities, and write the filter."""
+    """Do once what is the same for all workers: make sure that programs which are started get no capabilities, and
+    write the filter.
+    """
     for capability in range(64):
         libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0)
     _filter_of_workers()
@@ -130,7 +135,7 @@ def unmount_disk() -> None:
 
 
 def drop_privileges(user: int) -> None:
-    """Become another user, unless it is negative, without capabilities and without a way to new ones."""
+    """Become another user (unless `user` is negative), without capabilities, and without a way to get any."""
     libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     os.chdir("/tmp")
     if user >= 0:
@@ -194,7 +199,9 @@ def system_call_filter(compiles: bool = False) -> bytes:
 
 @functools.cache
 def _filter_of_workers() -> tuple[Any, Any]:
-    """Return what the kernel reads: how many lines the filter has, their address, and the lines. It is made once."""
+    """Return the filter in the form that the kernel reads: the number of lines, their address, and the lines. It is
+    made once.
+    """
     packed = system_call_filter()
     buffer = ctypes.create_string_buffer(packed, len(packed))
     header = struct.pack("HxxxxxxQ", len(packed) // 8, ctypes.addressof(buffer))

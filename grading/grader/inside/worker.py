@@ -1,9 +1,8 @@
-"""A worker: in namespaces of its own, with jitkit and a student's functions, it runs checks, and sends what they
-compute
+"""A worker: a process with namespaces of its own that runs checks on a student's functions, and sends what they compute
 
 It receives the rest of jitkit, as code, with the student's functions, and then one check after the other: a program, a
 state of the random generator, and a pipe for one frame. Each check gets a fork, which enters a jail of its own before
-it touches the student's code: without privileges, and without a way to new ones. (If the course wants it, all checks
+it touches the student's code. There it has no privileges, and no way to get any. (If the course wants it, all checks
 share one jail and one process.) The student's code may make the fork lie: its frames are only answers, which another
 process compares with the right ones.
 """
@@ -39,7 +38,7 @@ Modules = dict[str, Any]  # name -> file, whether it is a package, code
 Program = tuple[Any, Any, Any]  # jitkit, the function that makes plain data of results, the object that compiles
 _PROGRAMS = "jitkit.kata.engine.random_programs"  # the module of random programs; grading runs more of them
 _LONGEST_OUTPUT = 10_000
-_COLLECT_AFTER = 10_000  # objects: a worker is soon over, and looks for garbage less often than Python would
+_COLLECT_AFTER = 10_000  # objects: a worker lives briefly, so it collects garbage less often than Python would
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "3",
@@ -141,7 +140,7 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
             for name in () if spliced else sorted(modules):
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)
-            if image["climbing"] is not None:  # jitkit, asked by the programs of the ladder
+            if image["climbing"] is not None:  # the programs of the ladder ask jitkit itself
                 sys.meta_path.append(ImageFinder(image["climbing"]))
                 to_plain = functools.partial(importlib.import_module("climbing").to_plain, plain=plain, run=None)
         if image["own"] and "jitkit" in sys.modules:
@@ -249,8 +248,8 @@ def _may_compute(seconds: int) -> None:
 
 
 def _open_anew(*kept: int) -> None:
-    """Close all descriptors but these, and open /dev/null as 0, 1 and 2: two processes that share an open file could pass messages
-    by its flags.
+    """Close all descriptors except these, and open /dev/null as 0, 1 and 2: if two processes shared an open file, they
+    could pass messages through its flags.
     """
     sys.stdout.close()
     before = -1

@@ -1,10 +1,10 @@
 """In the jail: a clean process that forks workers
 
-It has the standard library, numpy and, if an exercise compiles, jax; of this repository it has only the modules of jitkit that contain no
-exercise, or all with holes for the functions of exercises (`grader.holes`). It receives nothing but "start a worker that speaks to this
-socket", "say how long that worker computed", "end it", and "fork a branch for an exercise" (`grader.branches`). A branch is a process
-that receives the same requests, and has the reference's code for the functions of all other exercises. So the memory of both, of which
-each worker has a copy, contains no secret.
+It has the standard library, numpy and, if an exercise compiles, jax; of this repository it has only the modules of
+jitkit that contain no exercise, or all with holes for the functions of exercises (`grader.holes`). It receives nothing
+but "start a worker that speaks to this socket", "say how long that worker computed", "end it", and "fork a branch for
+an exercise" (`grader.branches`). A branch is a process that receives the same requests, and has the reference's code
+for the functions of all other exercises. Each worker has a copy of their memory, so neither may contain a secret.
 """
 
 from __future__ import annotations
@@ -130,15 +130,15 @@ def _serve(control: socket.socket, base: Modules, holes: Holes, user: int, own: 
 
 
 def seconds_of_processor(pid: int, own: bool = True) -> float:
-    """Return the processor time of a process so far, and of all that it started (without `own`, of these alone), also of those that
-    have ended and were waited for. Return 0 without /proc.
+    """Return the processor time that a process and all that it started have used so far, also those that have ended and
+    were waited for. Without `own`, leave out the process itself. Return 0 without /proc.
     """
     return sum(_family(pid, own).values()) / os.sysconf("SC_CLK_TCK")
 
 
 def seconds_of_waiting(pid: int, own: bool = True) -> float:
-    """Return how long the living threads of these processes could have run and had no processor, added up. Return 0 if Linux does
-    not count it.
+    """Return how long a process and all that it started were ready to run but had no processor, summed over their
+    living threads. Without `own`, leave out the process itself. Return 0 if Linux does not count this.
     """
     waited = 0
     for member in _family(pid, own):
@@ -150,7 +150,9 @@ def seconds_of_waiting(pid: int, own: bool = True) -> float:
 
 
 def _family(pid: int, own: bool) -> dict[int, int]:
-    """Return the processor ticks of a process and of all that it started (without `own`, of these alone), by process number."""
+    """Return the processor ticks of a process and of all that it started, by process number. Without `own`, leave out
+    the process itself.
+    """
     ticks, parents = dict[int, int](), dict[int, int]()
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
