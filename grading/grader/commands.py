@@ -169,9 +169,7 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """Return the engine of the container in which the grader runs because this machine has no bubblewrap; None if there is no engine, or
-    the grader runs here.
-    """
+    """Return the engine of the container in which the grader runs, since there is no bubblewrap; None if it runs here."""
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 

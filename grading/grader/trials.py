@@ -243,9 +243,7 @@ class Trials:
         return found
 
     def image(self, workers: Workers, exercise: Exercise, item: Item, how: How) -> tuple[dict[str, Any], Kind]:
-        """Return what a worker receives before its checks (jitkit's code and the student's functions, as `jail._NOTHING` lists it), and
-        the kind of jail that it needs.
-        """
+        """Return what a worker receives before its checks (`jail._NOTHING` lists it), and the kind of jail that it needs."""
         patched = how.patched and self.can_be_patched(workers, exercise, item)
         image: dict[str, Any] = {"own": item["files"]}
         if isinstance(exercise, rungs.Rung):
