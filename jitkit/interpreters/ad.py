@@ -107,7 +107,7 @@ class DualTrace(Trace):
     tracer: ClassVar[type[DualTracer]] = JVPTracer
 
     def pair(self, x: Any) -> tuple[Any, Any]:
-        """Return the primal and the tangent of a value, a Zero for a value that is not of this trace."""
+        """Return the primal and the tangent of a value. A value that is not of this trace has the tangent Zero."""
         if isinstance(x, DualTracer) and x._trace is self:
             return x.primal, x.tangent
         if isinstance(x, Tracer):
@@ -187,13 +187,13 @@ class JVPTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a call stays one operation, as the outer trace wants it."""
+        """Whether a call stays one operation: as the outer trace wants it."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments of a library function, and give each tangent the weak type of its primal,
-        until the function ends. Return a function for the result, which puts Arrays in the place of Python's numbers there:
-        in JAX the function is jitted, and returns new Arrays.
+        """Tell the outer trace about these arguments of a library function. Until the function ends, each tangent has
+        the weak type of its primal. Return a function that ends this, and that converts Python numbers in the
+        function's result to Arrays: in JAX the function is jitted, so it returns new Arrays.
         """
         super().note(args)
         mine = [x for x in args if type(x) is JVPTracer and x._trace is self]
@@ -219,10 +219,11 @@ class JVPTrace(DualTrace):
             return tangent
         x = array.as_array(tangent)
         known = x.aval.update(weak_type=aval.weak_type)
-        return array.Array(x._buf, known, known) if x._key is x.aval else x  # an array that is placed keeps its type
+        # an array that was put on a device keeps its type
+        return array.Array(x._buf, known, known) if x._key is x.aval else x
 
     def is_within_a_trace(self) -> bool:
-        """Whether an outer trace would see an array that is made here as a constant."""
+        """Whether an outer trace is active: it would record an array that is made here as a constant."""
         outer = self.parent
         while isinstance(outer, JVPTrace):
             outer = outer.parent

@@ -38,8 +38,8 @@ from .ad import DualTrace, DualTracer
 from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
-# The linearisation of one operation: its results, and a function from the tangents of its operands (some may be
-# Zero) to the tangents of its results. That function is called under the trace that records tangents.
+# The linearisation of one operation consists of its results, and a function from the tangents of its operands (some may be Zero) to the
+# tangents of its results. The function is called under the trace that records tangents.
 Linearized = tuple[Any, Callable[..., Any]]
 LinearizeRule = Callable[..., Linearized]
 # rule(nonzero, *primals, **params), for primitives that are not linearised through their JVP rule.
@@ -81,7 +81,7 @@ class LinearizeTrace(DualTrace):
         return "grad or linearize"
 
     def new_arg(self, primal: Any, tangent: Any) -> Any:
-        """Return an argument of the function, with a tangent of this type."""
+        """Return an argument of the function: a pair of `primal` and a new, recorded tangent of the same type as `tangent`."""
         return self.with_tangent(primal, self.tangents.new_arg(tangent))
 
     def differentiate(
@@ -136,7 +136,7 @@ class PartialTrace(Trace):
         return type(x) is DynamicJaxprTracer and x._trace is self.tangents
 
     def unless_known(self, primal: Any, tangent: Any) -> Any:
-        """Return the tangent that the rule gave; a Zero if it depends on no operand's tangent."""
+        """Return the tangent that the rule computed; or a Zero, if it depends on no operand's tangent."""
         return tangent if self.is_tangent(tangent) else zero_tangent(primal)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -319,8 +319,8 @@ def _two_jaxprs(
 
 
 def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the jaxpr with its constants in JAX's order. JAX sorts topologically from the outputs: it takes an equation when all
-    its readers are taken, and of several the one found last; the result is the reverse of this order.
+    """Return the jaxpr with its constants in JAX's order. JAX sorts topologically, from the outputs: it takes an equation when all its
+    readers are taken; if there are several, it takes the one that it found last. The result is the reverse of this order.
     """
     made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
     constants = set(jaxpr.constvars)

@@ -68,7 +68,9 @@ class Zero:
 
 
 def tangent_aval(aval: Any) -> Any:
-    """Return the type of a tangent, `ShapedArray.to_tangent_aval`; of a token, its own."""
+    """Return the type of the tangents of values of this type: `aval.to_tangent_aval()`, and for a token the token's own
+    type.
+    """
     return aval.to_tangent_aval() if isinstance(aval, ShapedArray) else aval
 
 
@@ -78,7 +80,7 @@ def zero_tangent(x: Any) -> Zero:
 
 
 class _Zeros(Slots):
-    """Holds `zeros_like_aval`, which `lax` puts here: this module cannot import from the room `lax`, which is above it."""
+    """Holds `zeros_like_aval`. `lax` stores it here, because this module cannot import from a room above it."""
 
     like_aval: Callable[[Any], Any]
 
@@ -119,7 +121,7 @@ def _(x: ShapedArray, y: ShapedArray) -> ShapedArray:
 
 @register_batcher(add_any_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Batching rule: broadcast an operand without a batch axis, even a scalar, since both operands need one shape."""
+    """Batching rule: broadcast an operand without a batch axis, even a scalar, since both operands must have one shape."""
     (x, y), (x_dim, y_dim) = vals, dims
     place = y_dim if y_dim is not None else x_dim
     assert place is not None, "the rule is asked where an operand is a batch"

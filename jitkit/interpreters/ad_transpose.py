@@ -89,8 +89,9 @@ def backward_pass(
 def linear_equations(
     jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any]
 ) -> tuple[dict[Var, Any], list[JaxprEqn]]:
-    """Return the value of each variable, where an UndefinedPrimal stands for one that depends on a linear input, and the
-    equations that read such a variable, in order. All other equations are computed here.
+    """Return a dict with the value of each variable, and the linear equations in order. A variable that depends on a
+    linear input has an UndefinedPrimal as its value, and an equation is linear if it reads such a variable. All other
+    equations are computed here.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, inputs, strict=True))

@@ -79,7 +79,7 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        known = getattr(val, "source_info", source_info.UNKNOWN)  # the current line, as a rule; finding it takes 3 us
+        known = getattr(val, "source_info", source_info.UNKNOWN)  # mostly the current line; finding that takes 3 us
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:
@@ -111,19 +111,19 @@ class BatchTrace(Trace):
         return x, None
 
     def in_words(self) -> str:
-        """Return `vmap over 3 elements`, with the name of the axis if it has one."""
+        """Return a text such as `vmap over 3 elements`, with the name of the axis if it has one."""
         name = "" if self.axis.name is None else f" along {self.axis.name!r}"
         return f"vmap over {self.axis.size} elements{name}"
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a call stays one operation, as the outer trace wants it."""
+        """Whether a call stays one operation: as the outer trace wants it."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments of a library function. Return a function for the result: if that is an
-        argument, it gets a new tracer. In JAX the function is jitted, so its result is another object than its argument, and
-        a jaxpr that closes over both has two constants.
+        """Tell the outer trace about these arguments of a library function. Return a function for the result, which makes a new tracer if
+        the result is one of the arguments. (In JAX the function is jitted, so it never returns an argument itself; and a jaxpr that
+        closes over both has two constants.)
         """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
@@ -185,7 +185,7 @@ def batch(
 
 
 class _Broadcasting(Slots):
-    """Holds `lax.broadcast_in_dim`, which `lax` puts here, since that room is above this one."""
+    """Holds `lax.broadcast_in_dim`. `lax` stores it here, since that room is above this one."""
 
     broadcast_in_dim: Callable[[Any, Sequence[int], Sequence[int]], Any]
 
@@ -205,7 +205,7 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
-    """Return x, repeated along a new axis. (The other axes are given as numpy integers, as in JAX: printed jaxprs show it.)"""
+    """Return x, repeated along a new axis. (The other axes are numpy integers, as in JAX: printed jaxprs show this.)"""
     shape = list(np.shape(x))
     shape.insert(axis, size)
     return broadcasting.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
@@ -217,7 +217,7 @@ def move_to(x: Any, dim: Dim, destination: int, size: int) -> Any:
 
 
 def bdim_at_front(x: Any, dim: Dim, size: int) -> Any:
-    """Return x with its batch axis in front; x is broadcast if it has none."""
+    """Return x with its batch axis in front. If x has none, broadcast it."""
     return move_to(x, dim, 0, size)
 
 
@@ -327,7 +327,7 @@ def reduction_batcher(
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """Return the numbers that axes of an element have in a batch whose axis is at `dim`: from `dim` on, one more."""
+    """Return the numbers of an element's axes in the batch: `[0, 3]` for `[0, 2]`, if the batch axis, `dim`, is 1."""
     return [axis + (axis >= dim) for axis in axes]
 
 

@@ -71,7 +71,9 @@ def _unknown(eqn: JaxprEqn) -> Signature:
 
 
 def _slice(eqn: JaxprEqn) -> Signature:
-    """Return the signature of slicing: the keys of the slice are new, and the same elements of the operand are consumed."""
+    """Return the signature of slicing. The keys of the slice are new; the operand's elements that the slice copies are
+    consumed.
+    """
     starts, limits = eqn.params["start_indices"], eqn.params["limit_indices"]
     strides = eqn.params["strides"] or (1,) * len(starts)
     mask = np.zeros(eqn.invars[0].aval.shape, bool)
@@ -94,8 +96,8 @@ def _call(eqn: JaxprEqn) -> Signature:
 
 
 def _cond(eqn: JaxprEqn) -> Signature:
-    """Return the signature of `cond`, where one branch runs: it consumes what any branch consumes; a result is a new key if it is
-    one in all branches.
+    """Return the signature of `cond`, of whose branches one runs: it consumes what any branch consumes, and a result is
+    a new key if it is new in all branches.
     """
     branches = [signature(branch) for branch in eqn.params["branches"]]
     sinks: dict[int, Mask] = {}
@@ -190,7 +192,7 @@ def signature(jaxpr: Jaxpr) -> Signature:
 
 def _signature(jaxpr: Jaxpr) -> Signature:
     uses: dict[Var, _Use] = {}
-    same_as: dict[Var, Var] = {}  # of two variables for one key, the later one -> the first one
+    same_as: dict[Var, Var] = {}  # a variable -> the earlier variable for the same key
     for eqn in jaxpr.eqns:
         if not any(is_key(x.aval) for x in (*eqn.invars, *eqn.outvars)):
             continue
@@ -230,7 +232,7 @@ def _use_up(eqn: JaxprEqn, i: int, mask: Mask, uses: dict[Var, _Use], same_as: M
 
 # --- between programs ---------------------------------------------------------------------------------------
 
-_used: dict[int, _Use] = {}  # by the id of an Array; an entry goes when its Array does
+_used: dict[int, _Use] = {}  # id of an Array -> its use; the entry is removed when the Array is deleted
 
 
 def checked(run: Callable[[Sequence[Any]], Any], jaxpr: Jaxpr, name: str) -> Callable[[Sequence[Any]], Any]:

@@ -183,7 +183,9 @@ class LoweringContext:
         return name
 
     def emit_constant(self, text: str, type_text: str) -> str:
-        """Write `%cst = stablehlo.constant text : type_text`, unless it is known here; return its name."""
+        """Return the name of a constant with this text and type. Write `%cst = stablehlo.constant text : type_text`, unless the block has
+        written it already.
+        """
         key = (text, type_text)
         if key not in self._constants:
             name = self.function.fresh_constant(type_text)
@@ -289,9 +291,8 @@ class LoweringContext:
         return env[atom]
 
     def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
-        """Return the name of an atom's value, broadcast to `shape`: of a scalar, or of one with axes of size 1 where `shape`
-        has more. A literal is written as a constant of that shape; for a variable of another shape, write a line that
-        broadcasts it.
+        """Return the name of an atom's value, broadcast to `shape` if it has another shape: a scalar, or size 1 where `shape` has more.
+        Write a literal as a constant of `shape`, and for a variable a line that broadcasts it.
         """
         if atom.aval.shape == shape:
             return self.read(atom, env)
@@ -367,7 +368,7 @@ class LoweringContext:
         return [called] if results == 1 else [f"{called}#{i}" for i in range(results)]
 
     def take_tokens(self, ordered: Sequence[Effect], names: Sequence[str]) -> list[str]:
-        """Make the first of these names the latest tokens of the ordered effects, one for each, and return the other names."""
+        """Store the first of these names, one for each ordered effect, as the latest tokens; return the other names."""
         if ordered:
             self.tokens.update(zip(ordered, names, strict=False))
         return list(names[len(ordered) :])
@@ -389,7 +390,7 @@ def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> 
 
 
 def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None:
-    """Write what is between the braces of a function, up to its `return`. `names` are the names of its arguments."""
+    """Write the lines between a function's braces, up to its `return`. `names` are the names of its arguments."""
     outs = ctx.lower_jaxpr(jaxpr, names)
     tokens = [ctx.tokens[effect] for effect in ctx.function.ordered]
     types = ["!stablehlo.token"] * len(tokens) + [type_of(aval) for aval in jaxpr.out_avals]

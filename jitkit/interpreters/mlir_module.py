@@ -23,8 +23,8 @@ FIRST_DEVICE = "maximal_mesh_0"  # in a program for several devices, the mesh of
 
 _WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of an integer tensor
 
-# Where a line comes from: the functions around its equation ("jit(f)/jit(g)"), and the equation. Written as text only
-# on request.
+# The origin of a line: the functions around its equation ("jit(f)/jit(g)"), and the equation. It becomes text only on
+# request.
 Origin = tuple[str, JaxprEqn]
 _AS_WRITTEN = {"scan": "while"}  # primitive -> the name of its operation in StableHLO, if it has another name
 
@@ -42,7 +42,7 @@ def origin_text(origin: Origin) -> str:
 
 
 def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
-    """Return a name, joined with the scopes of an equation and a name stack: `jit(f)/A/jvp(B)/sin`."""
+    """Return a name with a name stack and the scopes of an equation before it: `jit(f)/A/jvp(B)/sin`."""
     scopes = scopes_of(eqn.source_info.name_stack) if eqn is not None else ()
     return "/".join(filter(None, (name_stack, *scopes, own)))
 
@@ -57,7 +57,7 @@ def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -
 
 
 class Module:
-    """What the functions of one program share: their texts, symbol names, and the locations of their lines."""
+    """What the functions of one program share: their texts, their symbol names, and the locations of their lines."""
 
     def __init__(self, name: str, platform: str) -> None:
         self.name = name
@@ -148,7 +148,7 @@ class Function:
         return name
 
     def hoist(self, value: Any, type_text: str) -> str:
-        """Make a large constant an argument of this function, and return its name."""
+        """Make a large constant an argument of this function, and return the argument's name."""
         key = id(value)
         if key not in self.module.hoisted:
             # The owner of a numpy array may change it later: copy it.

@@ -150,7 +150,7 @@ def to_numpy(x: Any) -> np.ndarray[Any, Any]:
 
 
 def symbol_text(name: str) -> str:
-    """Return a name after `@`: in quotes when it is not an identifier."""
+    """Return a name as it is written after `@`: in quotes if it is not an identifier."""
     return name if _IDENTIFIER.fullmatch(name) else f'"{quoted(name)}"'
 
 

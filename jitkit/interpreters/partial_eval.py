@@ -134,9 +134,7 @@ class DynamicJaxprTrace(Trace):
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
     def stand_in(self, x: Any) -> DynamicJaxprTracer:
-        """Return a tracer of a constant without a value, such as a ShapeDtypeStruct: it works until the program is
-        lowered.
-        """
+        """Return a tracer of a constant without a value, such as a ShapeDtypeStruct. Tracing works with it; lowering raises an error."""
         atom = self.lift(x)
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
@@ -220,7 +218,7 @@ class DynamicJaxprTrace(Trace):
     def end(self) -> None:
         """End the trace, and release its constants: the jaxpr owns them now."""
         self.alive = False
-        self.writer = None  # itself: a reference cycle would keep it alive
+        self.writer = None  # `writer` is the trace itself: a reference cycle, which would keep it alive
         self.consts = {}
         self.constvar_of_id = {}
 
@@ -292,7 +290,7 @@ class empty_name_stack:
 
 
 def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
-    """Return values, with stand-ins in the current trace for those without data, such as a ShapeDtypeStruct."""
+    """Return the values, with tracers of the current trace in place of those without data, such as a ShapeDtypeStruct."""
     trace = core.current_trace()
     if not isinstance(trace, DynamicJaxprTrace):
         return values
@@ -300,7 +298,7 @@ def with_stand_ins(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def with_stand_ins_in(tree: Any) -> Any:
-    """Return a tree, with stand-ins in the current trace for leaves without data."""
+    """Return the tree, with tracers of the current trace in place of leaves without data, such as a ShapeDtypeStruct."""
     if not isinstance(core.current_trace(), DynamicJaxprTrace):
         return tree
     leaves, treedef = tree_flatten(tree)

@@ -31,7 +31,7 @@ class PartialVal(tuple[Any, Any]):
         return cls((aval, None))
 
     def is_known(self) -> bool:
-        """Whether there is a value."""
+        """Whether the value is known."""
         return self[0] is None
 
 

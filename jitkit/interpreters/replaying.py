@@ -126,12 +126,12 @@ class Replayed:
 
 
 def replayed(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the rule of a primitive, replayed where that is possible."""
+    """Return the rule of a primitive, wrapped in `Replayed` if it can be replayed."""
     return Replayed(rule) if primitive.pure_shape_rule else rule
 
 
 class _Known:
-    """Maps keys to recordings; to None if a rule cannot be replayed, and to `_ONCE` for a key that came once."""
+    """Maps keys to recordings. The value is None if a rule cannot be replayed, and `_ONCE` for a key that came once."""
 
     def __init__(self) -> None:
         self.recordings: dict[Any, Any] = {}
@@ -155,7 +155,7 @@ known = _Known()
 
 
 def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: Any, later: Any) -> None:
-    """Append the arrays among some arguments to `operands`, and what the key has for each argument to `marks`."""
+    """Append the arrays in the arguments to `operands`, and what goes into the key, for each argument, to `marks`."""
     for x in args:
         t = type(x)
         if t is DynamicJaxprTracer:
@@ -184,7 +184,9 @@ def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: An
 
 
 def _types_in(x: Any) -> Any:
-    """Return the types in a parameter: they go into the key, since 1, True and np.int64(1) are equal but print differently."""
+    """Return the types of the values in a parameter. They go into the key, since 1, True and np.int64(1) are equal but
+    print differently.
+    """
     t = type(x)
     return tuple(map(_types_in, x)) if t is tuple else t
 
@@ -239,7 +241,7 @@ def _stand_in(
 
 
 def _is_own(rule: Any) -> bool:
-    """Whether a rule, with the functions that it is made of, is the library's. A user's rule may have side effects."""
+    """Whether a rule, and every function that it is made of, is the library's own. A user's rule may have side effects."""
     if isinstance(rule, functools.partial):
         return all(map(_is_own, (rule.func, *rule.args, *rule.keywords.values())))
     if isinstance(rule, (tuple, list)):
@@ -281,8 +283,8 @@ def _recording(
 
 
 def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
-    """Return a result with places instead of tracers. `given` maps the id of each argument to its place. Raise NotKeyed
-    if the result holds an argument by another tracer than `given` has.
+    """Return a result with places in place of tracers. `given` maps the id of each argument to its place. Raise
+    NotKeyed if the result contains another tracer of an argument than the argument itself.
     """
     t = type(x)
     if t is list or t is tuple:
@@ -308,7 +310,7 @@ def _checked(literal: Any) -> Literal:
 
 
 def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
-    """Write a rule's equations once more for these operands, and return what the rule would."""
+    """Write the recorded equations again for these operands; return what the rule would return."""
     values, source = operands, source_info.current(3)
     later: Any
     later, around = (trace.tangents, trace.parent) if trace.splits else (None, trace)

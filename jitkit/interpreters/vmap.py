@@ -144,7 +144,9 @@ def call_on_batches(
 
 
 def _noting_keys_of_result(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that keeps the key paths of its results: `not_the_same_for_all` names a leaf by them."""
+    """Return `fun`, changed so that it stores the key paths of its results: `not_the_same_for_all` names a leaf by its
+    path.
+    """
 
     @wraps(fun)
     def noting(*args: Any, **kwargs: Any) -> Any:
@@ -279,7 +281,7 @@ def _names_of_leaves(fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[
 
 
 def _type_of(x: Any) -> str:
-    """Return the type of an array; of anything else, which is not mapped, the type is unknown."""
+    """Return the type of an array as text; "unknown" for anything else, which is not mapped."""
     try:
         return str(core.get_aval(x).str_short())
     except TypeError:

@@ -48,7 +48,9 @@ def better_error(
 
 
 def _is_batched() -> bool:
-    """Return whether operations now act on batches: their errors have shapes that the mapped function does not see."""
+    """Whether a `vmap` is active: then the shapes in errors of operations have a batch axis that the mapped function
+    does not see.
+    """
     trace = current_trace()
     while trace is not None and not isinstance(trace, BatchTrace):
         trace = trace.parent

@@ -49,7 +49,7 @@ class TracedCall(NamedTuple):
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether all traces are active whose tracers the jaxpr closed over."""
+        """Whether the traces of all tracers that the jaxpr closed over are still active."""
         return all_alive(self.jaxpr.consts)
 
 
@@ -178,14 +178,14 @@ class Table:
         self.executables = {slot: e for slot, e in self.executables.items() if id(e) in used}
 
     def remember_nested(self, key: tuple[Any, ...], call: Any) -> None:
-        """Keep how a call under a trace is recorded; the oldest goes when there are too many."""
+        """Remember how a call under a trace is recorded; forget the oldest one if there are too many."""
         with self.lock:
             self.nested[key] = call
             if len(self.nested) > config.value("jit_cache_size"):
                 del self.nested[next(iter(self.nested))]
 
     def remember_failure(self, key: tuple[Any, ...]) -> None:
-        """Keep the key of a first call that raised; the oldest goes when there are too many."""
+        """Remember the key of a first call that raised; forget the oldest one if there are too many."""
         with self.lock:
             self.failed[key] = None
             if len(self.failed) > config.value("jit_cache_size"):
@@ -281,7 +281,7 @@ class FunctionCache:
         return self.tables.setdefault(jit_options, Table())
 
     def remember_trace(self, key: tuple[Any, ...], traced: TracedCall) -> None:
-        """Keep a traced call; the oldest goes when there are too many."""
+        """Remember a traced call; forget the oldest one if there are too many."""
         self.traces[key] = traced
         while len(self.traces) > config.value("jit_cache_size"):
             oldest = next(iter(self.traces))
@@ -294,8 +294,8 @@ class FunctionCache:
             self.records[key] = record
 
     def known_records(self, table: Table) -> list[CallRecord]:
-        """Return the records of calls for which a trace or an entry of a table is cached, by age. If there are more than
-        `record.SEARCHED`, return only the latest, but at least one more than that.
+        """Return the records of calls whose trace is cached, or whose entry is in the table, the oldest first. If there are more than
+        `record.SEARCHED`, return only the latest, at least one more than that number.
         """
         records = [*_latest(self.records), *_latest(table.records)]
         by_number = {record.number: record for record in records}
@@ -372,7 +372,7 @@ def forget_history() -> None:
 
 
 def register_clearable(cache: Any) -> None:
-    """Let `clear_caches` call `cache.clear()`, too."""
+    """Make `clear_caches` call `cache.clear()`, too."""
     _clearable.add(cache)
 
 

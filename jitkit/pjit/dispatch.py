@@ -53,7 +53,7 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
     list of them.
     """
     trace = core.innermost_trace(args)
-    if trace is not None:  # in `ensure_compile_time_eval`, an operand that depends on a traced value: it is recorded
+    if trace is not None:  # in `ensure_compile_time_eval`, an operand may be a tracer: then record the operation
         with core.set_current_trace(trace):
             return trace.process_primitive(primitive, args, params)
     if primitive.impl is not None:
@@ -100,7 +100,7 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     jaxpr = Jaxpr([], invars, outvars, [eqn], effects, DebugInfo("eager", primitive.name))
     out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF
     in_tree = tree_structure(((0,) * len(invars), {}))
-    donated = params.get("donated_invars", ())  # only in a nested call, in a derivative or a `vmap` outside of any jit
+    donated = params.get("donated_invars", ())  # only for a nested call, in a derivative or a `vmap` outside of `jit`
     program = Program(primitive.name, jaxpr, in_tree, out_tree, donated)
     where = keys
     if asked := params.get("in_shardings"):  # of a nested call

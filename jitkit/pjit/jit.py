@@ -122,7 +122,7 @@ def jit(
 
 
 def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
-    """Raise ValueError for places beside `backend="c"`, which has only one."""
+    """Raise ValueError if a place is given together with `backend="c"`, which has only one."""
     given = {"device": device, "in_shardings": in_shardings, "out_shardings": out_shardings}
     for name, value in given.items():
         if value is not None:
@@ -133,8 +133,8 @@ def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
 
 
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
-    """Return the sharding of arguments and results that `device` or `backend` stands for. Raise ValueError if both are
-    given, or a sharding too. Raise TypeError for a `device` that is not one.
+    """Return the sharding that `device` or `backend` stands for, used for arguments and results. Raise ValueError if
+    both are given, or one of them together with shardings. Raise TypeError if `device` is not a device.
     """
     warnings.warn(
         'backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend="cpu")[0])` '

@@ -95,14 +95,16 @@ def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: In
 def _all_constrained(
     ctx: mlir.LoweringContext, names: Sequence[str], avals: Sequence[Any], shardings: Any
 ) -> list[str]:
-    """Write for each value that has a sharding that it has it; return the names of the values."""
+    """Write a sharding constraint for each value that has a sharding; return the names of the values."""
     if not NestedCall.some_are_placed:
         return list(names)
     return [constrained(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
 
 
 def constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    """Write that a value has a sharding, and return its name. Write nothing for None, or for one device without a mesh."""
+    """Write a line that gives a value its sharding, and return the name of the result. Write nothing for None, or for
+    one device without a mesh, and return `x`.
+    """
     if sharding is None or not runtime.is_over_mesh(sharding):
         return x
     ctx.module.mesh = runtime.mesh_text(sharding)
@@ -120,7 +122,9 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) ->
 
 
 def _of_batch(sharding: Any, dim: int | None) -> Any:
-    """Return the sharding of a batch whose elements have this sharding: each device has its part of every element."""
+    """Return the sharding of a batch of values that have this sharding each: every device holds its part of every
+    element.
+    """
     return sharding if sharding is None or dim is None else runtime.with_whole_axis(sharding, dim)
 
 
@@ -146,8 +150,9 @@ places: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
 
 
 def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
-    """Return the shardings of the calls and constraints in a program."""
-    if not NestedCall.some_are_placed:  # nearly always; looking for them takes a tenth of the time of tracing
+    """Return the shardings that calls and constraints in a program have."""
+    # this is the usual case; looking for shardings takes a tenth of the time of tracing
+    if not NestedCall.some_are_placed:
         return []
     found = []
     for eqn in jaxpr.eqns:
@@ -161,7 +166,7 @@ def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
 
 
 class _Unspecified:
-    """Prints as the sharding of an operand or result that has none."""
+    """Stands for "no sharding" in a call's parameters, and prints as JAX prints that."""
 
     def __repr__(self) -> str:
         return "UnspecifiedValue"
@@ -185,7 +190,7 @@ dce_rules[jit_p] = _dce
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Return an equation as printed, with only the parameters that differ from their defaults."""
+    """Return an equation as it is printed: with only the parameters that differ from their defaults."""
     params = {
         k: v
         for k, v in eqn.params.items()

@@ -48,7 +48,7 @@ def _jvp(
 
 @remembered
 def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
-    """Return a library function's jaxpr, linearised without source lines, once for all its calls."""
+    """Return a library function's jaxpr, linearised without source lines. All its calls share this."""
     with source_info.nowhere():
         return linearize_jaxpr(jaxpr, nonzero)
 
@@ -56,8 +56,8 @@ def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
 def _linearize(
     nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """Linearization rule: make one call now, which returns values and residuals, and record one that computes tangents. The
-    first call does not return an argument, or a value that it returns already: these are taken from where they are.
+    """Linearization rule: make one call now, which returns values and residuals, and record another call, which
+    computes tangents. If a residual is an argument, or is returned already, the first call does not return it again.
     """
     ins, results = take_shardings(params, jaxpr)
     is_inlined = params["inline"] is Inline.JAX_EARLY
@@ -113,8 +113,8 @@ def _partial_eval(
 
 
 def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, params: dict[str, Any]) -> list[Any]:
-    """Return the outputs of a call of a jaxpr: `count` results, then residuals. The call itself does not return a result that is an
-    argument, or a residual that is a result; these are filled in afterwards.
+    """Return the outputs of a call of a jaxpr: `count` results, then residuals. The call leaves out results that are
+    arguments, and residuals that are results; they are filled in afterwards.
     """
     places = forwarded_inputs(jaxpr)[:count] + [None] * (len(jaxpr.outvars) - count)
     params = dict(params)

@@ -108,12 +108,12 @@ class _Stage(RichDisplay):
 
 
 def _info(aval: Any, **more: Any) -> Any:
-    """Return a `ShapeDtypeStruct` of this type; for a token, its aval itself."""
+    """Return a `ShapeDtypeStruct` of this type; for a token, return the aval."""
     return aval if aval is core.abstract_token else ShapeDtypeStruct(aval.shape, aval.dtype, **more)
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
-    """Return the text of a tuple with at most `most` items, and how many more there are."""
+    """Return the text of a tuple with its first `most` items, and how many more there are."""
     more = [f"and {len(items) - most} more"] if len(items) > most else []
     return f"({', '.join([*items[:most], *more])})"
 
@@ -356,13 +356,13 @@ class Compiled(_Stage):
             raise
 
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Return the entry and the leaves of a call, as the generated `_look_up` does, for trees that are too large to generate it."""
+        """Return the entry and the leaves of a call, for trees that are too large for a generated `_look_up`."""
         leaves, tree = tree_flatten((args, kwargs))
         return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Check that arguments of these kinds fit. Return the entry that runs them, which the next call will find, and
-        the leaves. Raise TypeError for another tree.
+        """Check that arguments of these kinds fit the program. Return the entry that runs them, which the next call will find, and the
+        leaves. Raise TypeError if the tree or a type is another one.
         """
         compiled_arguments = late_rooms.import_room(".compiled_arguments", __package__)
         leaves, tree = tree_flatten((args, kwargs))

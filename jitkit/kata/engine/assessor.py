@@ -181,8 +181,8 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
-        """Return the outcomes of a job. It runs once, because the reference and the mutants give the same outcomes each time.
-        The outcomes of random programs are kept apart: they change with each draw.
+        """Return the outcomes of a job, which runs only once: the reference and the mutants give the same outcomes each
+        time. The outcomes of random programs are kept apart, since they change with each draw.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()
@@ -285,7 +285,7 @@ def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
     )
 
 
-_COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a whole number, or a text of lab 10 that ends in one
+_COUNT = re.compile(r"^-?\d+$|: (1|1 to \d+|\d+)'?$")  # a count: a whole number, or a text of lab 10 that ends in one
 
 
 def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:
@@ -302,7 +302,9 @@ def _places_of(value: Plain, where: str) -> Iterator[tuple[int, int, Plain]]:
 
 
 def _items(where: str, value: Plain) -> Iterator[tuple[str, Plain]]:
-    """Yield path and value of each item of a list, a tuple or a dict; for any other value, its own path and the value."""
+    """Yield the path and the value of each item of a list, a tuple or a dict; for any other value, yield its own path
+    and the value.
+    """
     if value["is"] in ("list", "tuple"):
         yield from ((f"{where}[{i}]", item) for i, item in enumerate(value["items"]))
     elif value["is"] == "dict":
@@ -319,8 +321,8 @@ _known_digest: list[str] = []
 
 
 def _reference_digest() -> str:
-    """Return a hash of the sizes and times of the reference's files, which is faster than reading them. When one changes, results
-    are computed anew.
+    """Return a hash of the sizes and times of the reference's files, which is faster to compute than a hash of their
+    texts. When a file changes, results are computed again.
     """
     if not _known_digest:
         _known_digest.append(_digest(sorted(_stamps(pathlib.Path(__file__).resolve().parents[2]))))

@@ -3,8 +3,9 @@
 Like `climbing`, this module is loaded by its path, without jitkit. The package runs with `xla`, and with `cc` if it
 imports that. The reference has neither, and returns the expected answers.
 
-A package's C is watched. Lines that are put before its text count how often it evaluates `exp` and other functions of C's library, and
-how much of C's stack `run` uses. Its machine code says which functions of other libraries it calls, and how many static bytes it has.
+A package's C is watched. We put lines before its text that count how often it evaluates `exp` and other functions of
+C's library, and how much of C's stack `run` uses. Its machine code says which functions of other libraries it calls,
+and how many static bytes it has.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 COUNTED = ("exp", "tanh", "sin", "cos", "log")  # functions of C's library
-MOST_STATIC, MOST_STACK = 2048, 16384  # bytes of one text of C: static (some numbers), stack (a tile)
+MOST_STATIC, MOST_STACK = 2048, 16384  # limits in bytes for one text of C: static data (some numbers), stack (a tile)
 
 
 def _is_package() -> bool:
@@ -29,7 +30,9 @@ def _is_package() -> bool:
 
 
 def own(jk: Any, f: Callable[..., Any], **static: Any) -> Callable[..., Any]:
-    """Return `jit(f)` by a package's own compiler. The reference uses XLA, and computes the same."""
+    """Return `f`, compiled by the package's own compiler. In the reference, return `jit(f)` by XLA, which computes the
+    same.
+    """
     if not _is_package():
         by_xla: Callable[..., Any] = jk.jit(f, **static)
         return by_xla
@@ -124,7 +127,7 @@ def watch(cc: Any) -> None:
     def translate_and_count(text: str) -> bytes:
         try:
             library: bytes = translate(_BEFORE + _COUNTS + _SAME_LINES + text)
-        except ValueError:  # a text that has another `exp`, or one that is wrong
+        except ValueError:  # a text that defines its own `exp`, or is not valid C
             library = translate(_SAME_LINES + text)
         _libraries.append(library)
         return library
@@ -162,7 +165,7 @@ class Watched:
 
 
 class _Ctypes(ModuleType):
-    """A module that `cc` uses in the place of ctypes: its `CDLL` is `Watched`."""
+    """Replaces `ctypes` in `cc`: its `CDLL` is `Watched`."""
 
     CDLL = Watched
 

@@ -72,7 +72,7 @@ def compiled(path: str, source: str) -> CodeType:
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """Return the programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
-    if __package__:  # a grader has only this file, and no rung behind the door
+    if __package__:  # in a grader there is only this file, and there are no rungs behind the door
         sys.modules["behind"] = importlib.import_module(".behind", __package__)
     collected.clear()
     for path, source in files:
@@ -87,14 +87,14 @@ def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
 
 @dataclasses.dataclass
 class Raised:
-    """An error; `parts` are words that its message must have."""
+    """An error that a call ended in; `parts` are words that its message must have."""
 
     error: BaseException
     parts: Sequence[str] = ()
 
 
 def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = ()) -> Any:
-    """Return the error that a call ends in, or its result if it does not raise."""
+    """Call the function and return the error that it raises; if it does not raise, return its result."""
     try:
         return function(*args)
     except Exception as error:
@@ -259,7 +259,7 @@ class Refusal(importlib.abc.MetaPathFinder):
         self.executables = executables
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Raise ImportError for a refused package; return our spec for `cc`, and None for any other, which others may find."""
+        """Raise ImportError for a refused package. Return our spec for `cc`, and None for any other, which Python's finders may find."""
         top = name.partition(".")[0]
         if top in _FORBIDDEN:
             raise ImportError(_FORBIDDEN[top], name=name)
@@ -310,8 +310,8 @@ def load_machine(path: str) -> Any:
 
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
-    """Let the machine compile each text once, and find it in `folder` at later saves."""
-    # a grader has only this file, and keeps nothing
+    """Make the machine compile each text only once: it looks in `folder` for the executable of an earlier save."""
+    # in a grader there is only this file, and nothing is kept
     executables = importlib.import_module(".executables", __package__)
     translate = xla.translate
 
@@ -365,7 +365,7 @@ def _said(error: BaseException) -> str:
 
 
 def _no_such_file(error: BaseException) -> str:
-    """Return a sentence if `from . import core` found no core.py, which Python takes for a circular import; else ""."""
+    """Return "", or a sentence if `from . import core` failed because there is no core.py (Python reports a circular import)."""
     if not isinstance(error, ImportError):
         return ""
     asked = re.match(r"cannot import name '(\w+)' from", str(error))
@@ -379,7 +379,7 @@ def _no_such_file(error: BaseException) -> str:
 
 
 def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
-    """Return, if Python refused a null byte, file and line of the first in each file, as its error does not say where; else []."""
+    """Return the file and line of the first null byte in each file if Python refused one, since its error does not say where; else []."""
     if not isinstance(error, (SyntaxError, ValueError)) or "null bytes" not in str(error):
         return []
     texts = ((path, path.read_bytes()) for path in sorted(pathlib.Path(folder).rglob("*.py")))
@@ -387,7 +387,7 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """Return, if an error says that a result is not a program, the place of the package's `make_jaxpr`; else []."""
+    """Return the place of the package's `make_jaxpr`, if an error says that a result is not a program; else []."""
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []

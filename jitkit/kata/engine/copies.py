@@ -19,8 +19,8 @@ _CHILDREN = (signal.SIGCHLD,)
 
 
 def make_copies(serve: Callable[[int, int], int]) -> None:
-    """Make a copy for each three streams that arrive on the socket that is stdin: for requests, frames and stacks. When it has ended, send
-    a last frame that says how. Returns when the socket is closed.
+    """Make a copy of this process for each three streams that arrive on the socket that is stdin: for requests, frames
+    and stacks. When a copy has ended, send a last frame that says how. Return when the socket is closed.
 
     Args:
       serve: takes the streams of frames and of stacks, and returns the exit status of the copy.

@@ -32,7 +32,8 @@ CALLED_AT_IMPORT = (
     "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
     "jitkit.tree_util.functions:flatten_into",
 )  # fmt: skip
-# Functions that are called while a room is imported that only some programs use. For their exercises, no such room is imported ahead.
+# Functions that are called while a room is imported that only some programs use. For the exercises of these functions,
+# that room is not imported ahead.
 CALLED_LATER = (
     "jitkit.tree_util.functions:flatten_until", "jitkit.pjit.compilation_cache:cache_of",
     "jitkit.signature.argument_spec:infer_missing", "jitkit.signature.argument_spec:check_positions",
@@ -93,8 +94,8 @@ class Ahead:
         return True
 
     def function(self, target: Target) -> FunctionType | None:
-        """Return the function that a target names; None if there is none or more than one, if it was called during `load`, or if
-        it is a closure.
+        """Return the function that a target names. Return None if there is not exactly one, if it was called during
+        `load`, or if it is a closure.
         """
         module: Any = sys.modules[target.module]
         node = reference_function(target).node
@@ -119,9 +120,9 @@ def docstring_of(code: CodeType) -> str | None:
 def prepared(
     request: dict[str, Any], submission: Submission, package: pathlib.Path, known: dict[tuple[Any, ...], CodeType]
 ) -> Ahead | None:
-    """Import jitkit ahead of the functions of a request, and return it as an `Ahead`; None if the functions must be there first. Code
-    that is spliced before its module is imported is added to `known`. Functions of other exercises that the import calls are put in
-    place before.
+    """Import jitkit ahead of the functions of a request, and return it as an `Ahead`; None if the functions must be
+    spliced in first. Code that is spliced before its module is imported is added to `known`. Functions of other
+    exercises that the import calls are put in place before the import.
 
     Raises:
       SpliceError: as splicing does.
@@ -134,7 +135,7 @@ def prepared(
         rest |= {target: early.pop(target) for target in list(early) if str(target) in CALLED_LATER}
     if (
         request.get("checks") and not set(own) & set(CALLED_AT_IMPORT) and patch(rest) is not None
-    ):  # otherwise jitkit has to wait for them
+    ):  # otherwise jitkit is imported after them
         install(Submission(early))
         ahead = Ahead(lambda: import_jitkit(request), str(package), Submission(early))
         gc.freeze()
@@ -143,7 +144,7 @@ def prepared(
 
 
 def import_jitkit(request: dict[str, Any]) -> None:
-    """Import jitkit, and what checks need of the course."""
+    """Import jitkit, and the modules of the course that checks need."""
     gc.disable()
     for room in OF_EVERY_PROGRAM:  # otherwise they would be imported in the middle of the first check
         importlib.import_module(f"jitkit.{room}")
@@ -211,7 +212,7 @@ def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
 
 
 def _compiled(function: Function, target: Target, path: str, flags: int) -> CodeType:
-    """Compile a function inside of classes with the names of its classes, and return its code."""
+    """Compile a function inside of `class` statements with the names of its classes, and return its code."""
     node: ast.stmt = function
     for name in reversed(target.path[:-1]):
         node = ast.copy_location(ast.ClassDef(name, [], [], [node], []), function)
@@ -224,7 +225,7 @@ def _compiled(function: Function, target: Target, path: str, flags: int) -> Code
 
 
 def _parameters(function: Function) -> str:
-    """Return names, kinds and default values of parameters."""
+    """Return a text of a function's parameters: their names, kinds and default values."""
     args = function.args
     several = [[arg.arg for arg in kind] for kind in (args.posonlyargs, args.args, args.kwonlyargs)]
     rest = [arg and arg.arg for arg in (args.vararg, args.kwarg)]

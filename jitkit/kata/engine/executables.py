@@ -46,8 +46,8 @@ class MachineCode:
 def remembered(
     folder: pathlib.Path, program: str, jaxlib: str, load: Callable[[bytes], Any], make: Callable[[], Any]
 ) -> Any:
-    """Return the executable of a program: `load` makes it from the folder's bytes, or else `make` compiles it, and it
-    is kept.
+    """Return the executable of a program: `load` makes it from the folder's bytes; or `make` compiles it, and its bytes
+    are kept.
 
     Args:
       program: its text, and the options with which it is compiled.
@@ -94,7 +94,7 @@ def _whole_file() -> Any:
     return module
 
 
-_ready: dict[pathlib.Path, Any] = {}  # executables that are loaded, and were not asked for yet
+_ready: dict[pathlib.Path, Any] = {}  # executables that are loaded and not yet used
 
 
 def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], is_wanted: Callable[[], bool]) -> None:
@@ -106,7 +106,7 @@ def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], 
         for path in paths[:_MOST_AHEAD]:
             if is_wanted():
                 return
-            with contextlib.suppress(Exception):  # a damaged one is noticed when somebody asks for it
+            with contextlib.suppress(Exception):  # a damaged file is noticed when its executable is needed
                 _ready[path] = load(path.read_bytes())
 
 
@@ -114,7 +114,7 @@ _MOST_AHEAD = 300
 
 
 def _build(jaxlib: str) -> str:
-    """Return a hash of what machine code depends on besides the program: jaxlib, the machine, XLA's flags."""
+    """Return a hash of everything but the program on which machine code depends: jaxlib, the machine, XLA's flags."""
     return _digest(
         "\n".join([jaxlib, str(os.stat(jaxlib).st_mtime_ns), platform.node(), os.environ.get("XLA_FLAGS", "")])
     )[:8]
@@ -125,7 +125,7 @@ def _digest(text: str) -> str:
 
 
 def keep_executables(folder: pathlib.Path) -> None:
-    """Let jitkit compile each program once, and find it in `folder` at the next save."""
+    """Make jitkit compile each program only once: it looks in `folder` for the executable of an earlier save."""
     runtime: Any = importlib.import_module("jitkit.runtime")
     compile_text = runtime.compile_text
 
@@ -149,5 +149,5 @@ _LOCATION = re.compile(
 
 
 def without_lines(text: str) -> str:
-    """Return StableHLO without the lines of Python that it came from."""
+    """Return StableHLO text without the lines of Python that its operations came from."""
     return _LOCATION.sub(lambda match: match[1] or "", text)

@@ -70,7 +70,7 @@ def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
     for module in sorted(submission.modules):
         importlib.import_module(module)  # so that their errors are reported here, and not in the middle of a program
     importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
-    for path in files:  # equations name the line of the program, not the learner's
+    for path in files:  # source lines of equations are then the program's, not the learner's
         importlib.import_module("jitkit.base.source_info").__dict__["_hidden_file"][path] = True
     return jitkit
 
@@ -90,8 +90,8 @@ def sentence_of(error: Exception, splice: ModuleType, own: Any) -> str:
 
 
 def _run(source: str | bytes, path: str) -> int:
-    """Run a program as `python FILE` does, as `__main__` and with a traceback that begins in it, and return its exit status. SystemExit is
-    raised.
+    """Run a program as `python FILE` does: as `__main__`, and with tracebacks that begin in the program. Return its
+    exit status. SystemExit passes through.
     """
     program = sys.modules["__main__"] = ModuleType("__main__")
     program.__file__ = path
@@ -107,8 +107,8 @@ def _run(source: str | bytes, path: str) -> int:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """Return a module of this folder, in a package of another name, together with the modules of the folder that it imports: the
-    real package would import jitkit.
+    """Return a module of this folder. It, and the modules of the folder that it imports, get a package of another name,
+    since importing the real package would import jitkit.
     """
     package = sys.modules.setdefault(_BESIDE, ModuleType(_BESIDE))
     package.__path__ = [str(pathlib.Path(__file__).parent)]

@@ -97,7 +97,7 @@ class _Program:
         return ("jaxpr", types, outputs, tuple(sorted(self.number_of_eqn)), tuple(self.acts()))
 
     def acts(self) -> Iterator[int]:
-        """Yield the numbers of the equations without results, which run for their effects, in order."""
+        """Yield the numbers of the equations without results, in order. They run only for their effects."""
         for eqn, number in zip(self.jaxpr["equations"], self.number_of_eqn, strict=True):
             if not eqn["results"]:
                 yield number
@@ -213,8 +213,8 @@ class _Comparison:
         return self.report(f"The parameter `{name}` of `{eqn['primitive']}` {how}.", eqn, other_eqn)
 
     def in_the_rest(self) -> JaxprDifference:
-        """Return a difference if the outputs agree: an equation is missing, there is one too many, or effects come in another
-        order.
+        """Return a difference if the outputs agree: an equation is missing, an equation is added, or effects come in
+        another order.
         """
         missing = Counter(self.expected.number_of_eqn) - Counter(self.actual.number_of_eqn)
         extra = Counter(self.actual.number_of_eqn) - Counter(self.expected.number_of_eqn)
@@ -237,7 +237,7 @@ class _Comparison:
         if eqn is not None and other is not None and len(eqn["results"]) == len(other["results"]):
             for one, two in zip(
                 eqn["results"], other["results"], strict=True
-            ):  # variables in the same place get the same name
+            ):  # results at the same position get the same name
                 self.names[1][two["var"]] = self.names[0][one["var"]]
         yours = self.tail(1) if other is None else "\n".join([*self.makers(other), _equation(other, self.names[1])])
         sides = _equation(eqn, self.names[0]) if eqn is not None else self.tail(0), yours
@@ -262,7 +262,7 @@ class _Comparison:
         return f"in {_outputs(program.jaxpr, self.names[side])}"
 
     def kind(self, side: int, atom: Plain) -> str:
-        """Return in words where an atom comes from: a literal, an equation, an input or a constant."""
+        """Return in words what an atom is: a literal, the result of an equation, an input or a constant."""
         program = (self.expected, self.actual)[side]
         maker = program.maker(atom)
         if "literal" in atom:
@@ -335,8 +335,8 @@ def _param(value: Any, names: dict[int, str]) -> str:
 
 
 def short_type(type: str) -> str:
-    """Return a type as jaxprs write it: `f32[3]` for `float32[3]`, and `~f32[]` for a weak one, which has a star in plain
-    data.
+    """Return a type as jaxprs write it: `f32[3]` for `float32[3]`. A weak type, which has a star in plain data, gets a
+    tilde: `~f32[]`.
     """
     name, bracket, shape = type.partition("[")
     short = _KIND.sub(lambda match: _SHORT[match[1]] + match[2], name.rstrip("*"))
@@ -367,7 +367,7 @@ def _count(n: int, noun: str) -> str:
 
 
 def _weakness(one: Plain, other: Plain) -> str:
-    """Return a remark for two types that differ in nothing but weakness, else ""."""
+    """Return a remark if two types differ only in whether they are weak; else ""."""
     if one["type"].replace("*", "") != other["type"].replace("*", ""):
         return ""
     return " (`~` marks a weak type: one that came from a Python number and gives way in promotion)"

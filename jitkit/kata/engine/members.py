@@ -38,7 +38,7 @@ class Member(NamedTuple):
 
 
 def members_of(cls: type) -> list[Member]:
-    """Return the public members of a class, sorted by name; methods only if they have a docstring."""
+    """Return the public members of a class, sorted by name. Methods without a docstring are left out."""
     found: dict[str, Member] = {}
     for owner in _owners(cls):
         for name, value in vars(owner).items():

@@ -53,7 +53,7 @@ class RightAnswer(NamedTuple):
 
 
 _collected: list[Mutant] = []
-_right: list[tuple[str, str, str, int]] = []  # exercise, how, target, and the line of the decorator
+_right: list[tuple[str, str, str, int]] = []  # the exercise, `how`, the target, and the line of the decorator
 
 
 def edit(exercise: str, misconception: str, hint: str, old: str, new: str, *, target: str = "") -> None:
@@ -80,10 +80,10 @@ def mutant(
 
 
 def also_right(exercise: str, how: str, *, target: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that makes a function a right answer to an exercise. It may have any name; it takes the parameters of
-    the reference, and its body imports what the exercise's file does not.
+    """Return a decorator that makes a function a right answer to an exercise. It may have any name. It takes the
+    parameters of the reference, and its body imports everything that the exercise's file does not.
 
-    Functions for several targets of an exercise with one `how` are one answer.
+    If an exercise has several targets, their functions with the same `how` are one answer.
     """
     line = _caller_line()
 
@@ -144,7 +144,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
 
 
 def named_as(target: Target, source: str) -> str:
-    """Return the source of a function, under the name of a target and in its class."""
+    """Return the source of a function, renamed to the name of a target, and in the target's class."""
     tree = tree_of(source)
     function = tree.body[0]
     if isinstance(function, ast.FunctionDef):
@@ -153,7 +153,7 @@ def named_as(target: Target, source: str) -> str:
 
 
 def in_its_class(target: Target, source: str) -> str:
-    """Return the source of a function, inside of `class` statements where its target is a method."""
+    """Return the source of a function; for a method, wrapped in the `class` statements of its target."""
     for depth, name in enumerate(reversed(target.path[:-1])):
         source = f"class {name}:\n{textwrap.indent(source, '    ')}"
         assert depth < 3, "classes are not nested deeper"

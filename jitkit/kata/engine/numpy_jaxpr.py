@@ -94,7 +94,7 @@ def _dot_general(params: dict[str, Any], lhs: Any, rhs: Any) -> Any:
 
 
 def _pad(params: dict[str, Any], x: Any, value: Any) -> Any:
-    """Return x, padded as XLA does, between elements and around them; a negative count removes elements."""
+    """Return x, padded as XLA does: between elements and around them. A negative count removes elements."""
     config = params["padding_config"]
     spread = [n + max(n - 1, 0) * interior for n, (_, _, interior) in zip(x.shape, config, strict=True)]
     out = np.full(spread, value, x.dtype)

@@ -47,7 +47,9 @@ def meanings(source: str, module: str) -> Mapping[str, str]:
 
 
 def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that a module's imports bind, with their meanings. `folder` is what its `.` stands for."""
+    """Yield the names that a module's imports bind, with their meanings. `folder` is the package that a leading `.`
+    stands for.
+    """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             for alias in child.names:
@@ -75,8 +77,10 @@ def _meaning(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str = 
 
 @functools.lru_cache(maxsize=4096)
 def origin(meaning: str) -> str:
-    """Return the dotted name of the place where `meaning`, a dotted name too, is defined; what is not jitkit's is returned as it is."""
-    for _ in range(20):  # modules that hand a name on, one after the other: at most three
+    """Return the dotted name of the place where `meaning`, also a dotted name, is defined. A name outside of jitkit is
+    returned unchanged.
+    """
+    for _ in range(20):  # a name may be re-exported by several modules in turn; today by at most three
         module, _, name = meaning.rpartition(".")
         behind = _names_handed_on(module).get(name, meaning)
         if behind == meaning:
@@ -101,7 +105,7 @@ def _names_handed_on(module: str) -> Mapping[str, str]:
 
 
 def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping[str, str]) -> bool:
-    """Whether a learner's import gives another meaning to a name that a module has."""
+    """Whether a learner's import gives a name another meaning than the module gives it."""
     there, theirs = known.get(_bound_by(alias)), _meaning(node, alias)
     return there is not None and there != theirs and origin(there) != origin(theirs)
 
@@ -151,13 +155,17 @@ def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str])
 
 
 def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
-    """Return the import of the function of another exercise in another module: the learner's function, or the reference's."""
+    """Return the import of a function of another exercise that is in another module: the learner's function, or else
+    the reference's.
+    """
     statement = ast.ImportFrom(file.homes[name], [ast.alias(name)], 0)
     return ast.fix_missing_locations(ast.copy_location(statement, file.tree.body[0]))
 
 
 def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast.stmt]:
-    """Return, for each name with another meaning in the module, the import that gives a function what its author means."""
+    """Return, for each name that means something else in the module, the import that gives a function its author's
+    meaning.
+    """
     found: dict[str, ast.stmt] = {}
     bound = {name for node in file.tree.body for name in names_bound(node)}
     for name in (known.keys() & vars(builtins).keys()) - bound:
@@ -183,5 +191,5 @@ def name_is_taken(name: str, known: Mapping[str, str], path: str, line: int) -> 
 
 
 def other_names(file: LearnerFile, known: Mapping[str, str]) -> Iterable[str]:
-    """Return the names of a module that mean something else in a learner's file."""
+    """Return the names of a module that have another meaning in the learner's file."""
     return _other_imports(file, known).keys()

@@ -41,7 +41,7 @@ class Import(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The statement."""
+        """The import as a statement."""
         if not self.attribute:
             return f"import {self.module}{f' as {self.name}' if self.name != self.module.partition('.')[0] else ''}"
         alias = f" as {self.name}" if self.name != self.attribute else ""
@@ -175,8 +175,8 @@ def part(name: str, line: str, value: Any) -> Part:
 
 
 def signature_of(value: Any, annotated: bool = True, returns: bool = True) -> str:
-    """Return `(primitive, args) -> list[Any]`, with annotations as they are written, or without annotations of the parameters or of the
-    result; "" if the value cannot be called.
+    """Return `(primitive, args) -> list[Any]`; "" if the value cannot be called. Without `annotated`, leave out the parameters'
+    annotations; without `returns`, leave out the result's annotation.
     """
     if not callable(value) or _is_type_expression(value) or (inspect.isclass(value) and issubclass(value, enum.Enum)):
         return ""
@@ -201,7 +201,7 @@ def _written(annotation: Any) -> Any:
 
 
 def _short(default: Any) -> Any:
-    """Return what is shown for a default value: for a function its name, for a long value `...`, else the value."""
+    """Return what is shown for a default value: a function's name, `...` for a long value, else the value."""
     if inspect.isfunction(default):
         return _Bare(default.__name__)
     return _Bare("...") if default is not inspect.Parameter.empty and len(repr(default)) > _WIDEST_DEFAULT else default
@@ -223,12 +223,12 @@ def _is_type_expression(value: Any) -> bool:
 
 
 def _own_docstring(value: Any) -> str:
-    """Return the docstring of a module, a function or a class; for an instance of a private class, the class's; else ""."""
+    """Return the docstring of a module, function or class; for an instance of a private class, the class's; else an empty text."""
     if _is_type_expression(value):
         return ""
     if inspect.ismodule(value) or callable(value) or isinstance(value, property):
         text = inspect.getdoc(value) or ""
-        # NamedTuple's own text, which says nothing
+        # the docstring that NamedTuple generates, which says nothing
         is_made = inspect.isclass(value) and text.startswith(f"{value.__name__}(")
         return "" if is_made else text
     kind = type(value)
@@ -287,7 +287,7 @@ def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
 
 
 def names_of_parts(labs: Iterable[Lab]) -> list[str]:
-    """Return the names of the parts of all labs, for `parts_named`; a part of several labs is there several times."""
+    """Return the names of the parts of all labs, for `parts_named`. A part of several labs is listed several times."""
     return [item.name for lab in labs for item in _parts_of_lab(lab)]
 
 
@@ -351,8 +351,8 @@ def imports_of(function: ReferenceFunction) -> Iterator[Import]:
 
 
 def _by_the_door(module: str, name: str) -> str:
-    """Return the room that exports a name of one of its modules: `jitkit.core` for `jitkit.core.tracer` and `Tracer`. If the room
-    does not export it, return the module.
+    """Return the room that exports a name of one of its modules: `jitkit.core` for `jitkit.core.tracer` and `Tracer`. If the room does
+    not export the name, return the module.
     """
     room, _, inside = module.rpartition(".")
     if room.count(".") != 1:
@@ -379,8 +379,8 @@ def _folder(module: str) -> pathlib.Path:
 
 
 def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
-    """Return the names in the text of a function, without its parameters, and those in the decorators that learners
-    write.
+    """Return the names in the text of a function, without its parameters. Of the decorators, count only names of `decorators`, which
+    learners write.
     """
     parts = [*decorators, function.args, *([function.returns] if function.returns else []), *function.body]
     nodes = [node for part in parts for node in ast.walk(part)]

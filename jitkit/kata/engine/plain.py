@@ -37,7 +37,7 @@ class Stablehlo:
 
 
 class Raised:
-    """An error that a part of a check's program ended in. `parts` are words that its message must have."""
+    """An error that a part of a check's program raised. `parts` are words that its message must have."""
 
     def __init__(self, error: BaseException, parts: Sequence[str] = ()) -> None:
         self.error = error
@@ -62,7 +62,7 @@ class Ran:
 
 
 class Unordered:
-    """Several values in no order."""
+    """Several values, whose order does not matter."""
 
     def __init__(self, items: Iterable[Any]) -> None:
         self.items = list(items)
@@ -205,7 +205,7 @@ class _JaxprWriter:
 
 
 def _written_out(eqn: Any) -> dict[str, Any]:
-    """Return the parameters of an equation. Where None is short for a value, that value replaces it."""
+    """Return the parameters of an equation. If the `strides` of a slice are None, write ones in their place."""
     params = dict(eqn.params)
     if eqn.primitive.name == "slice" and params.get("strides") is None:
         params["strides"] = (1,) * len(params["start_indices"])
@@ -262,7 +262,9 @@ def _type(aval: Any) -> str:
 
 @functools.lru_cache(maxsize=256)
 def _name(dtype: np.dtype[Any]) -> str:
-    """Return a dtype's name, which numpy finds anew each time: 9 microseconds with `str`, a fifth of what writing a jaxpr takes."""
+    """Return a dtype's name. It is cached: `str` of a dtype takes 9 microseconds, a fifth of the time of writing a
+    jaxpr.
+    """
     return dtype.name
 
 

@@ -46,7 +46,7 @@ class Process:
     """
 
     forks = False  # whether a copy of it answers
-    imported = False  # whether its functions could be put in place
+    imported = False  # whether the learner's functions could be put in place
     worked = 0.0  # processor seconds from a request to its last outcome
 
     def __init__(self, uses_xla: bool, machine: str = "", optimised: bool = False) -> None:
@@ -109,7 +109,7 @@ class Process:
         return stacks.innermost(self.stacks, folder)
 
     def kill(self) -> None:
-        """End it, with everything it started (on Windows it alone)."""
+        """End the process and everything that it started (on Windows, only the process)."""
         with contextlib.suppress(OSError):
             if os.name == "posix":
                 if self.pid is not None:
@@ -153,7 +153,7 @@ class Spare:
 
     @property
     def for_reference(self) -> Spare | None:
-        """The processes for what the reference computes: None, since a `Spare` has too few for that."""
+        """The spare processes for the reference's results: None, since a `Spare` has too few for that."""
         return None
 
     def take(self, uses_xla: bool) -> Process | None:
@@ -174,7 +174,7 @@ class Spare:
 
 
 class _Copied(Process):
-    """A process that is a copy: that it has ended is told by the process that it is a copy of."""
+    """A process that is a copy. The process from which it was copied tells when it has ended."""
 
     ended: int | None = None  # the code of the copy that answered last
 
@@ -221,8 +221,8 @@ class _Child(_Copied):
 
 
 class Nursery(Spare):
-    """Copies one process, which has imported what all runs need, for each run, those of the reference too: for a command that runs
-    from a cold start. Only where the system has `fork`.
+    """Makes copies of one process that has imported what all runs need: one for each run, including the reference's.
+    For commands that run from a cold start, on systems with `fork`.
     """
 
     def __init__(self) -> None:
@@ -243,7 +243,7 @@ class Nursery(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """The nursery itself."""
+        """The nursery itself, which also makes copies for the reference's results."""
         return self
 
     def take(self, uses_xla: bool) -> Process:
@@ -260,7 +260,7 @@ class Nursery(Spare):
 
 
 def for_one_command() -> Spare:
-    """Return the processes for a command that checks and ends."""
+    """Return the processes for a command that checks once and ends."""
     return Nursery() if hasattr(os, "fork") else Spare()
 
 
@@ -303,11 +303,11 @@ class Forks(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """The same processes."""
+        """The same object: these processes also compute the reference's results."""
         return self
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a process that nobody uses; XLA is started in its copy, if at all."""
+        """Return a process that nobody uses, or None without `fork`. If XLA is used, its copy starts it."""
         if not hasattr(os, "fork"):
             return None
         with contextlib.suppress(IndexError):

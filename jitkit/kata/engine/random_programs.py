@@ -32,19 +32,21 @@ _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as j
 
 _FEWEST = 2  # at least this many programs run after a save, even if they are slow
 GRADED = 20  # grading runs this many programs of a check, unless the course or the check says otherwise
-_graded: list[int] = []  # in grading: how many programs to run for a check that does not say it
+_graded: list[int] = []  # in grading: how many programs to run for a check without a number of its own
 _seconds: list[float] = []  # after this many seconds of processor time, no new program begins
 
 
 def grade(count: int = GRADED) -> None:
-    """From now on, run as many programs in this process as grading does: `count` for each check, and in proportion more or
-    fewer for a check with its own `graded`.
+    """Run as many programs as grading does, from now on in this process: `count` for each check. For a check with its
+    own `graded`, scale that number in proportion.
     """
     _graded.append(count)
 
 
 def hurry(seconds: float) -> None:
-    """From now on, run as many programs of each check in this process as fit into these seconds of processor time, but two or more."""
+    """From now on in this process, stop beginning new programs of a check after these seconds of processor time; but
+    run at least two.
+    """
     _seconds.append(seconds)
 
 
@@ -72,7 +74,7 @@ def random_programs(
 
 
 def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
-    """Call `run` this many times, or as often as there is time for, and return the results."""
+    """Return the results of calling `run` `count` times, or fewer times if the time is over."""
     limit = time.process_time() + _seconds[-1] if _seconds else float("inf")
     found: list[Ran] = []
     while len(found) < count and (len(found) < _FEWEST or time.process_time() < limit):
@@ -82,8 +84,8 @@ def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
 
 @contextlib.contextmanager
 def _compiling_once(jk: Any) -> Iterator[None]:
-    """Within the block, a text is compiled once: most of these programs call the same few functions, and XLA takes most
-    of their time.
+    """Within the block, compile each text only once: most of these programs call the same few functions, and compiling
+    takes most of their time.
     """
     runtime: Any = importlib.import_module(f"{jk.__name__}.runtime")
     compile_text = runtime.compile_text
@@ -127,8 +129,8 @@ def _names(jk: Any) -> dict[str, Any]:
 
 
 def _begun(text: str, names: dict[str, Any]) -> str:
-    """Run all lines but the last. Return the last line, an expression, with empty lines before it, so that it keeps its line
-    number.
+    """Run all lines of a program except the last. Return the last line, an expression, after empty lines, so that it
+    keeps its line number.
     """
     before, _, last = text.rpartition("\n")
     exec(compile(before, "<program>", "exec"), names)

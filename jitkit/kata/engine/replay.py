@@ -50,7 +50,7 @@ def _forget(jitkit: Any) -> None:
     importlib.import_module("jitkit.pjit.compilation_cache").forget_history()
     for thing in gc.get_objects():
         if type(thing) is jitkit.core.Primitive:
-            thing._memo.clear()  # the results of its shape rule
+            thing._memo.clear()  # the cached results of its shape rule
 
 
 class Recorder:
@@ -80,7 +80,7 @@ class Recorder:
             sys.setprofile(None)
 
     def __call__(self, frame: FrameType, event: str, value: Any) -> None:
-        """Note a call or a return that the interpreter reports."""
+        """Handle an event of the interpreter: note a call or a return."""
         code = frame.f_code
         if code.co_filename != self.file or code.co_qualname not in self.names:
             return
@@ -121,7 +121,7 @@ def call_text(code: CodeType, values: dict[str, Any]) -> str:
 
 
 class _Short(reprlib.Repr):
-    """Writes values as a learner would, and cuts long ones."""
+    """Writes values as a learner would, and shortens long ones."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,8 +129,8 @@ class _Short(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = 8
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """Return one line for an object: `<Type>` if its `repr` has only an address."""
-        if type(x).__name__ == "Jaxpr":  # in the middle it would break the syntax
+        """Return an object in one line: `<Type>` if its `repr` has only an address."""
+        if type(x).__name__ == "Jaxpr":  # printed in several lines, it would break the syntax of the call
             return " ".join(str(x).split())
         if isinstance(x, type) or inspect.isfunction(x) or inspect.ismethod(x) or inspect.isbuiltin(x):
             return "a lambda" if x.__name__ == "<lambda>" else str(x.__name__)

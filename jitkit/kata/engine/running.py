@@ -18,7 +18,7 @@ from .processes import Process, Spare
 from .statuses import Status
 from .submission import LearnerFile, Target
 
-if TYPE_CHECKING:  # it imports numpy, and `jitkit check` starts a process before it does that, too
+if TYPE_CHECKING:  # these modules import numpy; `jitkit check` starts its process before it imports numpy itself
     from .plain import Plain
 
 NOT_TRIED = "It was not tried: a check before it did not end."
@@ -27,7 +27,7 @@ _LONGEST_REPLAYED = 4.0  # seconds: a check that is run again to record calls ma
 
 
 class LearnerSource(NamedTuple):
-    """A file of a learner: its text, and all exercises that may be in it, as targets or as the names of these."""
+    """A file of a learner: its text, and the exercises that may be in it, as targets or as dotted names."""
 
     path: str
     source: str
@@ -41,7 +41,7 @@ def parsed(source: LearnerSource) -> LearnerFile:
 
 
 class Climb(NamedTuple):
-    """What a job has for a rung of the ladder, instead of functions: a package, and files of programs, each a path and a text."""
+    """What a job on the ladder has instead of functions: a package, and files of programs, each a path and a text."""
 
     package: Mapping[str, str]  # folder, name, machine (the path of `xla.py`); empty for jitkit itself
     programs: tuple[tuple[str, str], ...]
@@ -143,7 +143,7 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
         rest = rest[len(found) :]
         if found[-1].trouble == Status.IMPORT:  # it would fail again
             return outcomes + [found[-1]._replace(check=name) for name in rest]
-        if found[-1].trouble == Status.TIME:  # the learner's time for all checks, or those of a rung, is over
+        if found[-1].trouble == Status.TIME:  # the learner's time for all checks, or for those of a rung, is over
             left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
             outcomes += [Outcome(name, None, Status.TIME, NOT_TRIED) for name in rest if name not in left]
             rest = left
@@ -176,7 +176,9 @@ def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Rep
 
 
 def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = False) -> Iterator[Outcome]:
-    """Yield the outcomes up to the end of the process. With `stays`, the process then waits for one more request."""
+    """Yield the outcomes of the checks as they come, until the process ends. With `stays`, the process then waits for
+    one more request.
+    """
     process.send(_request(job, wanted) | ({"stays": True} if stays else {}))
     current = wanted[0]
     began = time.monotonic()
@@ -224,8 +226,8 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
 
 
 def _limited(outcome: Outcome, own: Sequence[str]) -> Outcome:
-    """Return the outcome. If its value is an error because a limit was met, or because a package imported what it may not, the
-    returned one has that as its trouble, with the learner's line.
+    """Return the outcome, with its trouble corrected: if the value is an error because a limit was met, or because a
+    package imported something forbidden, that becomes the trouble, with the learner's line.
     """
     value = outcome.value or {}
     lines = [

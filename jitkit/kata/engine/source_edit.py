@@ -46,7 +46,7 @@ def with_imports(text: str, imports: Sequence[ast.stmt]) -> str:
 
 
 def _has_open_text(function: Function) -> bool:
-    """Whether a text other than a docstring goes over several lines: moving those lines would change it."""
+    """Whether a string other than the docstring spans several lines: indenting those lines would change it."""
     docstrings = {
         id(node.body[0].value)
         for node in ast.walk(function)
@@ -140,7 +140,9 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _statement_text(source: str, statement: ast.stmt) -> str:
-    """Return the text of a helper, unchanged; an import is written anew, since a part of it may have been left out."""
+    """Return the text of a helper unchanged. An import is written again, since some of its names may have been left
+    out.
+    """
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return ast.unparse(statement)
     decorators = getattr(statement, "decorator_list", [])

@@ -189,7 +189,9 @@ def _check_signature(reference: Function, theirs: Function, path: str, offset: i
 
 
 def _parameters(args: ast.arguments) -> tuple[Any, ...]:
-    """Return what callers of a function depend on: the names and kinds of parameters, and which of them may be left out."""
+    """Return the parts of a signature on which callers depend: the names and kinds of parameters, and which of them
+    have defaults.
+    """
     return (
         [arg.arg for arg in args.posonlyargs],
         [arg.arg for arg in args.args],
@@ -237,8 +239,8 @@ def _relocated(code: CodeType, files: Sequence[str]) -> CodeType:
 
 
 def original_position(filename: str, line: int, files: Sequence[str]) -> tuple[str, int]:
-    """Return the file and line of a frame in a spliced module. The line is still moved if the frame ran while the module was imported,
-    such as for a helper's default value.
+    """Return the file and line of a frame in a spliced module. Its line is still moved by `_FAR` if the frame ran while
+    the module was imported, as for a helper's default value.
     """
     number, own_line = divmod(line, _FAR)
     return (files[number - 1], own_line) if number else (filename, line)
@@ -248,7 +250,7 @@ def original_position(filename: str, line: int, files: Sequence[str]) -> tuple[s
 
 
 class SplicingFinder(MetaPathFinder):
-    """Finds the modules that a submission changes. All other modules are found in the usual way, and quickly.
+    """Finds the modules that a submission changes. All other modules are found in the usual way.
 
     Args:
       known: code that was spliced before, by the submission's key for its module.

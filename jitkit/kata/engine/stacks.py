@@ -20,7 +20,7 @@ from typing import IO, NoReturn
 _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 _ESCAPED = re.compile(
     r"\\x([0-9a-f]{2})|\\u([0-9a-f]{4})|\\U([0-9a-f]{8})"
-)  # how a letter that is not ASCII is written
+)  # a letter outside of ASCII, as faulthandler writes it
 _PATIENCE = 0.5  # seconds for an answer, which usually takes less than 0.01
 _CAN_BE_ASKED = sys.platform != "win32"
 
@@ -31,8 +31,8 @@ def new_file() -> IO[bytes]:
 
 
 def write_to(stream: int) -> None:
-    """Let Python write its stack to a stream, in the worker, when a signal or `os._exit` ends this process, or a signal
-    asks for it.
+    """In a worker: make Python write its stack to a stream when a signal or `os._exit` ends the process, or when a
+    signal asks for it.
     """
     file = os.fdopen(os.dup(stream), "wb", 0)
     faulthandler.enable(file, all_threads=False)

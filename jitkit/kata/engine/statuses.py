@@ -9,7 +9,7 @@ import enum
 
 
 class Status(enum.StrEnum):
-    """A status; it equals the text that files have for it."""
+    """A status. It is equal to its text in files."""
 
     PASS = "pass"
     FAIL = "fail"  # another value than the reference's

@@ -182,8 +182,8 @@ class Submission:
 
 
 def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
-    """Yield the top-level statements of a file, each with its line. For an exercise that is not in `names`, yield only that it is
-    there.
+    """Yield the top-level statements of a file, each as its line and its text. For an exercise that is not in `names`, yield only its
+    name.
     """
     lines = file.source.split("\n")
     for node in file.tree.body:
@@ -195,7 +195,7 @@ def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def is_stub(function: Function) -> bool:
-    """Whether nothing was written yet: the body is a docstring, or none, and `raise NotImplementedError`."""
+    """Whether nothing has been written yet: the body is `raise NotImplementedError`, perhaps after a docstring."""
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
     match body:
         case [ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError")))]:
@@ -208,13 +208,13 @@ def is_stub(function: Function) -> bool:
 
 
 def defines(node: ast.stmt, name: str) -> bool:
-    """Whether a statement defines the class or the function of a name. One of its `@overload`s does not."""
+    """Whether a statement defines the class or function with this name. An `@overload` does not count."""
     decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
     return getattr(node, "name", None) == name and not any(d in ("overload", "typing.overload") for d in decorators)
 
 
 def _is_deep(tree: ast.AST) -> bool:
-    """Whether a tree is nested so deeply that a recursive function may exceed Python's limit."""
+    """Whether a tree is nested so deeply that a recursive function may exceed Python's recursion limit."""
     level: list[ast.AST] = [tree]
     for _ in range(_DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -243,7 +243,9 @@ def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
 
 
 def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements without those that change nothing: they repeat an earlier one, and what they read and bind is the same."""
+    """Return the statements without repetitions that change nothing: the same text came before, and the names that it reads and binds are
+    unchanged since.
+    """
     kept: list[ast.stmt] = []
     latest: dict[str, int] = {}  # a name -> which of `kept` bound it
     known: dict[str, dict[str, int | None]] = {}  # text of a statement -> what it read and bound
@@ -262,7 +264,7 @@ def _without_repeats(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
 
 
 def _read_at_once(node: ast.stmt) -> set[str]:
-    """Return the names that a statement reads when it is run; the body of a function is run later."""
+    """Return the names that a statement reads when it is run. (The body of a function runs later.)"""
     args = node.args if isinstance(node, Function) else None
     parts = (
         [node]
@@ -301,7 +303,7 @@ def _given(node: ast.stmt, own: set[str], exercises: set[str]) -> set[str]:
 
 
 def _root(node: ast.AST) -> str:
-    """Return the name at which `a.b[0].c` begins, or nothing."""
+    """Return the first name of `a.b[0].c`: `a`; "" if it does not begin with a name."""
     while isinstance(node, _PLACES):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
@@ -339,7 +341,7 @@ def globals_used(node: ast.stmt) -> frozenset[str]:
 
 
 def _free(node: ast.AST) -> set[str]:
-    """Return the free variables of a node: the names that it uses and does not bind."""
+    """Return the free variables of a node: names that it uses and does not bind."""
     if isinstance(node, ast.Name):
         return {node.id}
     if isinstance(node, Function | ast.Lambda):
@@ -353,7 +355,7 @@ def _free(node: ast.AST) -> set[str]:
         outside += [*getattr(node, "decorator_list", ()), getattr(node, "returns", None)]
         return (inside - own) | _free_in([part for part in outside if part is not None])
     if isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        first = _free(node.generators[0].iter)  # it is computed outside of the comprehension
+        first = _free(node.generators[0].iter)  # the first iterable is computed outside of the comprehension
         own = {name for each in node.generators for name in names_bound(each.target)}
         return first | (_free_in(ast.iter_child_nodes(node)) - own)
     if isinstance(node, ast.ExceptHandler) and node.name:

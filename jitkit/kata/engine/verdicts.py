@@ -57,7 +57,9 @@ class Verdict(NamedTuple):
 
 
 def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
-    """Return the verdict if the file is not Python, or a function is missing or still a stub; None if the checks must run."""
+    """Return the verdict on a file that is not Python, or in which a function is missing or a stub; None if the checks
+    must run.
+    """
     try:
         learner = parsed(file)
         functions = [learner.find(target) for target in exercise.targets]

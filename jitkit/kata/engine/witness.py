@@ -27,7 +27,7 @@ _MOST_ELEMENTS = 10_000
 
 
 class _Unknown(Exception):
-    """Raised for a primitive, a type or a literal that `witness` does not compute by numpy."""
+    """Raised for a primitive, a type or a literal that `witness` cannot compute with numpy."""
 
 
 def witness(expected: Plain, actual: Plain) -> str:
@@ -76,14 +76,14 @@ def _bind(primitive: str, params: dict[str, Any], operands: list[Any]) -> list[A
     if primitive == "integer_pow":
         return [operands[0] ** int(params["y"])]
     if primitive == "convert_element_type":
-        return operands  # the type is that of the variable
+        return operands  # the caller converts to the variable's type
     if primitive == "select_n" and len(operands) == 3:
         return [np.where(operands[0], operands[2], operands[1])]
     raise _Unknown(primitive)
 
 
 def _input(i: int, type: str) -> Any:
-    """Return small numbers with few digits, different for each input."""
+    """Return small numbers with few digits for an input. They differ from input to input."""
     dtype, shape = _dtype(type), _shape(type)
     size = int(np.prod(shape))
     if size > _MOST_ELEMENTS:

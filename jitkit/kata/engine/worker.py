@@ -64,12 +64,12 @@ _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without usin
 
 
 def main(preload: list[str]) -> int:
-    """Serve requests until one was answered here, not in a fork, or the input ends. Return 0. After `--nursery`, copies do that."""
+    """Serve requests (with `--nursery`, in copies) until this process itself has answered one, or the input ends. Return 0."""
     _limit_resources()
     builtins.input = _nobody_types
     sys.breakpointhook = _nobody_debugs
     sys.path.insert(0, str(_PACKAGE.parent))
-    if preload[0] == "--nursery":  # it is used at once, and so reads no code that may not be needed
+    if preload[0] == "--nursery":  # a nursery is used at once, so it does not read code that may not be needed
         _load_ahead(preload[1:])
         _load_beside("copies").make_copies(_serve)
         os._exit(0)
@@ -112,7 +112,7 @@ def _answer(frames: IO[str], output: IO[str]) -> int:
     splice = _load_beside("splice")
     known: dict[Any, Any] = {}
     ahead: Any = None
-    for line in sys.stdin:  # if the input ends without a `run`, nobody needs this process any more
+    for line in sys.stdin:  # if the input ends without a `run`, this process is no longer needed
         request = json.loads(line)
         if request["do"] == "prepare":
             for path, source in request.get("programs", ()):
@@ -227,8 +227,8 @@ class _Session:
                 _send(self.frames, result)
 
     def replay(self) -> None:
-        """Answer one more request, if it comes: `{"do": "replay", "check": ..., "file": ..., "names": [...]}` asks how these functions
-        were called.
+        """Wait for one more request, and answer it: `{"do": "replay", "check": ..., "file": ..., "names": [...]}` asks how these
+        functions were called.
         """
         line = sys.stdin.readline()
         if not line:
@@ -330,7 +330,7 @@ def _nobody_debugs(*args: Any, **kwargs: Any) -> None:
 
 
 def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
-    """Return an error that came before the first check: its class, its text, and its line, the learner's if possible."""
+    """Return an error that was raised before the first check: its class, its text, and its line, if possible the learner's."""
     line: list[Any] | None = None
     if isinstance(error, splice.SpliceError) and error.file:
         line = [error.file, error.line]
@@ -343,8 +343,8 @@ def _told(error: BaseException, splice: ModuleType, own: Any) -> dict[str, Any]:
 
 
 def _load_beside(name: str) -> ModuleType:
-    """Load a module of this folder, and the modules of it that this one imports, in a package of another name: the real one would
-    import jitkit.
+    """Load a module of this folder. It, and the modules of the folder that it imports, get a package of another name, since importing the
+    real package would import jitkit.
     """
     if _BESIDE not in sys.modules:
         package = sys.modules[_BESIDE] = ModuleType(_BESIDE)
@@ -353,7 +353,7 @@ def _load_beside(name: str) -> ModuleType:
 
 
 def _preload(name: str) -> None:
-    """Import a module ahead of the request. `xla` stands for jaxlib, which then compiles a first program: it takes as long as three later
+    """Import a module before a request comes. For `xla`, import jaxlib and compile a first program, which takes as long as three later
     ones. A path is the ladder's `xla`.
     """
     if name.endswith(".py"):
@@ -372,7 +372,7 @@ def _send(frames: IO[str], frame: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
-    """Yield a function that reads what was printed within the block so far. The file begins anew with each block."""
+    """Yield a function that returns what was printed within the block so far. Each block begins with an empty file."""
     os.ftruncate(1, 0)
     os.lseek(1, 0, os.SEEK_SET)
 
@@ -386,7 +386,7 @@ def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
 
 
 def _limit_resources() -> None:
-    """Limit this process, if the system can: a file, or memory, that grows without end becomes an error before the machine is full."""
+    """Limit this process's files and memory, if the system can: endless growth becomes an error before the machine is full."""
     try:
         resource: Any = importlib.import_module("resource")
     except ImportError:  # Windows
