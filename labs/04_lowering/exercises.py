@@ -85,9 +85,9 @@ class LoweringContext:
         raise NotImplementedError("04.2")
 
     def read_spread(self, atom: Var | Literal, env: dict[Var, str], shape: tuple[int, ...]) -> str:
-        """Return the name of an atom's value, broadcast to `shape`: of a scalar, or of one with
-        axes of size 1 where `shape` has more. A literal is written as a constant of that shape; for
-        a variable of another shape, write a line that broadcasts it.
+        """Return the name of an atom's value, broadcast to `shape` if it has another shape: a
+        scalar, or size 1 where `shape` has more. Write a literal as a constant of `shape`, and for
+        a variable a line that broadcasts it.
         """
         raise NotImplementedError("04.2")
 

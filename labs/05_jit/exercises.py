@@ -203,7 +203,7 @@ class Jitted:
         raise NotImplementedError("05.4")
 
     def compiled(self, program: Program, placement: Placement) -> tuple[Executable, bool]:
-        """Return a program compiled for these places, and whether that was done now.
+        """Return a program compiled for these places, and whether it was compiled now.
 
         The table's `executables` have the key `(jaxpr, donated, placement)`, which is all that
         matters to XLA: several entries may share an executable. A compilation that fails leaves

@@ -121,8 +121,8 @@ def reduction_batcher(
 
 
 def shifted(axes: Sequence[int], dim: int) -> list[int]:
-    """Return the numbers that axes of an element have in a batch whose axis is at `dim`: from `dim`
-    on, one more.
+    """Return the numbers of an element's axes in the batch: `[0, 3]` for `[0, 2]`, if the batch
+    axis, `dim`, is 1.
     """
     raise NotImplementedError("12.3")
 
