@@ -586,3 +586,22 @@ def test_options_with_numbers_become_flags_of_absl(tmp_path):
         "import absl.flags, jax; jax.config.config_with_absl(); print(len(absl.flags.FLAGS) > 9)\n",
     )
     assert as_jax(program, cwd=tmp_path) == (0, "True\n", "")
+
+
+PLUGIN = """
+import jax._src.xla_bridge as bridge
+
+def initialize():
+    from jax._src import config  # CUDA's plugin imports when it is called, too
+
+    print("started by", bridge.__name__, "where platforms are", config.jax_platforms.value)
+"""
+
+
+def test_a_plugin_of_an_accelerator_finds_jax_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "")  # so that JAX looks for plugins
+    write(tmp_path, "jax_plugins/mine.py", PLUGIN)
+    program = write(tmp_path, "program.py", "import jax\nprint(jax.numpy.ones(3).device.platform, jax.__name__)\n")
+    status, printed, said = as_jax(program, cwd=tmp_path)
+    assert printed == "started by jax._src.xla_bridge where platforms are \ncpu jitkit\n", said
+    assert (status, said) == (0, "")

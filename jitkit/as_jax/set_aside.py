@@ -52,13 +52,13 @@ def _taken_out() -> dict[str, types.ModuleType]:
 
 
 class _Finder:
-    """Finds JAX's modules where they are installed, and gives them their `import`."""
+    """Finds the modules of JAX and of its plugins where they are installed, and gives them their `import`."""
 
     @staticmethod
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] != "jax":
+        if name.partition(".")[0] not in ("jax", "jax_plugins"):
             return None
         spec = importlib.machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:
@@ -80,7 +80,7 @@ def _among_jax(look_up: Callable[[str], Any], name: str) -> Any:
 
 
 def _import(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """Import a module for JAX's own modules, whose `__import__` this is: for them `jax` means JAX."""
+    """Import a module for the modules of JAX and of its plugins, whose `__import__` this is: for them `jax` means JAX."""
     if level == 0 and name.partition(".")[0] != "jax":
         return builtins.__import__(name, globals_, locals_, fromlist, level)
     with jax_itself():

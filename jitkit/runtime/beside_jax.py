@@ -89,11 +89,23 @@ def _meet(module: Any) -> None:
         if config.value("num_cpu_devices") != -1:
             module.config.update("jax_num_cpu_devices", config.value("num_cpu_devices"))
         accelerators.pass_over_absent(bridge, module.config.jax_platforms)
+        bridge.discover_pjrt_plugins = _looking_apart(bridge.discover_pjrt_plugins)
         _share_cpu_client(module.config, bridge)
         for holder in _holders:
             _introduce(holder)
         _notice_blocks(importlib.import_module("jax._src.mesh"))
         _met.append(module)
+
+
+def _looking_apart(discover: Callable[[], None]) -> Callable[[], None]:
+    """Make JAX look for plugins of accelerators, which import JAX, where the name `jax` means JAX."""
+
+    @functools.wraps(discover)
+    def discover_apart() -> None:
+        with _apart():
+            discover()
+
+    return discover_apart
 
 
 def _notice_blocks(module: Any) -> None:
