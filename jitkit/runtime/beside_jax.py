@@ -83,7 +83,7 @@ def _meet(module: Any) -> None:
     with _meeting:
         if _met:
             return
-        bridge = importlib.import_module("jax._src.xla_bridge")
+        bridge: Any = importlib.import_module("jax._src.xla_bridge")
         if config.value("platforms"):
             module.config.update("jax_platforms", config.value("platforms"))
         if config.value("num_cpu_devices") != -1:
