@@ -60,7 +60,7 @@ _globals: dict[str, Any] = {option.name: from_environment(option) for option in 
 when_updated: dict[
     str, Callable[[str, Any], None]
 ] = {}  # beginning of options' names -> called with name and new value
-read_once: set[str] = set()  # the options that were read for good
+read_once: set[str] = set()  # options that cannot change any more, since they were used
 _interned: dict[tuple[Any, ...], Options] = {}
 _states: weakref.WeakSet[ThreadState] = weakref.WeakSet()
 _lock = threading.Lock()
@@ -92,8 +92,8 @@ class ThreadState:
         self.name_stack = NameStack()
         self.source: Any = None  # the SourceInfo of the equation that is being traced again, if any
         self.axis_env: tuple[tuple[Hashable, int], ...] = ()
-        self.mesh: Any = None  # that of `set_mesh`
-        self.mesh_block: Any = None  # that of a block `with mesh:`
+        self.mesh: Any = None  # the mesh of `set_mesh`
+        self.mesh_block: Any = None  # the mesh of a block `with mesh:`
         self.warned = False  # whether the library has warned since this was set to False
         self.refresh()
         with _lock:
@@ -187,7 +187,7 @@ def update(name: str, new_value: Any) -> None:
 def parse_flags_with_absl() -> None:
     """Set the options from the command line: `--jax_enable_x64`, `--jax_enable_x64=false`, `--nojax_enable_x64`.
 
-    Where the program has imported absl's flags, register the names there, or absl would refuse them.
+    If the program has imported absl's flags, register the names there: otherwise absl would refuse them.
     """
     config_with_absl()
     before = itertools.takewhile(lambda word: word != "--", sys.argv[1:])
@@ -200,7 +200,7 @@ def parse_flags_with_absl() -> None:
 
 
 def config_with_absl() -> None:
-    """Let absl's flags set the options, where the program has imported them."""
+    """Let absl's command-line flags set the options, if the program has imported absl's flags."""
     flags = sys.modules.get("absl.flags")
     for option in OPTIONS.values():
         if flags is not None and f"jax_{option.name}" not in flags.FLAGS:

@@ -76,7 +76,9 @@ def _with_name(edit: str, static: str | None) -> str:
 
 
 def static_size(tracer: TracedValue) -> str:
-    """Return the advice for a traced size: make an argument static, or, if none can be, compute the size in Python."""
+    """Return the advice for a size that is traced: make an argument static; if none can be static, compute the size in
+    Python.
+    """
     static = tracer._static_name()
     return edits.COMPUTED_SIZE if static == "" else _with_name(edits.STATIC_SIZE, static)
 
@@ -243,7 +245,7 @@ class JaxRuntimeError(RuntimeError):
     """The compiler or a running program failed. The message is XLA's, with its status code in front."""
 
 
-XlaRuntimeError = JaxRuntimeError  # its name until JAX 0.4.14, still found in programs
+XlaRuntimeError = JaxRuntimeError  # the class's name until JAX 0.4.14, which programs still use
 
 
 class JaxprTypeError(TypeError):
@@ -255,9 +257,7 @@ for _error in [found for found in vars().values() if isinstance(found, type) and
 
 
 def about_value_of_jax(x: Any) -> str:
-    """Return a sentence that says what to do with a tracer or random key of JAX, on its own line; empty for other
-    values.
-    """
+    """Return a sentence, on its own line, that says what to do with a tracer or random key of JAX; "" for other values."""
     t = type(x)
     if t.__module__.startswith("jax.") and t.__name__ == "PRNGKeyArray":
         return (
@@ -327,7 +327,7 @@ def _keeper(value: Any, ours: set[int]) -> str:
 
 
 def _is_ours(holder: Any, ours: set[int]) -> bool:
-    """Whether a reference is this search's own, or one of our data structures, which users do not know."""
+    """Whether a reference belongs to this search or to one of our data structures, which users do not know."""
     package = __name__.partition(".")[0]
     return id(holder) in ours or isinstance(holder, FrameType) or type(holder).__module__.startswith(package)
 

@@ -161,9 +161,10 @@ def about_attribute(name: str) -> str:
 
 
 class _NotHere:
-    """An attribute that a class does not have: it raises the error that Python would, with the edit below.
+    """An attribute that arrays do not have: it raises Python's usual error, followed by what to write instead.
 
-    (With a `__getattr__`, `np.asarray(x)` took six times as long: NumPy asks each array for two attributes that it does not have.)
+    (With a `__getattr__`, `np.asarray(x)` took six times as long: NumPy asks each array for two attributes that it does
+    not have.)
     """
 
     def __init__(self, name: str) -> None:
@@ -180,7 +181,9 @@ class _NotHere:
 
 
 def mark(array: type) -> None:
-    """Make the class of arrays say what to write instead of attributes that tensors have. `hasattr` and `dir` do not see them."""
+    """Make the class of arrays explain the attributes of tensors that it does not have: the error says what to write
+    instead. `hasattr` and `dir` do not see these attributes.
+    """
     marked = {*METHODS, *_FUNCTIONS.split(), *_OF_MORE.split(), *_OF_NN.split()}
     for name in marked:
         setattr(array, name, _NotHere(name))
@@ -193,8 +196,8 @@ def mark(array: type) -> None:
 
 
 def about_keyword(error: TypeError) -> str:
-    """If a TypeError says that a function of ours does not know a keyword, return a line with our name for it; ""
-    otherwise.
+    """Return a line with our name of a keyword, if the TypeError says that a function of ours does not have that
+    keyword; otherwise "".
     """
     found = re.search(_UNEXPECTED, str(error))
     if not found or found[2] not in KEYWORDS:

@@ -34,14 +34,15 @@ def text() -> str:
 
 
 def installed(package: str) -> str | None:
-    """Return the version of a package, which is looked for and not imported; None if it is not installed."""
+    """Return the version of a package, without importing it; None if it is not installed."""
     spec = importlib.machinery.PathFinder.find_spec(package)
     if spec is not None and spec.origin is not None:
         beside = os.listdir(os.path.dirname(os.path.dirname(spec.origin)))
         named = next(filter(None, (re.match(rf"{package}-([^-]+)\.dist-info$", name) for name in beside)), None)
         if named is not None:
             return named[1]
-    # It is installed in another way, or not at all. This import takes a third of the time of all other imports of a first call.
+    # The package is installed in another way, or not at all. This import takes a third of the time of all other imports
+    # of a first call.
     metadata = importlib.import_module("importlib.metadata")
     try:
         version: str = metadata.version(package)

@@ -32,7 +32,7 @@ def attach(package: str) -> None:
 
     @functools.cache
     def places() -> dict[str, tuple[str, str]]:
-        """Return name -> the module that it comes from, and its name there."""
+        """Return a dict: name -> the module that has it, and its name there."""
         with open(os.path.join(os.path.dirname(str(module.__file__)), "__init__.pyi"), encoding="utf-8") as stub:
             return {name: (origin, original) for origin, original, name in re.findall(_LINE, stub.read())}
 
@@ -56,8 +56,8 @@ def attach(package: str) -> None:
 
 
 def hand_on(module: str, **places: str) -> None:
-    """Give a module names that it has in JAX, but that are defined in rooms above it, `room:name`; imported on first
-    use.
+    """Give a module names that it has in JAX, but that are defined in rooms above it (`room:name`). Each is imported on
+    first use.
     """
 
     def load(name: str) -> Any:
@@ -72,8 +72,8 @@ def hand_on(module: str, **places: str) -> None:
 
 
 def import_room(name: str, package: str | None = None) -> Any:
-    """Import a module, and return it. Its own error passes; an AttributeError, which Python would take for a missing name, becomes an
-    ImportError.
+    """Import a module, and return it. Errors of the module pass through, but an AttributeError becomes an ImportError,
+    since Python would take it for a missing name.
     """
     try:
         return importlib.import_module(name, package)

@@ -22,7 +22,7 @@ _OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # our value
 
 
 def amend_refusal(error: BaseException) -> None:
-    """If `error` says that JAX does not take a value of ours, add to its message what to import instead."""
+    """If `error` says that a function of JAX refused one of our values, add to its message what to import instead."""
     text = error.args[0] if error.args else None
     if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text or OF_JAX in text:
         return
@@ -56,7 +56,8 @@ def is_of_jax(module: object) -> bool:
 
 
 def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.TracebackType | None, bool]:
-    """Return the last place in a traceback where other code called JAX, and whether that call is visible there.
+    """Return the last place in a traceback where code other than JAX's called JAX, and whether JAX's frames are visible
+    there.
 
     JAX often removes its own frames. Then it is the last line of a program that is not ours.
     """
@@ -72,7 +73,7 @@ def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.
 
 
 def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
-    """Whether JAX used our tracer in a way that it refuses: took the length of one without axes, say."""
+    """Whether JAX used one of our tracers in a way that the tracer refuses, such as `len` of a tracer without axes."""
     is_jax = False
     while traceback is not None:
         frame = traceback.tb_frame
@@ -146,7 +147,9 @@ def _places(name: str) -> str:
 
 
 def _import_instead(name: str, module: str) -> str:
-    """Return what a message says of the `name` of a module of JAX's: which import to write instead, or that we do not have it."""
+    """Return what a message says about the `name` of a module of JAX: which import to write instead, or that jitkit
+    does not have it.
+    """
     ours = ".".join([_PACKAGE, *module.split(".")[1:]])
     try:
         late_rooms.import_room(ours)

@@ -177,7 +177,7 @@ PARTS = {"transfer_guard": [name for name in OPTIONS if name.startswith("transfe
 ENVIRONMENT = {"compilation_cache_dir": "JITKIT_CACHE_DIR", "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE"}
 
 
-_OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # read by the course and the tests
+_OF_OTHERS = ("JITKIT_LABS", "JITKIT_FUZZ_EXAMPLES")  # variables that the course and the tests read
 
 
 def _variable_of(name: str) -> str:
@@ -185,7 +185,7 @@ def _variable_of(name: str) -> str:
 
 
 def _warn_of_unknown_variables() -> None:
-    """Warn of unknown environment variables that begin like ours; once a process, at import."""
+    """Warn of environment variables that begin like ours and are not known. This happens once in a process, at import."""
     known = [*map(_variable_of, OPTIONS), *_OF_OTHERS]
     for variable in sorted(name for name in os.environ if name.startswith("JITKIT_") and name not in known):
         by_option = {"JITKIT_" + name.upper(): _variable_of(name) for name in OPTIONS}

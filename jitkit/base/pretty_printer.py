@@ -307,7 +307,7 @@ def _paint(lines: Sequence[Line], annotation_prefix: str, use_color: bool) -> st
 
 
 def _escape(old: Style, new: Style) -> str:
-    """Return the escape sequence that changes one style into another; like JAX, only for what differs."""
+    """Return the escape sequence that changes one style into another. Like JAX's, it contains only the differences."""
     codes = (new.foreground, new.background + 10, new.intensity)
     changed = [str(int(code)) for code, before, after in zip(codes, old, new, strict=True) if before != after]
     return f"\x1b[{';'.join(changed)}m" if changed else ""

@@ -199,7 +199,7 @@ _METADATA = r'metadata=\{op_name="(?P<name>[^"]*)"(?:[^"}]*source_file="(?P<file
 
 
 def _without_asides(line: str) -> tuple[str, str]:
-    """Return the operation of a line of HLO, and its metadata in words."""
+    """Return the operation in a line of HLO, and its metadata in words."""
     found = re.search(_ASIDE, line)
     if found is None:
         return line, ""

@@ -81,8 +81,8 @@ def user_frame(skip: int = 1) -> FrameType | None:
 
 
 def in_loop() -> bool:
-    """Whether the user's running code is in a `for`, a `while` or a comprehension: our caller, its caller, and so on up
-    to the module, or to a library that called it.
+    """Whether the user's running code is in a `for`, a `while` or a comprehension. Look at our caller, its caller, and
+    so on, up to a module's top level or a library.
     """
     frame = user_frame(2)
     while frame is not None:
@@ -119,7 +119,7 @@ def _loops(code: CodeType) -> list[tuple[int, int]]:
         far = high | text[at + 1]
         high = far << 8 if text[at] == _LONGER else 0
         if text[at] in _JUMPS_BACK:
-            behind = at + 2  # the jump counts from here: the next instruction
+            behind = at + 2  # a jump is relative to the next instruction
             while text[behind : behind + 1] == bytes([_CACHE]):
                 behind += 2
             found.append((behind - 2 * far, at))
@@ -128,7 +128,7 @@ def _loops(code: CodeType) -> list[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=1024)
 def _is_of_a_library(file: str) -> bool:
-    """Whether a file was installed: it is Python's own, or a package's."""
+    """Whether a file belongs to Python's standard library or an installed package."""
     path = os.path.normcase(os.path.abspath(file))
     return any(path.startswith(folder) for folder in _libraries())
 
@@ -177,7 +177,9 @@ def transform(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nowhere() -> Iterator[None]:
-    """Within the block, record without source lines: for a program that is shared by all its calls, which have their own."""
+    """Within the block, record equations without source lines: for a program that all its calls share, and each call
+    has its own line.
+    """
     state = config.local.state
     before, state.source = state.source, UNKNOWN
     try:

@@ -40,7 +40,7 @@ def log_stage(stage: str, function: str, seconds: float) -> None:
         for listener in _listeners:
             listener(event)
     if stage == "tracing" and config.local.state.trace is not None:
-        return  # part of an outer trace, whose log line includes it
+        return  # this trace is part of an outer one, whose log line includes it
     text = _TEXTS.get(stage, stage + ": {function} in {seconds:.9f} sec")
     _log(lambda: text.format(function=function, seconds=seconds))
 
@@ -70,7 +70,7 @@ def logger() -> logging.Logger:
 
 
 def _log(text: Callable[[], str]) -> None:
-    """Log as JAX does: with `log_compiles` a warning, because the user asked for it; else a debug message."""
+    """Log as JAX does: as a warning with `log_compiles`, because the user asked for it; otherwise as a debug message."""
     asked = config.value("log_compiles")
     if not asked and "logging" not in sys.modules:
         return  # `logging` is not imported, so no debug messages are wanted

@@ -76,8 +76,8 @@ def include_frame(frame: types.FrameType) -> bool:
 
 
 def stacklevel() -> int:
-    """Return the `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line. Note that a
-    warning is given: results computed meanwhile must not be cached, so that it is repeated each time.
+    """Return the `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line. Also note
+    that a warning is given: results computed meanwhile must not be cached, so that the warning is repeated each time.
     """
     config.local.state.warned = True
     level = 1
@@ -131,11 +131,11 @@ def filter_traceback(error: BaseException) -> None:
         if mode == "auto":
             _add_note(error, _NOTE)
     except RecursionError:
-        return  # The stack is used up. An outer boundary has room.
+        return  # The stack is used up. An outer boundary has room to filter.
 
 
 def _mark_own_frames(error: BaseException) -> None:
-    """Give hidden frames the variable by which pytest and IPython know what not to show."""
+    """Put the variable into hidden frames that tells pytest and IPython not to show them."""
     node = error.__traceback__
     while node is not None:
         if is_hidden_file(node.tb_frame.f_code.co_filename):
@@ -149,7 +149,7 @@ def _amend_keyword(error: BaseException) -> None:
 
 
 def _amend_assignment(error: BaseException) -> None:
-    """Add the advice where NumPy refused to write a traced value into one of its arrays."""
+    """If NumPy refused to write a traced value into one of its arrays, add advice to the error."""
     if type(error) is ValueError and error.args == ("setting an array element with a sequence.",):
         error.args = (f"{error.args[0]}{edits.INTO_NUMPY}",)
 
@@ -189,7 +189,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _unlink_own_contexts(error: BaseException) -> None:
-    """Remove the context of `error` where only jitkit handled it: a cache miss, say."""
+    """Remove the context of `error` if it is an error that only jitkit handled, such as a cache miss."""
     context = error.__context__
     while context is not None and context is not error and _is_our_own_affair(context):
         context = context.__context__
@@ -198,7 +198,7 @@ def _unlink_own_contexts(error: BaseException) -> None:
 
 
 def _is_our_own_affair(context: BaseException) -> bool:
-    """Whether an exception was raised and caught by jitkit, without a user's frame in between."""
+    """Whether jitkit raised and caught this exception, without a user's frame in between."""
     traceback = context.__traceback__
     return traceback is not None and _without_own_frames(traceback) is None
 

@@ -148,8 +148,8 @@ class fewer_collections:
 
 
 def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
-    """Return the decorator `functools.wraps` of a user's function; it leaves out a name that is not a string, as some libraries' objects
-    have.
+    """Return the decorator `functools.wraps(fun)`. It does not copy a `__name__` that is not a string, as objects of
+    some libraries have.
     """
 
     def named(wrapper: F) -> F:

@@ -58,7 +58,7 @@ def _write_new(path: str, content: bytes) -> None:
 
 
 def replace(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
-    """Call `os.replace`, and repeat it for 0.4 s where Windows refuses because another process reads the target."""
+    """Call `os.replace`. On Windows, which refuses while another process reads the target, try again for 0.4 s."""
     for attempt in range(_REPLACE_ATTEMPTS):
         try:
             os.replace(source, target)

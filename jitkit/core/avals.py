@@ -85,8 +85,8 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """JAX's sharding of the type: the one that the type was made with, or else one over a mesh without axes, since only
-        `jit` and `device_put` spread arrays here.
+        """JAX's sharding of the type: the one that the type was made with, or else one over a mesh without axes. (Only
+        `jit` and `device_put` spread arrays here.)
         """
         return places.unspecified(self.ndim) if self._sharding is None else self._sharding
 
@@ -152,7 +152,9 @@ def physical_aval(aval: Any) -> Any:
 
 
 def is_of_arrays(aval: Any) -> bool:
-    """Whether values of this type are Arrays. Tokens are not, and float0 tangents of integers, which have only a shape, are not."""
+    """Whether the values of this type are Arrays. The values of two types are not: tokens, and float0 tangents of
+    integers, which have only a shape.
+    """
     return aval is not abstract_token and aval.dtype != dtypes.float0
 
 

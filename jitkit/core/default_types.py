@@ -51,7 +51,7 @@ _TO_32_BITS: dict[DType, DType] = {
 
 @functools.lru_cache(maxsize=1024)
 def narrowed(x64: bool, dtype: Any) -> Any:
-    """Return `canonicalize_dtype(dtype)` for a caller that knows whether x64 mode is on."""
+    """Return `canonicalize_dtype(dtype)`, given whether x64 mode is on."""
     if isinstance(dtype, ExtendedDType):
         return dtype
     given = np.dtype(dtype)
@@ -157,7 +157,7 @@ def is_weakly_typed(x: Any) -> bool:
     return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 
 
-asking_types: set[type] = set()  # types that have a `weak_type`, but a dtype that a user wrote: `dtype` narrows it
+asking_types: set[type] = set()  # types with a `weak_type` whose dtype was written by a user, so `dtype` narrows it
 
 
 def dtype(x: Any) -> DType:

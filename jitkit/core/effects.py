@@ -45,5 +45,5 @@ no_dce_effect = Effect("NoDCE")  # the effect of `dce_sink`, which keeps its arg
 
 
 def ordered_effects(effects: Effects) -> list[Effect]:
-    """Return the effects whose operations keep their order, always in the same sequence: tokens are passed in this sequence."""
+    """Return the ordered effects among these, always in the same sequence, in which their tokens are passed."""
     return sorted((effect for effect in effects if effect.ordered), key=str)

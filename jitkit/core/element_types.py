@@ -88,7 +88,7 @@ iinfo: Any = ml_dtypes.iinfo
 
 
 class extended(np.generic):
-    """The abstract class of element types with another storage type; for `issubdtype` only."""
+    """The abstract class of element types that are stored as another type; for `issubdtype` only."""
 
 
 class prng_key(extended):
@@ -223,8 +223,8 @@ def supports_inf(dtype: Any) -> bool:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Return how many bits an element has: 4 for int4, which NumPy stores in a byte; 8 for bool. Raise ValueError for any other
-    dtype that is not a number's.
+    """Return how many bits an element has: 4 for int4, which NumPy stores in a byte; 8 for bool. Raise ValueError for
+    any other dtype that is not numeric.
     """
     if dtype is None:
         raise ValueError("dtype cannot be None.")

@@ -70,7 +70,7 @@ _containers = (list, tuple, set, frozenset, dict)
 
 
 class _Question:
-    """Holds `core.is_array_type`, which a module above this one puts here."""
+    """Holds `core.is_array_type`. A module above this one stores it here."""
 
     is_array_type: Callable[[type], bool]
 
@@ -92,7 +92,7 @@ def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
             kinds = f"{type(left).__name__!r} and {type(right).__name__!r}"
             raise TypeError(f"unsupported operand type(s) for {symbol}: {kinds}{about}")
         return False
-    # The operator itself refuses a numpy scalar that no array can hold, such as a date.
+    # The operator itself raises the error for a numpy scalar that no array can hold, such as a date.
     answer = _takes_part[type(other)] = isinstance(other, np.generic) or question.is_array_type(type(other))
     return answer
 
@@ -130,13 +130,13 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
     """Return the method that Python calls for `other <symbol> self`, such as `__rsub__`, when `other` is on the left
     and does not know what to do with an array.
 
-    It returns `function` of the two operands, in the order in which they are written; let errors pass through
-    `filter_traceback`, which removes this library's frames.
+    The method returns `function(other, self)`. Errors pass through `filter_traceback`, which removes this library's
+    frames.
 
     `takes_part(other, symbol, left, right)` says whether `other` is an array or a scalar, and raises the TypeError for
     a container. `_takes_part` caches the answers by the type of `other`. If `other` is neither, but has a method
-    `__jax_array__` (JAX's tracers have None there), its result takes its place; anything else makes the method return
-    NotImplemented, as Python requires.
+    `__jax_array__` (in JAX's tracers that attribute is None), the method's result takes its place. For anything else
+    return NotImplemented, as Python requires.
     """
 
     def backward(self: Any, other: Any) -> Any:

@@ -37,7 +37,9 @@ not_arrays: set[type] = set()
 
 
 class _Foreign(Slots):
-    """Holds the runtime's function for types that are in no table, such as `jax.Array`: it returns an aval function, or None."""
+    """Holds the runtime's function for types that are in no table, such as `jax.Array`: it returns the function that
+    gives such values an aval, or None.
+    """
 
     aval_function: Callable[[type], Callable[[Any], Any] | None]
 
@@ -89,7 +91,7 @@ def aval_of_constant(x: Any) -> Any:
 
 
 def typeof(x: Any) -> Any:
-    """Return the aval of an array, a number or a token. Raise TypeError for anything else; otherwise as `get_aval`."""
+    """Return the aval of an array, a number or a token, as `get_aval` does. Raise TypeError for anything else."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         refuse_jax_array(x)
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
@@ -200,7 +202,7 @@ class Primitive:
         self.multiple_results = multiple_results
         self.pure_shape_rule = pure_shape_rule
         self.effects: Callable[[dict[str, Any]], Effects] | None = None  # params -> effects; None: there are none
-        self.impl: Callable[..., Any] | None = None  # a Python function on values; without one a program is compiled
+        self.impl: Callable[..., Any] | None = None  # a Python function on values; without it, a program is compiled
         self._shape_rule: Callable[..., Any] | None = None
         self._memo: dict[Any, Any] = {}
 
@@ -236,7 +238,7 @@ class Primitive:
         try:
             return self._memo[key]
         except KeyError:
-            pass  # call the rule outside of this handler, so that its errors do not show the handled one
+            pass  # call the rule outside of this handler: otherwise its errors would also show the handled one
         except TypeError as error:
             unhashable = next((f"{k}={v!r}" for k, v in params.items() if not _is_hashable(v)), None)
             if unhashable is None:

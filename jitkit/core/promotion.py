@@ -134,7 +134,7 @@ def strict_bound(nodes: tuple[Node, ...]) -> Node:
 
 
 def _height(node: Node) -> int:
-    """Return the rank of a node's kind, in the order in which kinds give way."""
+    """Return the rank of a node's kind: a lower kind gives way to a higher one."""
     return (bool, *_WEAK.values()).index(node if _is_weak_node(node) else python_type_of(np.dtype(node)))
 
 
@@ -184,16 +184,16 @@ def _dtype_and_weakness(x: Any) -> tuple[DType, bool]:
 
 @functools.lru_cache(maxsize=4096)
 def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType, bool, DType | None]:
-    """Return the dtype and weakness of an operation on operands with these dtypes and weaknesses. Also return the dtype before
-    narrowing, if values that were made in x64 mode are narrowed here, and None otherwise.
+    """Return the dtype, and whether it is weak, of an operation on operands with these dtypes. If values that were made
+    in x64 mode are narrowed here, also return the dtype before narrowing, otherwise None.
     """
     wide: Node | None = None
     dtypes = tuple(dict.fromkeys(operand for operand, _ in operands))
     weak = all(weak for _, weak in operands)
     if len(dtypes) == 1 and not weak:
-        result = dtypes[0]  # extended dtypes, which are not in the lattice, end here
+        result = dtypes[0]  # extended dtypes are returned here, since they are not in the lattice
     elif weak and (mode == "standard" or len(operands) == 1):
-        # Weak values have widths, too, and the widest counts, as with strong values.
+        # Weak values also have widths. The widest counts, as for strong values.
         wide = least_upper_bound(x64, *dtypes)
         result = narrowed(x64, wide)
     else:

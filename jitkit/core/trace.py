@@ -33,13 +33,15 @@ class Trace:
         self.alive = True
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """Return what this trace makes of one application of a `Primitive`; operands may be tracers of this or an outer trace, or concrete
-        values.
+        """Return the results that this trace gives an application of a `Primitive`. Operands may be tracers of this
+        trace or an outer one, or concrete values.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Take notice of a library function's arguments before it runs. Return a function to apply to its result, or None."""
+        """Tell the trace about a library function's arguments, before the function runs. Return a function to apply to
+        its result, or None.
+        """
         return None
 
     @property
@@ -49,7 +51,7 @@ class Trace:
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a call that would be inlined stays one operation here."""
+        """Whether a call that would be inlined stays one operation in this trace."""
         return False
 
     @property

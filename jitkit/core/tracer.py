@@ -197,13 +197,13 @@ class Tracer(Operators):
         return f"traced array with shape {self.aval.str_short()}"
 
     def _static_name(self) -> str | None:
-        """Return the name of an argument that the value depends on and that may be made static; empty if there is none, None
-        if that is not known.
+        """Return the name of an argument on which the value depends and that may be made static; "" if there is none,
+        None if this is not known.
         """
         return None
 
     def _origin_msg(self) -> str:
-        """Return a sentence on where the value comes from, beginning with a newline; an empty text if that is not known."""
+        """Return a newline and sentences on where the value comes from; "" if that is not known."""
         return ""
 
     def __repr__(self) -> str:
@@ -302,7 +302,7 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
 
 
 def value_if_known(x: Any) -> Any:
-    """Return the array behind a tracer that has one, as in derivatives outside of `jit`; any other x itself."""
+    """Return the array behind a tracer that has one, as in derivatives outside of `jit`; otherwise x itself."""
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
     return x if value is None else value
 

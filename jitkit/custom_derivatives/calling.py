@@ -60,7 +60,7 @@ class CustomCall(Primitive):
         return super().bind(*args, **params)
 
     def record(self, *args: Any, **params: Any) -> Any:
-        """Return the results of binding with a jaxpr that has just been traced."""
+        """Return the results of binding the primitive with a jaxpr that has just been traced."""
         return super().bind(*args, **params)
 
 
@@ -80,7 +80,7 @@ class _Call(NamedTuple):
 
     ways: Ways
     info: DebugInfo
-    out_trees: list[PyTreeDef]  # of the results: the function or its rule adds it, whichever is called
+    out_trees: list[PyTreeDef]  # the trees of the results: the function or its rule, whichever is called, adds one
 
 
 def call_with_rule(
@@ -180,9 +180,11 @@ def _check_closures(trace: DualTrace, known: int) -> None:
 def check_results(
     results: Results, outs: Values, out_tree: PyTreeDef, must: Callable[[str], str], rule: str, function: str
 ) -> None:
-    """Raise TypeError if a rule's first result has another tree or other types than the function's result, if these are known.
+    """Raise TypeError if the first result of a rule has another tree or other types than the function's result (if
+    these are known).
 
-    `must` makes the start of the sentence from what differs (the tree, the types); `rule` and `function` are their names.
+    `must` makes the start of the sentence from what differs (the tree, the types); `rule` and `function` are their
+    names.
     """
     if not results:
         return
@@ -204,7 +206,9 @@ def check_results(
 
 
 def fields_of(rule: Any, kind: type) -> dict[str, Any]:
-    """Return the fields of `rule` that `kind` declares, to build another rule from; without its caches."""
+    """Return those fields of `rule` that the class `kind` declares, from which another rule can be made. Caches are
+    left out.
+    """
     return {f.name: getattr(rule, f.name) for f in dataclasses.fields(kind) if f.name not in ("results", "memo")}
 
 
@@ -247,7 +251,9 @@ def numbers_of(
 
 
 def arguments_at(positions: Sequence[int], args: tuple[Any, ...]) -> dict[int, Any]:
-    """Return the arguments that are not differentiated, by position. Raise IndexError where there is none."""
+    """Return the arguments at these positions, which are not differentiated, as a dict. Raise IndexError if there is
+    none.
+    """
     try:
         return {i: args[i] for i in positions}
     except IndexError:
@@ -280,8 +286,9 @@ def by_position(
 
 
 def method_of_function(decorated: Any, name: str) -> Any:
-    """Return `defvjp`, `defjvp` or `def_vmap` of the decorated function, if that is decorated, too: the outer one can
-    then set both rules. Decorated functions have this function as `__getattr__`. Raise AttributeError for other names.
+    """Return `defvjp`, `defjvp` or `def_vmap` of the decorated function, if that function is itself decorated: so the
+    outer object can set both rules. Decorated functions use this function as `__getattr__`. Raise AttributeError for
+    other names.
     """
     if name.startswith("def"):
         return getattr(decorated.fun, name)

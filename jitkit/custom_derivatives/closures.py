@@ -21,7 +21,7 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
 def _may_be_differentiated(x: Any) -> bool:
-    """Return whether a value is a traced float (or complex number), or a batch that holds one."""
+    """Whether a value is a traced float (or complex number), or a batch that holds one."""
     while isinstance(x, BatchTracer):
         x = x.val
     return isinstance(x, Tracer) and dtypes.issubdtype(x.dtype, np.inexact)

@@ -94,7 +94,7 @@ primitive_transposes[custom_jvp_call_p] = _transpose
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Return the equation, as printed with the function's name first, and its rule by name only."""
+    """Return the equation, printed with the function's name first and only the name of its rule."""
     params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "call_jaxpr": eqn.params["call_jaxpr"]}
     params["jvp"] = eqn.params["jvp_jaxpr_fun"]
     if eqn.params["num_consts"]:
@@ -212,7 +212,9 @@ _WAYS = Ways(_batched, lambda rule, primals, tangents: rule(primals, tangents), 
 
 
 def _undifferentiated(x: Any) -> Any:
-    """Return a traced value, marked as one that the rule does not differentiate."""
+    """Return a traced value through `stop_gradient`, since the rule does not differentiate it; return any other value
+    unchanged.
+    """
     return stop_gradient(x) if isinstance(x, Tracer) else x
 
 

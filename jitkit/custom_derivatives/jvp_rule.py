@@ -221,7 +221,7 @@ class SymbolicZero:
 
     @staticmethod
     def show(tangent: Any) -> Any:
-        """Return a SymbolicZero for a Zero, and any other tangent unchanged."""
+        """Return a SymbolicZero for a Zero; return any other tangent unchanged."""
         return SymbolicZero(tangent.aval) if type(tangent) is Zero else tangent
 
     def __repr__(self) -> str:

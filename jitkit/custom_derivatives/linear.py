@@ -24,7 +24,7 @@ from ..lax.control_flow.common import Body, avals_of, trace_anew
 from ..lax.convert import asarray
 from ..tree_util import tree_flatten, tree_unflatten, treedef_tuple
 
-# Returns a jaxpr and the values of its first inputs, which it closed over.
+# A thunk returns a jaxpr, and the values of its first inputs, over which the function closed.
 Thunk = Callable[[], tuple[Jaxpr, Sequence[Any]]]
 
 linear_call_p = Primitive("linear_call", multiple_results=True, pure_shape_rule=False)
@@ -40,7 +40,7 @@ def _(ctx: LoweringContext, *args: str, callee: Jaxpr, **params: Any) -> list[st
 
 @register_batcher(linear_call_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, callee: Jaxpr, transpose_thunk: Thunk, **params: Any) -> Any:
-    """Batching rule: all operands and results become batches, so that the transpose takes and gives batches, too."""
+    """Batching rule: make all operands and results batches, so that the transpose also takes and returns batches."""
 
     def batched_transpose_thunk() -> tuple[Jaxpr, Sequence[Any]]:
         transpose, consts = transpose_thunk()

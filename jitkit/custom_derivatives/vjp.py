@@ -145,7 +145,7 @@ primitive_transposes[custom_lin_p] = _transpose
 
 
 def _pp_call(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Return the equation, as printed with the function's name first, and its rule by names only."""
+    """Return the equation, printed with the function's name first and only the names of its rule."""
     rule: VjpRule = eqn.params["rule"]
     params = {"name": eqn.params["call_jaxpr"].debug_info.func_name, "bwd": api_util.name_of(rule.bwd)}
     params |= {"call_jaxpr": eqn.params["call_jaxpr"], "fwd": api_util.name_of(rule.fwd)}

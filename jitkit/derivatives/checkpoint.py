@@ -57,7 +57,7 @@ from .saving import Parts, check_effects, not_there, split_by_policy, split_rule
 
 remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
 remat_p.effects = lambda params: params["jaxpr"].effects
-remat_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr, (), *args)  # one by one: JAX's numbers to the bit
+remat_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr, (), *args)  # for the same bits as in JAX
 
 
 @remat_p.def_abstract_eval
@@ -88,7 +88,7 @@ def _(
 def _preventing(
     prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0
 ) -> Any:
-    """Return `prevent_cse` for the inputs that are `kept`, with `before` new inputs in front of them and `after` behind them."""
+    """Return `prevent_cse` for other inputs: those that are `kept`, after `before` new ones and before `after` new ones."""
     if isinstance(prevent_cse, bool):
         return prevent_cse
     old = prevent_cse if kept is None else tuple(compress(prevent_cse, kept))
@@ -175,7 +175,7 @@ def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
 
 
 def _with_exact_residuals(jaxpr: Jaxpr, residuals: Sequence[Any]) -> Jaxpr:
-    """Return the jaxpr with residuals that it also reads itself rounded to their types. Otherwise XLA might compute here with
+    """Return the jaxpr, changed so that it rounds residuals to their types before it reads them itself. Otherwise XLA might compute with
     more bits than it saves, and the recomputation, which begins with the saved values, would give other results.
     """
     read = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
@@ -196,7 +196,7 @@ def _rounding(rough: Var, exact: Var, made_by: JaxprEqn | None = None) -> JaxprE
 
 
 def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a checkpoint inside of another one, split by the policy of the outer one, as `Parts`."""
+    """Return the two halves, as `Parts`, of a checkpoint inside of another one, by the outer one's policy."""
     jaxpr = eqn.params["jaxpr"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]
@@ -346,7 +346,7 @@ def _positions(given: Any, count: int) -> tuple[int, ...]:
     """
     fits = [
         -count <= i if since(0, 12) else i >= -count for i in given
-    ]  # raises Python's TypeError for what is not a number
+    ]  # raises Python's TypeError for anything but an integer
     if not all(fits) and not since(0, 12):
         raise ValueError(
             "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to -len(args) "

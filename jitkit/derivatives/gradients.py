@@ -76,7 +76,9 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Return a function as `grad` does, which returns a pair: what `fun` returns (with `has_aux` a pair itself), and the gradient."""
+    """Return a function like `grad(fun)` that returns a pair: what `fun` returns (with `has_aux` a pair itself), and
+    the gradient. The parameters are those of `grad`.
+    """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
 
@@ -191,7 +193,7 @@ def check_scalar(value: Any) -> None:
 
 
 def _instead_of(value: Any) -> str:
-    """Advise what to return instead of a result that is not one number."""
+    """Return advice on what to return instead of a result that is not one number."""
     if value is None:
         return "The function returns None: is a `return` missing?"
     if isinstance(value, tuple) and len(value) == 2:

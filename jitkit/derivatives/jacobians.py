@@ -96,8 +96,8 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """Return a function as `jacfwd` does, which computes in reverse mode: best for few results and many arguments.
-    `allow_int` is as for `grad`.
+    """Return a function like `jacfwd(fun)` that computes the Jacobian in reverse mode: best for few results and many
+    arguments. `allow_int` is as for `grad`, the other parameters as for `jacfwd`.
     """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
@@ -135,14 +135,16 @@ def hessian(
 
 
 def basis_of(tree: Any) -> Any:
-    """Return a batch of trees like this one: in each, one element is 1, and all others are 0."""
+    """Return a batch of trees like this one. In each of them one element is 1, and all others are 0."""
     leaves, _ = tree_flatten(tree)
     count = sum(map(np.size, leaves))
     return split_like(tree, 1, _identity(count, dtypes.result_type(*leaves)), None)
 
 
 def _of_leaf(block: Any, leaf: Any) -> Any:
-    """Return a part of the basis in the type of its leaf. JAX before 0.11 writes a conversion even if the part has that type."""
+    """Return a part of the basis, converted to its leaf's type. As in JAX before 0.11, write the conversion even if the
+    part has that type.
+    """
     block = _of_type(block, leaf)
     trace, aval = core.current_trace(), core.get_aval(leaf)
     while trace is not None and not isinstance(trace, DynamicJaxprTrace):

@@ -122,7 +122,7 @@ class _Flat:
         return tree_unflatten(self.out_tree, leaves)
 
     def unflatten_aux(self) -> list[Any]:
-        """Return the other data, in a list; an empty list where there are none."""
+        """Return the other data in a list; [] if there is none."""
         return [] if self.aux_tree is None else [tree_unflatten(self.aux_tree, self.aux)]
 
 
@@ -298,7 +298,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
         except (AttributeError, TypeError) as error:
             if UndefinedPrimal.__name__ not in str(error):
                 raise  # the user's own error, from a function with its own transpose
-            # A transpose rule that is linear in one operand got two linear ones.
+            # A transpose rule for one linear operand got two of them.
             raise TypeError(
                 f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
             ) from error

@@ -30,7 +30,9 @@ class RecomputeType:
 
 
 class Offloadable(NamedTuple):
-    """What a policy returns for a value that waits for the reverse pass in another memory. Here it waits where it is."""
+    """What a policy returns for a value that is kept in another memory until the reverse pass. Here it stays on the
+    device.
+    """
 
     src: str
     dst: str
@@ -79,12 +81,12 @@ class SaveOnlyTheseNames:
 
 @dataclasses.dataclass(frozen=True)
 class SaveAnyNamesButThese:
-    """Saves values that `checkpoint_name` gave any other name."""
+    """Saves values that `checkpoint_name` gave a name that is not one of these."""
 
     names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether the operation is `checkpoint_name` with another name."""
+        """Whether the operation is `checkpoint_name` with a name that is not in `names`."""
         return primitive is name_p and params["name"] not in self.names
 
 
@@ -94,7 +96,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Return a policy that saves the values that `checkpoint_name` gave any other name."""
+    """Return a policy that saves the values that `checkpoint_name` gave a name, if it is not one of these."""
     return SaveAnyNamesButThese(frozenset(names_not_to_save))
 
 
@@ -144,7 +146,9 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Return a policy that saves what one of two policies saves. It raises ValueError if one of them does not return a bool."""
+    """Return a policy that saves a value if at least one of the two policies saves it. It raises ValueError if one of
+    them does not return a bool.
+    """
 
     def policy(*operation: Any, **params: Any) -> bool:
         one, two = policy_1(*operation, **params), policy_2(*operation, **params)

@@ -77,7 +77,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 
 
 def _sources(jaxpr: Jaxpr, kept: Sequence[Any], names: Sequence[str]) -> list[tuple[core.ShapedArray, str]]:
-    """Return for each residual its type, and in words where it is made, in the order of the program."""
+    """Return, for each residual in the order of the program, its type and where it comes from, in words."""
     looked_through = {eqn.outvars[0]: eqn.invars[0] for eqn in jaxpr.eqns if eqn.primitive.name == "reduce_precision"}
     wanted = {looked_through.get(x, x) for x in kept if not isinstance(x, Literal)}
     found = [(x.aval, "from a literal") for x in kept if isinstance(x, Literal)]

@@ -136,7 +136,7 @@ def split_by_policy(
 
 
 def check_effects(jaxpr: Jaxpr) -> None:
-    """Raise NotImplementedError for effects of a recomputed program that may not happen twice, and must not be left out."""
+    """Raise NotImplementedError if a recomputed program has effects that may not happen twice and must not be left out."""
     refused = [effect for effect in (io_effect, ordered_io_effect, no_dce_effect) if effect in jaxpr.effects]
     if refused:
         raise NotImplementedError(
@@ -146,13 +146,13 @@ def check_effects(jaxpr: Jaxpr) -> None:
 
 
 def not_there(eqn: JaxprEqn, there: Sequence[bool]) -> list[Var]:
-    """Return the variables that an equation of the second program reads, and that are not there yet."""
+    """Return the variables that an equation of the second program reads and that the second program does not have yet."""
     return [x for x, t in zip(eqn.invars, there, strict=True) if isinstance(x, Var) and not t]
 
 
 def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return an equation with effects, split in two. A print happens in both programs, unless the policy saves it and an
-    operand is not there in the second. With an unknown operand, it happens in the second only.
+    """Return an equation with effects, split in two. A print happens in both programs. If the policy saves it and the second program
+    lacks an operand, it happens only in the first; if an operand is unknown, only in the second.
     """
     if any(unknown):
         return Parts(None, eqn, [], [], not_there(eqn, there))

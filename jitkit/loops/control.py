@@ -20,13 +20,13 @@ from .writer import Writer, rule
 
 
 def _settle(writer: Writer, x: Atom) -> None:
-    """Store a value that each iteration would otherwise recompute."""
+    """Store a value in memory, so that not every iteration of the loop recomputes it."""
     if isinstance(x, Value):
         writer.place(x)
 
 
 def _result(writer: Writer, out: Value) -> Place:
-    """Return the place for a result, and pin its buffer."""
+    """Return the place where a result is stored. The whole buffer is kept (`pinned`)."""
     place = writer.aims.pop(out, None) or writer.allocate(out.aval)
     place.buffer.pinned = True
     return place
@@ -71,7 +71,7 @@ def _while(writer: Writer, op: Op) -> None:
     at = writer.allocate(cond.outs[0].aval, pinned=True)
     writer.block(cond, [at])
     go_on = at
-    if at.shape:  # a batch of loops: it goes on while one of them does; those that have ended keep their carry
+    if at.shape:  # a batch of loops goes on while one of them does; those that have ended keep their carry
         body, go_on = _batched(writer, body, more, at)
     writer.text(f"if (!{go_on.buffer.name}[0]) break;", go_on, at)
     _enter(writer, body, [*(consts[x] for x in of_body), *now])
@@ -82,7 +82,9 @@ def _while(writer: Writer, op: Op) -> None:
 
 
 def _batched(writer: Writer, body: Block, consts: int, at: Place) -> tuple[Block, Place]:
-    """Return the body for a batch of loops, which changes only the carries of loops that go on, and whether one goes on."""
+    """Return the body for a batch of loops, and the place that says whether one of them goes on. The body changes only
+    the carries of loops that go on.
+    """
     which, one = Value(ShapedArray(at.shape, np.dtype(bool))), Value(ShapedArray((), np.dtype(bool)))
     writer.where[which] = at
     any_goes_on = Op("reduce_or", {"axes": tuple(range(len(at.shape)))}, [which], [one], UNKNOWN)

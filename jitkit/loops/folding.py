@@ -85,7 +85,7 @@ def fold_in_memory(writer: Writer, op: Op, place: Place) -> None:
 
 
 def _is_flat(writer: Writer, x: Any) -> bool:
-    """Whether a value can be read element after element, ignoring its axes."""
+    """Whether a value can be read element by element in one loop, without its axes."""
     if len(x.shape) <= 1:
         return True
 
@@ -97,7 +97,9 @@ def _is_flat(writer: Writer, x: Any) -> bool:
 
 
 def _along(writer: Writer, op: Op, axis: int) -> tuple[tuple[int, ...], Any]:
-    """Return the operand's shape with an axis moved to the end, and the map from indices in this shape to indices of the operand."""
+    """Return the operand's shape with `axis` moved to the end, and a function that maps indices in this shape to
+    indices of the operand.
+    """
     shape = op.ins[0].shape
     axis %= len(shape)
     order = (*shape[:axis], *shape[axis + 1 :], shape[axis])
@@ -135,7 +137,7 @@ def _position(writer: Writer, op: Op) -> None:
 
 @rule("cumsum", "cumprod", "cummax", "cummin")
 def _cumulative(writer: Writer, op: Op) -> None:
-    """Write a result for each step of the fold."""
+    """Write a fold that stores its intermediate result at each step, such as `cumsum`."""
     (x,), (out,) = op.ins, op.outs
     kind, axis = op.name.removeprefix("cum"), op.params["axis"] % len(op.ins[0].shape)
     shape, back = _along(writer, op, axis)

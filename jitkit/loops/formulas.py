@@ -21,7 +21,8 @@ import numpy as np
 
 from .language import ELEMENTS, Op
 
-Formula = Callable[[Op, Sequence[str], str], str]  # the operation, names of the operands, C type of the first
+# arguments: the operation, its operands' names, the C type of the first
+Formula = Callable[[Op, Sequence[str], str], str]
 
 
 def c_type(aval: Any) -> str:
@@ -65,7 +66,7 @@ def _text(template: str) -> Formula:
 
 
 def _of_floats(formula: Formula, name: str) -> Formula:
-    """Return a formula that is `formula` for floats, and calls a helper for integers."""
+    """Return a formula that is `formula` for floats, and a call of the helper `name` for integers."""
     return lambda op, x, t: (formula if t[0] == "f" else _helper(name))(op, x, t)
 
 
@@ -74,7 +75,7 @@ def _not(op: Op, x: Sequence[str], t: str) -> str:
 
 
 def _shift(operator: str) -> Formula:
-    """Return a formula for a shift; a shift by all bits or more gives 0."""
+    """Return a formula for a shift with this operator. A shift by all bits or more gives 0."""
 
     def formula(op: Op, x: Sequence[str], t: str) -> str:
         bits = t[1:]
@@ -84,7 +85,9 @@ def _shift(operator: str) -> Formula:
 
 
 def _arithmetic_shift(op: Op, x: Sequence[str], t: str) -> str:
-    """Return the C of a right shift as of a signed number, whatever the type; a shift by all bits or more leaves only the sign."""
+    """Return the C of an arithmetic right shift, for signed and unsigned types; a shift by all bits or more leaves only
+    copies of the sign bit.
+    """
     bits = int(t[1:])
     return f"({t})((i{bits}){x[0]} >> ((u{bits}){x[1]} < {bits} ? {x[1]} : {bits - 1}))"
 
@@ -170,7 +173,7 @@ COMBINE = {
 
 
 def neutral(kind: str, dtype: np.dtype[Any]) -> str:
-    """Return the number that a reduction begins with, in C."""
+    """Return the number with which a reduction begins, as C."""
     if kind in ("max", "min"):
         if dtype.kind == "f":
             return literal(dtype.type(-np.inf if kind == "max" else np.inf))

@@ -73,7 +73,9 @@ class Op:
 
     @property
     def line(self) -> str:
-        """The source line, such as `model.py:12`, with the name of the innermost scope if there is one; or nothing."""
+        """The source line, such as `model.py:12`, with the name of the innermost scope if there is one; "" if it is not
+        known.
+        """
         position = self.source.position
         scopes = "".join(f"  {scope.replace(' ', '_')}" for scope in self.source.name_stack[-1:])
         return f"{os.path.basename(position.file)}:{position.line}{scopes}" if position else scopes[2:]
@@ -128,7 +130,7 @@ class Reader:
                     operands = [self.converted(x, outs[0].aval.dtype, ops, source) for x in operands]
                 blocks = tuple(self.block(inner, call) for inner in _inner(eqn))
                 if name == "reshape" and _without_ones(operands[0].shape) == _without_ones(outs[0].shape):
-                    name = "expand"  # only the indices change, as in `expand`
+                    name = "expand"  # only the indices change, so one operation covers both
                 ops.append(Op(name, eqn.params, operands, outs, source, blocks))
                 results = outs
             env.update(zip(eqn.outvars, results, strict=True))
@@ -141,7 +143,7 @@ class Reader:
         return out
 
     def const(self, value: Any, aval: ShapedArray) -> Value:
-        """Return the input for an array that was closed over."""
+        """Return the input that stands for an array that the program closed over."""
         for known, stands_for in zip(self.consts, self.const_values, strict=True):
             if known is value:
                 return stands_for
@@ -182,7 +184,7 @@ def check(function: str, jaxpr: Jaxpr, known: Iterable[str]) -> None:
         for eqn in inside.eqns:
             name = eqn.primitive.name
             position = eqn.source_info.position
-            # The callee was perhaps traced for another call, and has that one's lines.
+            # The callee may have been traced for another call, so its lines may belong to that call.
             where = called_at or (f", at {position.file}:{position.line}" if position else "")
             if name not in known:
                 raise NotImplementedError(

@@ -54,7 +54,9 @@ def command() -> list[str]:
 
 @functools.cache
 def fingerprint(compiler: tuple[str, ...]) -> str:
-    """Return what machine code depends on besides the text and the processor: the compiler's command and version, and the flags."""
+    """Return what machine code depends on, besides the text and the processor: the compiler's command, its version, and
+    the flags.
+    """
     version = _run([*compiler, "--version"]).stdout.splitlines()
     return f"{' '.join(compiler)} {version[0] if version else ''} {' '.join(FLAGS)}"
 
@@ -144,6 +146,6 @@ def loaded(library: bytes) -> Any:
         raise errors.JaxRuntimeError(f"what the C compiler made cannot be loaded: {error}") from None
     finally:
         with contextlib.suppress(OSError):
-            shutil.rmtree(folder)  # its memory is mapped; Windows keeps the file
+            shutil.rmtree(folder)  # the library stays mapped in memory; Windows keeps the file
     run.argtypes, run.restype = [ctypes.c_void_p] * 3, None
     return run

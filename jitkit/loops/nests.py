@@ -41,7 +41,7 @@ class Conflict(Exception):
 
 
 class Buffer:
-    """The memory of an array: an input or an output, or in the workspace, where `plan` places it."""
+    """The memory of an array: an input, an output, or a part of the workspace, where `plan` places it."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], size: int, pinned: bool) -> None:
         self.name = name
@@ -84,11 +84,12 @@ class Inner:
     before: list[str] = dataclasses.field(default_factory=list)
     body: list[str] = dataclasses.field(default_factory=list)
     after: list[str] = dataclasses.field(default_factory=list)
-    folds: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)  # kind, accumulator, C type
+    # for each fold: its kind, its accumulator, the C type
+    folds: list[tuple[str, str, str]] = dataclasses.field(default_factory=list)
     serial: bool = False  # whether an iteration needs the one before
 
     def copied(self) -> Inner:
-        """Return a copy, with lists of its own."""
+        """Return a copy, with its own lists."""
         return Inner([*self.before], [*self.body], [*self.after], [*self.folds], self.serial)
 
 
@@ -145,7 +146,7 @@ class Nest:
         self.names = {}
 
     def is_inner(self, *texts: str) -> bool:
-        """Whether one of the expressions may change with each iteration of the innermost loop."""
+        """Whether one of these expressions may change in each iteration of the innermost loop."""
         return bool(self.shape) and any(self._is_inner(text) for text in texts)
 
     def _is_inner(self, text: str) -> bool:
@@ -261,4 +262,4 @@ class Emitter(Protocol):
     """Writes the C of expressions for a nest; `writer` implements it."""
 
     def emit(self, nest: Nest, x: Atom, index: Index) -> str:
-        """Write the computation of an element, and return its name."""
+        """Write the code that computes an element; return the name of its variable."""

@@ -52,7 +52,7 @@ def simplified(block: Block, outer: Env) -> Block:
 
 
 def _key(x: Atom) -> Any:
-    """Return a key that equal operands share: a number's bytes, which distinguish 0.0 and -0.0."""
+    """Return a key that is equal for equal operands. For a number it is the bytes, which distinguish 0.0 and -0.0."""
     return id(x) if isinstance(x, Value) else (x.number.dtype, x.number.tobytes())
 
 

@@ -89,7 +89,7 @@ def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _settled(writer: Writer, x: Atom) -> Atom:
-    """Return an operand that can be read repeatedly: in memory, unless computing it is free."""
+    """Return an operand that can be read many times: stored in memory, unless computing it costs nothing."""
     if isinstance(x, Value) and isinstance(writer.where[x], Later):
         writer.place(x)
     return x
@@ -137,8 +137,8 @@ def _tiled(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _merged(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Merge neighbouring axes that are contiguous; return the size and both operands' strides of each. If there is no axis, return one
-    of size 1.
+    """Merge neighbouring axes that are contiguous in both operands. Return the size and both strides of each; if there
+    is no axis, return one of size 1.
     """
     merged: list[tuple[int, int, int]] = []
     for size, x, y in axes:

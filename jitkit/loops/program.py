@@ -25,7 +25,7 @@ from . import native
 from .source import Source
 
 _LEAST, _MOST = 1 << 18, 1 << 28  # bytes of results whose memory is kept for later ones; malloc itself keeps less
-_SPARE = 2  # how many pieces of memory are kept for each result; usually no more of its arrays die while one is made
+_SPARE = 2  # at most this many pieces of memory are kept for each result
 
 
 class MemoryStats(NamedTuple):
@@ -122,7 +122,7 @@ class Results:
         self._buffers = buffers
 
     def consume_with_handlers(self, handlers: Sequence[Any]) -> list[runtime.Buffer]:
-        """Return the buffers, which need no handlers."""
+        """Return the buffers of the results; `handlers`, which XLA's results need, are not used."""
         return self._buffers
 
 

@@ -151,7 +151,7 @@ def _head(nest: Nest, depth: int) -> str:
 
 
 def _pragmas(inner: Inner, indent: int) -> list[str]:
-    """Return the pragma that lets the compiler reorder this loop's reductions; nothing if it is `serial`."""
+    """Return the pragma that lets the compiler reorder this loop's reductions; [] if the loop is `serial`."""
     if inner.serial:
         return []
     folds = []
@@ -166,7 +166,7 @@ def _pragmas(inner: Inner, indent: int) -> list[str]:
 
 
 def _reductions(body: str) -> str:
-    """Return the pragmas that define, for the compiler, the reductions such as `reduction(max_f32:a)` in the C text `body`."""
+    """Return pragmas that define the reductions which the C text `body` uses, such as `reduction(max_f32:a)`."""
     lines = []
     for name in sorted(set(re.findall(r"reduction\((\w+_\w+):", body))):
         kind, ctype = name.split("_")
@@ -177,7 +177,9 @@ def _reductions(body: str) -> str:
 
 
 def _costs(writer: Writer, nests: Sequence[Nest], plan: Plan) -> dict[str, float]:
-    """Return the numbers of operations and of bytes moved: for each nest, the arrays that it reads or writes, once."""
+    """Return the number of operations, and the number of bytes moved, for which each nest counts the arrays that it
+    reads or writes once.
+    """
     costs: dict[str, float] = dict(writer.costs)
     for nest in nests:
         turns, elements = writer.trips_of[nest.number], 1

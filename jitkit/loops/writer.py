@@ -28,7 +28,7 @@ DEEPEST = 100  # nesting of expressions: Python's stack is limited
 
 @dataclasses.dataclass
 class Later:
-    """A value that is computed where it is needed."""
+    """A value that is computed where it is read."""
 
     op: Op
     depth: int
@@ -85,14 +85,14 @@ class Writer:
         return found if isinstance(found, Place) else self.store(x)
 
     def store(self, x: Value) -> Place:
-        """Write a value into memory, at its aim or in the workspace, and return the place."""
+        """Store a value where it must be (`aims`), or else in the workspace; return the place."""
         place = self.aims.pop(x, None) or self.allocate(x.aval)
         self.copy(x, place)
         self.where[x] = place
         return place
 
     def copy(self, x: Atom, place: Place) -> None:
-        """Write an operand into this memory."""
+        """Write an operand into the memory at `place`."""
 
         def body(nest: Nest, index: Index) -> None:
             nest.store(place, index, self.emit(nest, x, index))
@@ -144,7 +144,7 @@ class Writer:
     # --- expressions ------------------------------------------------------------------------------------------------
 
     def emit(self, nest: Nest, x: Atom, index: Index) -> str:
-        """Write the computation of an element, and return its name."""
+        """Write the code that computes an element; return the name of its variable."""
         if isinstance(x, Constant):
             return literal(x.number)
         if not x.shape:
@@ -179,7 +179,7 @@ class Writer:
     # --- blocks -----------------------------------------------------------------------------------------------------
 
     def block(self, block: Block, aims: Sequence[Place]) -> None:
-        """Write a block whose inputs are in `where`, with its results at these places."""
+        """Write a block whose inputs are already in `where`; store its results at the places `aims`."""
         for out, place in zip(block.outs, aims, strict=True):
             if isinstance(out, Value) and out not in self.aims:
                 self.aims[out] = place
@@ -266,7 +266,7 @@ def _stored(block: Block, before: set[Value]) -> set[Value]:
 
 
 def _repeats(op: Op) -> bool:
-    """Whether each element of the operand is needed in several outer iterations of a loop over the result."""
+    """Whether a loop over the result needs each element of the operand in several outer iterations."""
     if op.name != "broadcast_in_dim":
         return op.name == "tile"
     shape, axes = op.params["shape"], op.params["broadcast_dimensions"]

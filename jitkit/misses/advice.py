@@ -39,9 +39,9 @@ def literals(before: DType, now: DType) -> str:
 
 
 def conversion(name: str, before: Any, now: Any, entry: str = "the entry") -> str:
-    """Return advice for an argument whose dtype differs between two calls, given both avals; empty if converting it
-    could lose information, or change what the function computes. What is lost of large integers, or of digits, is
-    said. `entry` names the entry of `before`.
+    """Return advice for an argument whose dtype differs between two calls, given both avals; "" if converting it could
+    lose information, or change what the function computes. The advice says what large integers, or digits, would lose.
+    `entry` names the entry of `before`.
     """
     if any(isinstance(aval.dtype, dtypes.ExtendedDType) for aval in (before, now)):
         return ""
@@ -74,8 +74,8 @@ def conversion(name: str, before: Any, now: Any, entry: str = "the entry") -> st
 
 
 def loss(before: Any, now: Any) -> int:
-    """Return how much is lost if `now` is converted to the dtype of `before`: 0 for nothing, 1 for large integers, 2 for digits, 3 if
-    there is no such advice.
+    """Return how much is lost if `now` is converted to the dtype of `before`: 0 for nothing, 1 for the exactness of
+    large integers, 2 for digits, 3 if such a conversion is not advised.
     """
     if not conversion("x", before, now):
         return 3
@@ -85,8 +85,8 @@ def loss(before: Any, now: Any) -> int:
 
 
 def _digits_lost(target: DType, *dtypes_: DType) -> int:
-    """Return how many digits results have in a float dtype shorter than float32, if an integer or bool is converted to it, with which
-    JAX computes means and roots in float32; else 0.
+    """Return how many digits results have if an integer or bool is converted to this float dtype, which is shorter than
+    float32; otherwise 0. (JAX computes means and roots of integers in float32.)
     """
     if not dtypes.issubdtype(target, np.floating) or all(dtypes.issubdtype(each, np.inexact) for each in dtypes_):
         return 0
@@ -149,7 +149,9 @@ def of_keys(before: Any, now: Any) -> str:
 
 
 def holding_both(one: DType, other: DType) -> DType | None:
-    """Return the dtype that two dtypes promote to, if it holds all values of both, and needs no x64 mode that is off; else None."""
+    """Return the dtype to which two dtypes promote, if it holds all values of both and is available in the current x64
+    mode; else None.
+    """
     try:
         common = dtypes.promote_types(one, other)
     except dtypes.TypePromotionError:

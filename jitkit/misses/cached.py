@@ -18,8 +18,8 @@ from .short_text import static_text
 
 
 def on_dtypes(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> str:
-    """Return advice to convert to the dtype of that cached call, among those that differ in this dtype only, which loses least; "" if
-    all of them lose too much. `change` compares `now` with the closest call.
+    """Return advice to convert to another cached dtype: among the cached calls that differ only in this dtype, the one
+    whose dtype loses least. Return "" if all of them lose too much. `change` compares `now` with the closest call.
     """
     old, new = aval_of(change.before), aval_of(change.now)
     advised = conversion(change.name, old, new)
@@ -31,7 +31,7 @@ def on_dtypes(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> s
 
 
 def _others(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> Iterator[Any]:
-    """Yield the strong types of the leaf in cached calls that are like `now` otherwise, the latest first."""
+    """Yield the types, not weak ones, of this leaf in cached calls that otherwise equal `now`, the latest first."""
     for record in reversed(known):
         found = changes(record, now, TRACES)
         if len(found) == 1 and found[0].kind == "dtype" and found[0].name == change.name:
@@ -41,7 +41,7 @@ def _others(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> Ite
 
 
 def on_functions(change: Change, known: Sequence[CallRecord]) -> str:
-    """Return advice for a static function whose code equals that of one in a cached call; else ""."""
+    """Return advice for a static function that has the same code as one in a cached call; else ""."""
     new = change.now.value
     for record in reversed(known):
         for argument in record.arguments:

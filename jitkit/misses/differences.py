@@ -97,8 +97,8 @@ def differences(
     shown: int,
     fun: Callable[..., Any] | None = None,
 ) -> tuple[list[Difference], int]:
-    """Return up to `shown` differences between two calls, down to this weight, and how many more there are. `known` has all records,
-    the oldest first: in the latest of them the different values of an argument are counted. `fun` gives the defaults of parameters.
+    """Return up to `shown` differences between two calls, those with at least this weight, and how many more there are. `known` has all
+    records, the oldest first; different values of an argument are counted in the latest of them. `fun` gives the defaults of parameters.
     """
     found: list[Difference] = []
     all_changes = changes(old, new, weight)
@@ -112,7 +112,7 @@ def differences(
             found += [
                 each._replace(advice="") if each.advice in said else each for each in _WORDS[change.kind](change, calls)
             ]
-        else:  # finding the words takes longer than the comparison
+        else:  # do not make words for these, which takes longer than comparing
             more += 1
     return found[:shown], more + len(found[shown:])
 
@@ -161,7 +161,7 @@ def _passing(change: Change, calls: Calls) -> Iterator[Difference]:
 
 
 def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
-    if not name.isidentifier():  # another one of *args, or of **kwargs
+    if not name.isidentifier():  # one of *args or **kwargs that the other call does not have
         more = "Each number of arguments is a program of its own: stack them into one array, or pass as many in every call."
         return "" if passed.by_keyword else more
     if passed.static is None and passed.keys:
@@ -182,7 +182,7 @@ def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
 
 
 def _how(before: Argument | None, now: Argument | None, default: Any) -> tuple[str, str]:
-    """Return how both calls pass an argument, without what is the same in both."""
+    """Return how each of the two calls passes an argument, in words, without what both have in common."""
     differ_in_being_static = before and now and (before.static is None) != (now.static is None)
     return _how_of(before, differ_in_being_static, default), _how_of(now, differ_in_being_static, default)
 

@@ -65,7 +65,7 @@ class Miss(NamedTuple):
 
     @property
     def happened(self) -> str:
-        """What this miss took, in words: tracing, compiling, both or neither."""
+        """What `jit` did for this miss, in words: traced, compiled, both or neither."""
         if self.traced:
             if self.inside and not self.compiled:
                 return f"traced under {self.inside}"
@@ -190,7 +190,7 @@ class MissLog:
             return _Story("new function", f"{origin.name} is new to jit. {again}")
         candidates = known if weight == TRACES else [other for other in known if other.has_entry]
         nearest, counts = closest(candidates, record, weight)
-        if weight < TRACES and (nearest is None or counts[0]):  # no compiled entry has this trace
+        if weight < TRACES and (nearest is None or counts[0]):  # the trace is cached, but no compiled entry has it
             traced, different = closest(known, record, TRACES)
             if traced is not None and not any(different):
                 return _Story("traced before", _TRACED_BEFORE.format(traced.number), traced.number)
@@ -252,7 +252,7 @@ def _log_text(miss: Miss) -> str:
 
 
 def milliseconds(seconds: float) -> str:
-    """Return a time for reports."""
+    """Return a time as reports show it."""
     return f"{seconds * 1000:.1f} ms"
 
 

@@ -84,7 +84,8 @@ def origin_of(fun: Callable[..., Any]) -> Origin:
     kind = ""
     inner: Any = fun
     while True:
-        if isinstance(inner, functools.partial) and not hasattr(inner, "_jitted"):  # what `jit` returns is one, too
+        # the function that `jit` returns is also a partial
+        if isinstance(inner, functools.partial) and not hasattr(inner, "_jitted"):
             kind, inner = kind or "partial", inner.func
         elif isinstance(inner, types.MethodType):
             kind, inner = kind or "method", inner.__func__
@@ -142,8 +143,8 @@ def forget_counts() -> None:
 
 
 def made_again(origin: Origin, count: int, in_loop: bool) -> str:
-    """Return a sentence that says that one source has made several functions, and what to do about it. With `in_loop`, this one was
-    made in a loop, and the advice is about the loop.
+    """Return a sentence that says that one source has made `count` functions, and what to do about it. With `in_loop`,
+    the advice is about the loop in which this one was made.
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:

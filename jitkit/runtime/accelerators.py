@@ -69,7 +69,7 @@ def _is_in_a_cloud_of_tpus() -> bool:
 
 @contextlib.contextmanager
 def without_libraries_of_absent_gpus() -> Iterator[None]:
-    """Within the block, make importing the libraries of CUDA's plugin fail, unless there is an NVIDIA GPU: each library would
+    """Within the block, make it fail to import the libraries of CUDA's plugin, if there is no NVIDIA GPU: each would
     complain about the missing driver, and JAX does not need them.
     """
     hidden = [] if any(map(os.path.exists, _SIGNS_OF_A_GPU)) else [n for n in _CUDA_LIBRARIES if n not in sys.modules]

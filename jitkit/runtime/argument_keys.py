@@ -54,7 +54,9 @@ def _key_of_scalar(x: Any) -> Any:
 
 
 def _key_function_of_scalars(t: type) -> Callable[[Any], Any]:
-    """Return the key function of a numpy scalar type: the type alone decides the key, unless x64 matters."""
+    """Return the function that makes the key of numpy scalars of type `t`. The type alone decides the key, unless it
+    has 64 bits, for which x64 mode matters.
+    """
     if t in dtypes.numpy_scalar_types and np.dtype(t).itemsize < 8:
         key = runtime.on_host(ShapedArray((), np.dtype(t)))
         return lambda x: key

@@ -55,8 +55,8 @@ def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) ->
 
 
 def is_asked_by_jax(asker: types.FrameType) -> bool:
-    """Whether a function of JAX's looks at an array's `__jax_array__`. Raise AttributeError where jitkit is in the place of JAX
-    and somebody else looks: an array of JAX's does not have this attribute.
+    """Whether it is a function of JAX that looks up an array's `__jax_array__`. If jitkit is in JAX's place and
+    somebody else looks, raise AttributeError: JAX's arrays do not have this attribute.
     """
     is_jax = is_of_jax(asker.f_globals.get("__name__"))
     if _apart is not contextlib.nullcontext and not is_jax:
@@ -79,7 +79,7 @@ def let_jax_take(holder: type) -> None:
 
 
 def _meet(module: Any) -> None:
-    """Tell JAX, once, about what it shares with us."""
+    """Tell JAX what it shares with us; once in a process."""
     with _meeting:
         if _met:
             return
@@ -109,7 +109,7 @@ def _looking_apart(discover: Callable[[], None]) -> Callable[[], None]:
 
 
 def _notice_blocks(module: Any) -> None:
-    """Make a block `with mesh:` known: what is traced there is not used elsewhere."""
+    """Make JAX report blocks `with mesh:`, since what is traced in one is not used outside of it."""
 
     def noticing(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -137,7 +137,7 @@ def _introduce(holder: type) -> None:
 
 
 def buffer_for_jax(holder: Any) -> Any:
-    """Return the buffer that a value holds, in a form for JAX. The value keeps it from then on."""
+    """Return the buffer that a value holds, in a form for JAX. From then on the value holds that form."""
     holder._buf = for_jax(holder._buf)
     return holder._buf
 

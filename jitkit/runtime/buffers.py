@@ -61,7 +61,9 @@ def key_of_buffer(buffer: Buffer) -> Any:
 
 
 def _ask_about_type(t: type) -> Callable[[Any], Any] | None:
-    """Return how `core` gets the aval of a type that it does not know, or None: only a `jax.Array` is a buffer."""
+    """Return the function that gives values of this type an aval, if the type is unknown to `core` and is `jax.Array`;
+    otherwise None.
+    """
     if t.__name__ == "ArrayImpl" and t.__module__.startswith("jaxlib"):
         return aval_of_buffer
     return None
@@ -86,7 +88,7 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
     if not core.is_of_arrays(aval):
         x = np.zeros(core.physical_aval(aval).shape, bool)
     aval = core.physical_aval(aval)
-    # numpy warns of a number that does not fit and becomes inf
+    # do not show numpy's warning if a number is too large and becomes inf
     value = x if type(x) is np.ndarray and x.dtype == aval.dtype else np.asarray(x, aval.dtype)
     owners = sharding_devices(sharding)
     if len(owners) > 1:
@@ -162,7 +164,9 @@ _LINE = 64  # bytes: XLA uses memory with this alignment without a copy
 
 
 def let_go() -> None:
-    """Release the host's memory behind buffers that no longer exist. Otherwise jaxlib keeps it until its next call."""
+    """Free host memory that belonged to buffers which no longer exist. Otherwise jaxlib keeps it until it is called the
+    next time.
+    """
     gate().ext.collect_garbage()
 
 

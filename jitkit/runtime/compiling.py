@@ -119,7 +119,8 @@ def _wait_for_compilers() -> None:
 
 
 def prepare_lapack(program: str | bytes) -> None:
-    """If a program calls LAPACK, let jaxlib find the routines (they are scipy's), and register jaxlib's functions with XLA.
+    """If a program calls LAPACK, make jaxlib find the routines (scipy has them), and register jaxlib's functions with
+    XLA.
 
     On GPUs, routines of JAX's plugin call LAPACK on the host. JAX registers them when it finds the plugin.
     """

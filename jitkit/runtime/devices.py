@@ -41,7 +41,7 @@ def devices(backend: str | None = None) -> list[Device]:
 
 @functools.cache
 def _own_client() -> Any:
-    """Return our CPU client; None if JAX is loaded or has to be loaded, and so chooses the devices."""
+    """Return our CPU client; None if JAX chooses the devices, because it is loaded or has to be loaded."""
     make = gate().xla_client.make_cpu_client
     config.read_once.add("num_cpu_devices")
     count = config.value("num_cpu_devices")
@@ -67,7 +67,7 @@ def default_device() -> Device:
 
 
 class _Clients(Mapping[str, Any]):
-    """Maps platforms to the clients made so far: to none before the first device is needed."""
+    """Maps platforms to the clients made so far; it is empty before the first device is needed."""
 
     def __getitem__(self, platform: str) -> Any:
         if platform == "cpu" and _own_client.cache_info().currsize and (client := _own_client()) is not None:
@@ -274,7 +274,7 @@ places.unspecified = _unspecified
 
 
 def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
-    """Return the sharding of arrays with one more axis, which is not split."""
+    """Return the sharding for arrays with one more axis, at position `axis`, which is not split."""
     if not hasattr(sharding, "spec"):
         return sharding
     axes = [*sharding.spec]

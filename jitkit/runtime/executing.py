@@ -69,8 +69,8 @@ def host_dispatcher(
     sharding: Sharding,
     out_avals: Sequence[Any],
 ) -> Callable[..., Any]:
-    """Return jaxlib's C++ dispatcher for one executable on one device: it takes buffers and numpy values, and returns
-    buffers; if there is one result, its buffer alone.
+    """Return jaxlib's C++ dispatcher for one executable on one device. It takes buffers and numpy values, and returns
+    buffers; a single result is returned without a list.
 
     Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies faster. At the first call
     of each combination of argument kinds it calls `execute`, which runs the program the ordinary way. Arrays must have

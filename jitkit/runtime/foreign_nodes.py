@@ -60,7 +60,7 @@ def _own_key(key: Any) -> KeyEntry:
 
 
 def _ask_jax(cls: type) -> NodeType | None:
-    """Return a NodeType for a class that JAX knows as a node; None for other classes, or if JAX is not imported."""
+    """Return a NodeType for a class that JAX's registry knows; None for other classes, or if JAX is not imported."""
     trees = pytrees_of_jax()
     if trees is None or not trees.default_registry().is_node(cls):
         return None

@@ -99,7 +99,7 @@ def _part(x: Any) -> Array:
 
 
 def _joined(buffers: list[Any], sharding: Any, aval: ShapedArray) -> Array:
-    """Return the Array whose parts are these buffers, in the order of the sharding's devices."""
+    """Return the Array that has these buffers as parts, in the order of the sharding's devices."""
     stored = core.physical_aval(aval)
     whole = runtime.gate().ext.ArrayImpl(stored, sharding, buffers, committed=True, _skip_checks=True)
     return reinterpreted(wrap(runtime.for_jax(whole) if runtime.is_over_mesh(sharding) else whole), aval)

@@ -80,11 +80,14 @@ def _imported() -> _Gate:
 # --- guards of transfers ------------------------------------------------------------------------------------------
 
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
-before_guards: list[Callable[[], None]] = []  # each forgets constants on a device, whose use no guard sees
+# each function drops constants that are kept on a device: guards would not see their use
+before_guards: list[Callable[[], None]] = []
 
 
 def guard(state: Any, direction: str, level: str | None) -> None:
-    """Set the level of a direction of transfers in jaxlib's state of a thread, or of the process; None removes the level."""
+    """Set the level of transfers in one direction, in jaxlib's state of a thread or of the process. None removes the
+    level.
+    """
     for forget in before_guards if level not in (None, "allow") else ():
         forget()
     levels = importlib.import_module("jaxlib._jax").guard_lib.TransferGuardLevel
@@ -92,7 +95,7 @@ def guard(state: Any, direction: str, level: str | None) -> None:
 
 
 def _guard_process(name: str, level: str | None) -> None:
-    """Set the level of the process, after `config.update`."""
+    """Set the level of the whole process. `config.update` calls this."""
     guard(gate().ext.guard_lib.global_state(), name.removeprefix("transfer_guard_"), level)
 
 

@@ -85,7 +85,9 @@ def devices_of_context() -> Any:
 
 
 def in_place(place: Any) -> Any:
-    """Return a place for `device_put`; a `PartitionSpec` becomes a sharding over the mesh that was set. Raise ValueError if none was."""
+    """Return `place` for `device_put`, but convert a `PartitionSpec` to a sharding over the mesh that was set. Raise
+    ValueError if none was set.
+    """
     if not is_spec(place):
         return place
     if _mesh() is None:
@@ -97,7 +99,9 @@ def in_place(place: Any) -> Any:
 
 
 def with_devices(sharding: Sharding) -> Sharding:
-    """Return a sharding over a mesh without devices as one over the mesh that was set. Raise ValueError if none was set."""
+    """Return a sharding whose mesh has no devices as a sharding over the mesh that was set. Raise ValueError if none
+    was set.
+    """
     if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):
         return sharding
     if _mesh() is None:
@@ -169,7 +173,7 @@ def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
 
 
 def with_axes_of(sharding: Sharding, there: Sharding, ndim: int) -> Sharding:
-    """Return a sharding in which the axes that were left to XLA are spread as in the sharding `there`."""
+    """Return a sharding in which the axes that were left to XLA are split as in the sharding `there`."""
     found = _axes(there, ndim) if getattr(there, "mesh", None) == sharding.mesh else [None] * ndim
     axes = [found[i] if i in open_axes(sharding) else names for i, names in enumerate(_axes(sharding, ndim))]
     return jax().sharding.NamedSharding(sharding.mesh, jax().sharding.PartitionSpec(*axes))

@@ -29,7 +29,7 @@ from .. import core, runtime
 from ..core import abstract_token
 from ..core.effects import Effect
 
-_NEW = np.zeros(0, np.bool_)  # what a program gets as a token whose effect has not been used before: an empty array
+_NEW = np.zeros(0, np.bool_)  # an empty array: the token of an effect that has not been used before
 
 
 class Token:
@@ -53,7 +53,7 @@ core.not_arrays.add(Token)
 
 
 class _Tokens(threading.local):
-    """The tokens of a thread, for which it has to wait after the programs that it started."""
+    """The tokens of a thread: it waits for them after the programs that it started."""
 
     def __init__(self) -> None:
         self.latest: dict[Effect, runtime.Buffer] = {}

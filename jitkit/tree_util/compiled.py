@@ -37,15 +37,15 @@ from .registry import leaf_types
 from .treedef import LEAF, PyTreeDef, fingerprint
 
 PutTogether = Callable[[Iterable[Any]], Any]
-_MANY_LINES = 512  # lines up to which a text is written at once
+_MANY_LINES = 512  # a text with at most this many lines is written at once
 _MOST_LINES = 16384
-_LINES_A_USE = 100  # this many lines compile in the time that one use of the written function saves
-_MOST_PATHS = 16384  # key paths kept for a structure
-_MANY = 24  # neighbouring leaves from which on they are unpacked together
-_SEVERAL = 3  # neighbouring nodes of one structure from which on they are handled in a loop
+_LINES_A_USE = 100  # compiling this many lines takes as long as one use of the written function saves
+_MOST_PATHS = 16384  # at most this many key paths are kept for a structure
+_MANY = 24  # this many neighbouring leaves, or more, are unpacked together
+_SEVERAL = 3  # more neighbouring nodes of one structure than this are handled in a loop
 _DEEPEST = 24  # nested nodes in one function: Python's parser allows at most 200 brackets
 _MOST_LEVELS = 256
-_SMALL = 8  # nodes up to which a repeated part is written inline
+_SMALL = 8  # a repeated part with at most this many nodes is written inline
 
 
 class Other(Exception):
@@ -53,8 +53,8 @@ class Other(Exception):
 
 
 class Shape:
-    """What to write for some structures: how many lines, and which parts are repeated. Trees are large, but made of few
-    parts: each is analysed once.
+    """The size of the functions to write for some structures: how many lines, and which parts are repeated. Trees are large, but made of
+    few parts: each is analysed once.
     """
 
     def __init__(self, *treedefs: PyTreeDef) -> None:
@@ -91,7 +91,7 @@ class Shape:
 
 
 def is_uniform(children: Sequence[PyTreeDef]) -> bool:
-    """Whether the children are enough nodes of one structure to handle them in a loop."""
+    """Whether the children all have one structure and are enough to handle them in a loop."""
     if len(children) <= _SEVERAL or (children[0] is LEAF and len(children) <= _MANY):
         return False
     return all(child is children[0] for child in children)
@@ -123,7 +123,7 @@ class Source:
         self.constants["Other"] = Other
         text = "".join([*self._texts, self._definition(name, parameters)])
         exec(compile(text, "<jitkit.tree_util.compiled>", "exec"), self.constants)
-        return self.constants.pop(name)  # the function would otherwise hold itself
+        return self.constants.pop(name)  # otherwise the function's constants would contain the function
 
     def _definition(self, name: str, parameters: str) -> str:
         body = "".join(f"    {line}\n" for line in self.lines) or "    pass\n"
@@ -298,7 +298,7 @@ def _guess(treedef: PyTreeDef) -> TakeApart | None:
 
 
 def _children_if_same(node_type: NodeType, data: Any, count: int) -> Callable[[Any], Sequence[Any] | None]:
-    """Return a function that returns the children of a node of this type and metadata, and None for others."""
+    """Return a function that returns a node's children if it has this type and metadata, and None otherwise."""
     expected = _fingerprint_or_none(data)
 
     def children_of(node: Any) -> Sequence[Any] | None:

@@ -353,7 +353,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = 
 
 
 def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """Return `broadcast_prefix` over a structure instead of a tree."""
+    """Return what `broadcast_prefix` returns, for the structure of a full tree."""
     leaves, prefix = tree_flatten(prefix_tree, is_leaf)
     counts: list[int] = []
     if not _count_below(prefix, full, counts):
@@ -363,7 +363,7 @@ def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = N
 
 
 def _count_below(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
-    """Whether a structure is a prefix of another; append to `counts` how many leaves are below each of its own."""
+    """Whether `prefix` is a prefix of `full`. Append to `counts`, for each leaf of `prefix`, the number of leaves below it."""
     if prefix is LEAF:
         counts.append(full.num_leaves)
         return True
@@ -375,7 +375,7 @@ def _count_below(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """Return the structure of the tuple of trees with these structures."""
+    """Return the structure of a tuple of trees that have these structures."""
     return PyTreeDef.from_node_data_and_children(default_registry, (tuple, None), treedefs)
 
 

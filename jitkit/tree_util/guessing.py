@@ -41,8 +41,8 @@ writers = _Writers()
 
 
 def is_due(treedef: PyTreeDef, after: int = AFTER) -> bool:
-    """Count one more use of a structure; return whether it came often enough before to write functions for it: `after`
-    times, and if it is long, as often as writing them pays (`compiled.patience`).
+    """Count one more use of a structure. Return whether functions should be written for it: it came at least `after`
+    times before, and if they are long, as often as writing them pays (`compiled.patience`).
     """
     texts: dict[str, Any] | None = treedef.written
     if texts is None:
@@ -57,7 +57,9 @@ def is_due(treedef: PyTreeDef, after: int = AFTER) -> bool:
 
 
 def written(what: str, treedef: PyTreeDef, after: int = AFTER) -> Any:
-    """Return what is written for a structure: `guess`, `put_together` or `paths`. None until that is due, or if it cannot be written."""
+    """Return what is written for a structure: `guess`, `put_together` or `paths`. Return None before that is due, and
+    if it cannot be written.
+    """
     texts: dict[str, Any] | None = treedef.written
     if texts is None or what not in texts:
         if not is_due(treedef, after) or treedef.written is None:
@@ -68,7 +70,8 @@ def written(what: str, treedef: PyTreeDef, after: int = AFTER) -> Any:
 
 
 class Guesses:
-    """The structures that came often, by the looks of their roots: for each kind of root, the last two.
+    """The structures that came often, by what can be seen at their roots (`_root`): for each kind of root, the last
+    two.
 
     With `keeps_values=False`, no guess keeps the user's metadata alive.
     """
@@ -79,7 +82,7 @@ class Guesses:
         self._after = after
         self._keeps_values = keeps_values
         self._by_root: dict[Any, list[tuple[TakeApart, PyTreeDef]]] = {}
-        # keeps the latest structures alive: a structure that died would be new when it comes again
+        # keeps the latest structures alive: otherwise their counts of uses would be lost with them
         self._lately: collections.deque[PyTreeDef] = collections.deque(maxlen=8)
 
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef] | None:

@@ -309,7 +309,7 @@ def _changes_of_metadata(name: str, before: PyTreeDef, after: PyTreeDef) -> Iter
 
 
 def _equal(one: Any, two: Any) -> bool:
-    """Whether metadata are the same for a cache: 1, True and 1.0 are not."""
+    """Whether a cache takes metadata for the same: 1, True and 1.0 are different."""
     try:
         return bool(fingerprint(one) == fingerprint(two))
     except TypeError:  # a class with its own equality
@@ -325,7 +325,7 @@ def _is_position(key: KeyEntry) -> bool:
 
 
 def _descriptions(one: PyTreeDef, two: PyTreeDef) -> tuple[str, str]:
-    """Return a description of each of both, at more length if the short descriptions are the same."""
+    """Return short descriptions of the two; if these are the same, longer ones."""
     first, second = _description(one), _description(two)
     if first == second:
         return _description(one, qualified=True), _description(two, qualified=True)

@@ -74,8 +74,8 @@ def _skeleton(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
 
 
 def as_built(treedef: PyTreeDef, leaves: Sequence[Any]) -> Any:
-    """Return the tree of this structure that has these leaves, for a message; its skeleton where a user's class does
-    not accept them.
+    """Return the tree with this structure and these leaves, to be shown in a message; or its skeleton, if a user's
+    class refuses them.
     """
     try:
         return treedef.unflatten(leaves)
@@ -90,8 +90,8 @@ _noted: weakref.WeakKeyDictionary[PyTreeDef, tuple[KeyEntry, ...]] = weakref.Wea
 
 
 def child_keys(treedef: PyTreeDef) -> Sequence[KeyEntry]:
-    """Return the key entries of the children of a structure's root, none for a leaf; for a class with its own keys, those noted
-    (`note_keys`).
+    """Return the key entries of the children of a structure's root. For a leaf there are none; for a class with its own
+    keys, return those that `note_keys` remembered.
     """
     if treedef.node_type is None:
         return ()
@@ -99,7 +99,7 @@ def child_keys(treedef: PyTreeDef) -> Sequence[KeyEntry]:
 
 
 def note_keys(tree: Any) -> PyTreeDef:
-    """Note the key entries of all nodes of a tree whose classes define their own; return the structure."""
+    """Remember the key entries of all nodes of a tree whose classes define their own; return the structure."""
     node_type = node_types[type(tree)]
     if node_type is None:
         return LEAF

@@ -158,7 +158,7 @@ class PyTreeDef:
             return NotImplemented
         return same_node(self, other) and self._children == other._children
 
-    plain = property(lambda self: self)  # the treedef itself, for users
+    plain = property(lambda self: self)  # for users: the treedef itself
 
     @property
     def exact(self) -> PyTreeDef:
@@ -179,7 +179,7 @@ class PyTreeDef:
         return ExactTreeDef(self)
 
     def exact_hash(self) -> int:
-        """Return a hash by identity: equal treedefs are one object, except those of `_ComparedTreeDef`, which hash the tree."""
+        """Return a hash by identity, since equal treedefs are one object. (`_ComparedTreeDef`s are not, and hash the tree.)"""
         return object.__hash__(self)
 
     def __repr__(self) -> str:
@@ -219,7 +219,7 @@ class ExactTreeDef(PyTreeDef):
 
     def __init__(self, plain: PyTreeDef) -> None:
         super().__init__(plain.node_type, plain.data, plain._children)
-        self._plain = plain  # keeps it alive, so that the same parts find it again
+        self._plain = plain  # this keeps it alive, so that the same parts find it again
 
     __hash__ = object.__hash__  # by address: `jit`'s keys need no more
 
@@ -230,7 +230,7 @@ class ExactTreeDef(PyTreeDef):
     plain = property(lambda self: self._plain)
 
     def exact_hash(self) -> int:
-        """Return the hash of the treedef that it stands for."""
+        """Return the hash of the treedef that this one stands for."""
         return self._plain.exact_hash()
 
 
@@ -296,7 +296,7 @@ def same_node(one: PyTreeDef, two: PyTreeDef) -> bool:
 
 
 def same_key(one: PyTreeDef, two: PyTreeDef) -> bool:
-    """Whether `jit` takes two structures for one: not those of `{1: x}` and `{True: x}`."""
+    """Whether two structures are one to `jit`'s cache: `{1: x}` and `{True: x}` are not."""
     try:
         return one is two or (one.exact_hash() == two.exact_hash() and PyTreeDef.__eq__(one, two))
     except ValueError:  # comparing the metadata gives no bool

@@ -34,7 +34,7 @@ def same_type(a: Any, b: Any) -> bool:
 
 
 def check_operands(who: str, expected: Sequence[Any], given: Sequence[Any]) -> None:
-    """Raise JaxprTypeError unless the operands of an equation have the types of the jaxpr's inputs."""
+    """Raise JaxprTypeError unless an equation's operands have the types of the jaxpr's inputs."""
     if len(expected) != len(given) or not all(map(same_type, expected, given)):
         raise JaxprTypeError(
             f"{who} takes input types\n{_in_a_row(expected)},\ncalled with operands of type\n{_in_a_row(given)}"
@@ -132,12 +132,14 @@ def _component(name: str) -> str:
 
 
 def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
-    """Return the clause for two structures that differ, but not at any one place, as with metadata whose equality is odd."""
+    """Return the clause for two structures that differ, but in no single place: for example, because their metadata
+    define an unusual equality.
+    """
     return f"{one} has the structure {tree} and {two} the structure {other}"
 
 
 def _sentences(differences: Sequence[str]) -> str:
-    """Return one difference as a sentence, several as a list."""
+    """Return the differences as text: one as a sentence, several as a list."""
     if len(differences) == 1:
         return f"{differences[0][0].upper()}{differences[0][1:]}.\n"
     return "".join(f"  * {difference};\n" for difference in differences[:-1]) + f"  * {differences[-1]}.\n"
@@ -161,7 +163,7 @@ def _mend(before: Any, after: Any) -> str:
 
 
 def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
-    """Return sentences such as `v['w'] is made at train.py:31. `, for those outputs of jaxprs whose line is known."""
+    """Return sentences such as `v['w'] is made at train.py:31. `, one for each of these outputs whose line is known."""
     places = []
     for name, jaxpr, output in outputs:
         atom = jaxpr.outvars[output]
@@ -277,7 +279,9 @@ def type_error(what: str, i: int, names: Sequence[str], bodies: Sequence[Body], 
 
 
 def _pair(names: Sequence[str], i: int) -> tuple[str, str]:
-    """Return JAX's names for the two branches: of `switch`, "branch 0" and "branch1" (JAX writes it so)."""
+    """Return JAX's names for the two branches; for `switch` these are "branch 0" and, without a space as in JAX,
+    "branch1".
+    """
     return names[0], names[i].replace("branch ", "branch")
 
 

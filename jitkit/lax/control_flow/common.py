@@ -59,7 +59,7 @@ class Traced(NamedTuple):
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the traces of all closed-over tracers are active."""
+        """Whether the traces of all tracers that the function closed over are active."""
         return all(x._trace.alive for x in self.consts if isinstance(x, core.Tracer))
 
 
@@ -132,7 +132,9 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def is_call_of_ours(error: TypeError) -> bool:
-    """Whether the error is Python's refusal of the arguments with which this package called a user's function, not explained so far."""
+    """Whether Python raised this TypeError because a user's function does not take the arguments with which this
+    package called it, and the error has not been explained yet.
+    """
     frame, text = error.__traceback__, str(error)
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -222,8 +224,8 @@ def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts:
 def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
     """Return the jaxpr with an input for each constant of all branches; `places` says which of these are its own.
 
-    A branch that occurs a second time in the same equation gets variables of its own for the constants. (The other
-    arguments are cache keys, which decide, as in JAX, which branches share a jaxpr.)
+    If a branch occurs again in the same equation, the second one gets new variables for the constants. (The other
+    arguments are only cache keys: they decide, as in JAX, which branches share a jaxpr.)
     """
     count = sum(place is not None for place in places)
     consts = [

@@ -174,13 +174,13 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
 
 
 def refuse_effects(branches: Sequence[Jaxpr]) -> None:
-    """Raise NotImplementedError for branches that would have to print or write for some elements only."""
+    """Raise NotImplementedError if a branch prints or writes, which it would have to do for some elements only."""
     if any(effect in branch.effects for branch in branches for effect in (io_effect, ordered_io_effect)):
         raise NotImplementedError("IO effect not supported in vmap-of-cond.")
 
 
 def select_case(which: Any, *cases: Any) -> Any:
-    """Return `select_n` with a choice for each element of a batch, along the first axis."""
+    """Return each element's value from the case that `which` names for it, along the first axis (`select_n`)."""
     shape = np.shape(cases[0])
     return select_n(which if len(shape) == 1 else broadcast_in_dim(which, shape, [0]), *cases)
 
@@ -269,7 +269,7 @@ def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
 
 
 def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """Return the operands; there may be one that is given by keyword. Raise TypeError if there are operands of both kinds."""
+    """Return the operands with a single one that is given by keyword. Raise TypeError if there are operands of both kinds."""
     if operand is NOT_GIVEN:
         return operands
     if operands:
@@ -281,7 +281,7 @@ def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
 
 
 def truth_of(pred: Any) -> Any:
-    """Return the predicate as a bool, concrete or traced. Raise TypeError for anything but a scalar number."""
+    """Return the predicate converted to a bool, concrete or traced. Raise TypeError unless it is a scalar number."""
     if pred is None:
         raise TypeError("cond predicate is None\nPass True or False, a number, or a scalar array.")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:
@@ -329,7 +329,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
     operands = all_operands(operands, operand)
     check_index(index)
-    branches = tuple(branches)  # an iterator is empty by now
+    branches = tuple(branches)  # an iterator can be read only once
     if len(branches) < 2:
         if not branches:
             raise ValueError("Empty branch sequence\n`switch` calls one of its branches: pass at least one.")

@@ -123,7 +123,9 @@ def _partial_eval(
 
 
 def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Merge the branches' lists of types into one list that has a place for each type of every branch. Also return these places."""
+    """Merge the branches' lists of types into one list, with a place for each type of every branch. Return the list and
+    each branch's places.
+    """
     merged: dict[tuple[Any, int], int] = {}
     places = []
     for avals in per_branch:
@@ -154,8 +156,8 @@ def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple
 
 
 def with_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """Return the jaxpr with an input for each of these types in front. Those at `places` are its own; it does not read the others.
-    The returned jaxpr is new each time, as in `with_outputs`.
+    """Return the jaxpr with an input for each of these types in front. The inputs at `places` are its own first inputs;
+    it does not read the others. The returned jaxpr is new each time, as in `with_outputs`.
     """
     front = [Var(aval) for aval in avals]
     for place, var in zip(places, jaxpr.invars, strict=False):

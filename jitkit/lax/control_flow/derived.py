@@ -167,7 +167,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 
 def _joined(y: Any) -> Any:
-    """Return the results of blocks, joined."""
+    """Return the results of blocks, joined along the axis of the blocks."""
     return y.reshape(-1, *y.shape[2:])
 
 
@@ -219,7 +219,9 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 def _prefixes(
     combine: Callable[[Sequence[Any], Sequence[Any]], list[Any]], elems: Sequence[Any], axis: int
 ) -> list[Any]:
-    """Return arrays like `elems`: at each position along the axis, all elements up to it, combined."""
+    """Return arrays like `elems` that hold, at each position along the axis, the combination of all elements up to this
+    one.
+    """
     size = elems[0].shape[axis]
     if size < 2:
         return list(elems)

@@ -116,7 +116,7 @@ def lower_batch_of_loops(
 
 
 def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
-    """Write whether any element of an array of bools is true; return its name."""
+    """Write a line that computes whether any element of an array of bools is true; return its name."""
     if not aval.shape:
         return name
     return inline_function(ctx, lambda answers: [reduce_or(answers, range(aval.ndim))], [name], [aval])[0]
@@ -164,7 +164,9 @@ def write_while(
 
 
 def _asked_in_body(*args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int) -> list[Any]:
-    """Return the same loop, with the condition's result first in the carry."""
+    """Return the results of the same loop, with the condition evaluated in the body: its result is the first part of
+    the carry.
+    """
     cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
     axes = range(cond_jaxpr.out_avals[0].ndim)  # the batch axes, if each element has its own condition
 
@@ -251,7 +253,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
                 val = tree_map(asarray, body_fun(val))
             return val
         except ConcretizationTypeError:
-            pass  # the values are traced: Python cannot run the loop
+            pass  # if the values are traced, Python cannot run the loop
     cond = Body(cond_fun, cond_fun, "while_cond")
     return run_while(cond, Body(body_fun, body_fun, "while_body"), init_val)
 

@@ -78,7 +78,7 @@ _computed_ys: weakref.WeakKeyDictionary[Jaxpr, tuple[bool, ...]] = weakref.WeakK
 
 
 class _Words(str):
-    """Text that prints as itself in a tuple."""
+    """A text whose `repr` is the text itself, so it is printed in a tuple without quotes."""
 
     __slots__ = ()
 

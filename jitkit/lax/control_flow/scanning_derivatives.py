@@ -143,8 +143,8 @@ def _first_loop(
     num_carry: int,
     params: dict[str, Any],
 ) -> tuple[list[Any], list[Any], list[bool]]:
-    """Run the first loop, with the body `both.primal`. Return its results, the residuals, and for each residual whether it has a
-    row for each step. `closed_over` are the consts of the body that was split.
+    """Run the first loop, whose body is `both.primal`. Return its results, the residuals, and for each residual whether
+    it has a row for each step. `closed_over` are the constants of the body before it was split.
     """
     count = len(both.primal.outvars) - both.num_residuals
     primal, left, hoisted, values = hoist(both.primal, list(consts), both.num_residuals)
@@ -160,7 +160,7 @@ def _first_loop(
 
 
 def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, list[Any], list[bool], list[Any]]:
-    """Compute the part of a loop's body that depends on its constants only, once and now.
+    """Compute now, before the loop, the part of its body that depends only on its constants.
 
     Return the jaxpr of the rest, without those residuals (its last outputs) that are known now; its constants; for each
     residual whether it is known; and the known values.
@@ -216,8 +216,8 @@ def _partial_eval(
 
 
 def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -> list[bool]:
-    """Return, for each operand, whether it can itself be a residual. The carry cannot, since it changes, nor can a numpy array,
-    which would be copied at each use.
+    """Return, for each operand, whether the operand itself may be a residual. A carry may not, since it changes; a
+    numpy array may not, since it would be copied at each use.
     """
     last = num_consts + num_carry
     return [not num_consts <= i < last and not isinstance(x, np.ndarray) for i, x in enumerate(operands)]

@@ -43,7 +43,7 @@ from ..elementwise import neg
 from ..utils import derivatives
 from .common import Body, Traced, avals_of, trace_anew, trace_body
 
-Solver = Callable[[Callable[[Any], Any], Any], Any]  # takes an equation, as a function, and a tree
+Solver = Callable[[Callable[[Any], Any], Any], Any]  # takes the function of an equation, and a tree
 
 
 def _check_tree(who: str, what: str, found: PyTreeDef, expected: PyTreeDef, has_aux: bool = False) -> None:
@@ -187,8 +187,8 @@ def _(ctx: LoweringContext, *args: str, const_lengths: _LinearSolveTuple, jaxprs
 
 
 def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[Any]:
-    """Bind the equation. Outside of any trace, if the solution has another dtype than the right side, return the result of `solve`,
-    as in JAX.
+    """Bind the equation. Outside of any trace, if the solution has another dtype than the right side, only call `solve`
+    and return its result, as JAX does.
     """
     *consts, b = split_list(args, const_lengths)
     dtypes = [aval.dtype for aval in jaxprs.solve.out_avals[: len(b)]]
