@@ -16,12 +16,7 @@ from jitkit.lax import clamp, convert_element_type
 from jitkit.lax.control_flow.agreement import same_type, structure_error, type_error
 from jitkit.lax.control_flow.common import Body, Traced, avals_of, trace_body, with_consts_of_all
 from jitkit.lax.control_flow.conditionals import (
-    NOT_GIVEN,
-    all_operands,
-    bind_branches,
-    check_index,
-    cond_with_two_operands,
-    region_of,
+    NOT_GIVEN, all_operands, bind_branches, check_index, cond_with_two_operands, region_of,
     truth_of,
 )
 from jitkit.tree_util import tree_flatten, tree_unflatten
@@ -126,7 +121,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, o
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
     operands = all_operands(operands, operand)
     check_index(index)
-    branches = tuple(branches)  # an iterator is empty by now
+    branches = tuple(branches)  # an iterator can be read only once
     if len(branches) < 2:
         if not branches:
             raise ValueError("Empty branch sequence\n`switch` calls one of its branches: pass at least one.")

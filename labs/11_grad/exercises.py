@@ -276,8 +276,8 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
-    """Return a function as `grad` does, which returns a pair: what `fun` returns (with `has_aux` a
-    pair itself), and the gradient.
+    """Return a function like `grad(fun)` that returns a pair: what `fun` returns (with `has_aux` a
+    pair itself), and the gradient. The parameters are those of `grad`.
     """
     raise NotImplementedError("11.5")
 
