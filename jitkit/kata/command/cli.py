@@ -157,7 +157,7 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _no_arguments(parser: argparse.ArgumentParser) -> None:
-    """Leave a verb without arguments."""
+    """Add no arguments to a verb."""
 
 
 def _start_arguments(parser: argparse.ArgumentParser) -> None:
@@ -324,7 +324,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = make_parser(words)
     if unknown := _unknown_verb(words):
         parser.error(unknown)
-    arguments = parser.parse_args(words)  # exits with status 2 when it cannot
+    arguments = parser.parse_args(words)  # if the words make no sense, this exits with status 2
     if arguments.version:
         print(versions())
         return OK

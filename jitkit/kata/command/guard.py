@@ -83,7 +83,7 @@ def _no_interrupt_lost() -> Iterator[None]:
 def _interrupt() -> None:
     if os.name == "nt":
         _thread.interrupt_main()
-    else:  # a signal also ends a wait for a lock, or for another process
+    else:  # unlike an exception, a signal also ends a wait for a lock or a process
         signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 

@@ -126,15 +126,15 @@ def functions_of(run: Run) -> list[index.Function]:
 
 
 def _jitted(value: Any) -> Iterator[Any]:
-    """Yield the function that a name of a script stands for, if it is jitted, in the form in which calls name it."""
+    """Yield a value that a script's name stands for, if it is a jitted function, in the form that recorded calls have."""
     made = getattr(value, "_jitted", None) if is_jitted(value) else None
     of_jax = value.jitted if isinstance(value, jax_calls.Watched) else None
     yield from (each for each in (made, of_jax) if each is not None)
 
 
 def last_arguments(found: list[calls.Call], name: str) -> tuple[int, tuple[Any, ...], dict[str, Any]]:
-    """Return the number of the latest call that was traced, and its arguments; if all calls failed, of the latest of
-    these. Raise Problem if there is none.
+    """Return the number and the arguments of the latest call that was traced; or, if all calls failed, of the latest
+    call. Raise Problem if there is none.
     """
     asked = [each for each in found if each.miss is not None and each.error is None] or found
     known = [(number, *each.arguments) for number, each in enumerate(found, 1) if each.arguments and each in asked]

@@ -184,7 +184,7 @@ def _run(path: Path) -> Any:
 
 
 def _alone(path: Path) -> Any:
-    """Import a file under a module name of its own."""
+    """Import a file that is not part of a package, under a module name of its own."""
     spec = importlib.util.spec_from_file_location(f"_jitkit_target_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError("its name has to end in .py")

@@ -97,12 +97,12 @@ class Abilities(NamedTuple):
 
 
 def _rounded(number: float) -> str:
-    """Return a number with two significant digits: the third differs from run to run."""
+    """Return a number with two significant digits, since the third differs from run to run."""
     return f"{float(f'{number:.2g}'):.10g}"
 
 
 def run(place: Place, screen: Screen) -> int:
-    """Measure, show, and write `card.svg`."""
+    """Measure, show the results, and write `card.svg`; return the exit status."""
     with screen.progress("running all programs of the ladder, then the clock"):
         found = measured(place)
     screen.line()
@@ -140,9 +140,7 @@ def run(place: Place, screen: Screen) -> int:
 def measured(place: Place) -> Abilities:
     """Run the programs of all rungs and of the tutorials, and measure the package and JAX."""
     package = place.package
-    if (
-        package.is_untouched
-    ):  # nothing to run: jitkit's own results, which take a minute, would be compared with nothing
+    if package.is_untouched:  # nothing to run: do not compute jitkit's own results, which takes a minute
         rungs_, last = all_rungs(), tutorials()
         counts = collections.Counter(check.exercise for check in Climber(place.kept).checks([*rungs_, last]))
         nothing = tuple((rung.number, rung.title, 0, counts[rung.number]) for rung in rungs_)
@@ -165,7 +163,9 @@ def tutorials() -> Rung:
 
 
 def drawn(seconds: Sequence[float], steps: str) -> str:
-    """Return a character for each call, by the power of ten of its time: a microsecond or less is the lowest."""
+    """Return one character for each call: the higher it is, the larger the power of ten of the call's time. A
+    microsecond or less is the lowest.
+    """
     powers = [round(math.log10(max(t, 1e-6) * 1e6)) for t in seconds]
     return "".join([steps[min(power, len(steps) - 1)] for power in powers])
 
@@ -196,7 +196,7 @@ def code_lines(source: str) -> int:
     return len(lines - texts)
 
 
-# where the reader has set it, the card is dark
+# the card is dark if the reader prefers dark pages
 _DARK = (
     "@media (prefers-color-scheme: dark) { .ground { fill: #14171d } .track { fill: #3a4150 } path { stroke: #3a4150 } "
     "text { fill: #e4e9f0 } }"

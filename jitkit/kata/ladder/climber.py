@@ -127,7 +127,7 @@ class RungVerdict(NamedTuple):
 
     @property
     def ran(self) -> bool:
-        """Whether anything ran: nothing does if the package cannot be imported."""
+        """Whether any program ran: none does if the package cannot be imported."""
         return any(r.status != Status.IMPORT for r in self.results)
 
     @property
@@ -178,7 +178,7 @@ class Climber:
         return [RungVerdict(rung, tuple(r for r in judged if r.check.exercise == rung.number)) for rung in rungs]
 
     def where(self, package: Package) -> dict[str, str]:
-        """Return what a request to a process says about a package."""
+        """Return the part of a request that says where the package is."""
         found = {"folder": str(package.folder), "name": package.name, "machine": str(machine_file())}
         if self.machine_code is not None and self.machine_code.is_there():
             found["executables"] = str(self.machine_code.folder)

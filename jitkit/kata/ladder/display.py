@@ -64,7 +64,7 @@ def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict],
 
 
 def told_of(fallen: Sequence[str]) -> str:
-    """Return the remark on rungs that fell: the lowest one's sentence, and how many fell with it."""
+    """Return the remark on rungs that fell: a sentence on the lowest one, and how many others fell."""
     first, *others = fallen
     if not others:
         return first
@@ -72,8 +72,8 @@ def told_of(fallen: Sequence[str]) -> str:
 
 
 def status_of_red(place: Place, fallen: Sequence[str]) -> Status:
-    """Return the status of a rung that does not pass: failed, or "to do" if nothing is written, and nothing was before
-    this save.
+    """Return the status of a rung that does not pass: "to do" if nothing is written, and nothing fell with this save;
+    otherwise failed.
     """
     return Status.TODO if place.package.is_untouched and not fallen else Status.FAIL
 
@@ -109,7 +109,7 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
 
 
 def _is_unwritten(result: CheckResult) -> bool:
-    """Whether a program ended because something is missing, as it does while the rung is not written yet."""
+    """Whether a program ended because a name is missing: then the rung is probably not written yet."""
     said = result.difference.actual if result.difference is not None else ""
     return said.startswith(
         ("AttributeError", "NameError", "KeyError", "ImportError", "NotImplementedError", "ModuleNotFoundError")
@@ -117,7 +117,7 @@ def _is_unwritten(result: CheckResult) -> bool:
 
 
 def data_of(place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> dict[str, object]:
-    """Return what `jitkit check --json` prints."""
+    """Return the data that `jitkit check --json` prints."""
     return {
         "workspace": str(place.root),
         "package": place.name,

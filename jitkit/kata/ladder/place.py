@@ -40,7 +40,7 @@ class Place:
         self.root = root
         self.kept = root / KEPT
         self.state = StateFile(self.kept)
-        self._name = ""  # the name that was read last
+        self._name = ""  # the name when it was last read
 
     @classmethod
     def find(cls, start: pathlib.Path | None = None) -> Place | None:
@@ -70,9 +70,7 @@ class Place:
         return self._name
 
     def restore(self) -> None:
-        """Make `.jitkit` again, if the package that just ran has deleted it. Raise Problem if the folder itself is
-        gone.
-        """
+        """Make `.jitkit` again if the package has deleted it while it ran. Raise Problem if the folder itself is gone."""
         if not self.package_is_there:
             raise Problem(f"your package is gone from {self.root}: {self.name} was deleted while it ran.")
         if not (self.kept / _MARK).is_file():
@@ -114,7 +112,9 @@ class Place:
         return package
 
     def messages(self) -> list[str]:
-        """Return messages for the learner beside the verdict. That progress cannot be kept is said only once."""
+        """Return messages for the learner that do not belong to a verdict. If progress cannot be kept, say so only
+        once.
+        """
         found = [*dict.fromkeys(self.state.messages)]
         self.state.messages.clear()
         one, many = f"{self.name}.py", self.root / self.name / "__init__.py"
@@ -142,7 +142,7 @@ class Place:
         return bool(self.state.read().of(rung.number).passed)
 
     def was_reached(self, rung: Rung) -> bool:
-        """Whether a rung has passed, and was not begun again since."""
+        """Whether a rung has passed at some time, and has not been begun again since."""
         return self.passed(rung) or _when(rung) in self.state.read().given
 
     def current(self) -> Rung:

@@ -133,13 +133,13 @@ def _begin(text: str, number: str) -> int:
 
 
 def prefix(text: str, number: str) -> str:
-    """Return the file up to the end of a section."""
+    """Return the file from its beginning to the end of this section."""
     return next((text[: m.start()] for m in _SECTION.finditer(text) if m[1] > number), text)
 
 
 def below(rung: Rung) -> str:
-    """Return the solution that a rung can be begun with: of all rungs below it, but for those that it does not need. The first
-    rung is begun with "".
+    """Return the solution with which a rung can be begun: all rungs below it, except those that it does not need. For
+    the first rung return "".
     """
     text = solution_text()
     if not rung.is_behind:

@@ -79,8 +79,8 @@ def known_failures() -> dict[str, dict[str, dict[str, str]]]:
 
 
 def beliefs(verdict: RungVerdict) -> list[Wrong]:
-    """Return the wrong versions that fail as this package does: the same programs, at the same places. If no version does, return
-    none: a question about another mistake would lead away from the fault.
+    """Return the wrong versions that fail as this package does: in the same programs, at the same places. Return [] if
+    there are none, since a question about another mistake would mislead.
     """
     known, found = known_failures().get(verdict.rung.number, {}), failed(verdict)
     return [version for version in wrong_versions(verdict.rung) if found and known.get(version.label) == found]

@@ -28,7 +28,7 @@ class Value(NamedTuple):
 
     @property
     def is_float(self) -> bool:
-        """Whether it can be differentiated by."""
+        """Whether a derivative can be taken with respect to it: its dtype is a float."""
         return "float" in self.dtype
 
 
@@ -62,12 +62,14 @@ class Writer:
         return made
 
     def pick(self, suits: Callable[[Value], bool] = lambda value: True) -> Value | None:
-        """Return a value in scope that suits; the latest one is the plainest choice. Return None if no value suits."""
+        """Return a value in scope for which `suits` is true, or None if there is none. The latest one is the plainest
+        choice.
+        """
         found = [value for value in reversed(self.scope) if suits(value)]
         return self.choices.of(found) if found else None
 
     def data(self, shape: Sequence[int], dtype: str = "float32") -> str:
-        """Return an array of numbers, as an expression."""
+        """Return an expression for an array of numbers."""
         count = math.prod(shape)
         start, stride = self.choices.below(11), 1 + self.choices.below(9)
         table = {"bool": (True, False, True)}.get(dtype, _FLOATS if "float" in dtype else _INTS)
@@ -78,17 +80,17 @@ class Writer:
         return listed if len(shape) == 1 else f"{listed}.reshape({', '.join(map(str, shape))})"
 
     def step(self) -> None:
-        """Write one of the operations, or a plain one if it has no operands here."""
+        """Write one of the operations; if there are no operands for it, write a plainer one."""
         if not self.choices.of(self.operations)(self):
             unary(self)
 
     def steps(self, most: int) -> None:
-        """Draw a number, and write as many steps."""
+        """Draw a number up to `most`, and write that many steps."""
         for _ in range(self.choices.below(most + 1)):
             self.step()
 
     def of_type(self, shape: tuple[int, ...], dtype: str) -> str:
-        """Return an expression of this type: a value in scope, one made of another, or ones."""
+        """Return an expression of this shape and dtype: a value in scope, an expression made of one, or ones."""
         same = [value for value in reversed(self.scope) if value.shape == shape and value.dtype == dtype]
         if same:
             return self.choices.of(same).name
@@ -125,7 +127,7 @@ _BINARY = (
 
 
 def unary(writer: Writer) -> bool:
-    """Write an elementwise function of one value."""
+    """Write an elementwise function of one value. Return False if no value suits."""
     x = writer.pick()
     if x is None:
         return False
@@ -140,7 +142,9 @@ def unary(writer: Writer) -> bool:
 
 
 def binary(writer: Writer) -> bool:
-    """Write an elementwise operation on two values whose shapes broadcast; both may be the same value."""
+    """Write an elementwise operation on two values, perhaps the same one, whose shapes broadcast. Return False if none
+    suit.
+    """
     x = writer.pick(lambda value: value.dtype != "bool")
     if x is None:
         return False
@@ -157,7 +161,7 @@ def binary(writer: Writer) -> bool:
 
 
 def scaled(writer: Writer) -> bool:
-    """Write a product of a value and a scalar: an element of another value, or its sum."""
+    """Write a product of a value and a scalar: an element of another value, or its sum. Return False if no value suits."""
     x, y = writer.pick(lambda value: value.is_float), writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None or y is None:
         return False
@@ -169,7 +173,7 @@ def scaled(writer: Writer) -> bool:
 
 
 def reduction(writer: Writer) -> bool:
-    """Write a reduction (a sum, a maximum, an `argmax`) along one axis or over all."""
+    """Write a reduction (a sum, a maximum, an `argmax`) along one axis or all. Return False if no value suits."""
     x = writer.pick(lambda value: value.dtype != "bool" and bool(value.shape) and bool(math.prod(value.shape)))
     if x is None:
         return False
@@ -186,7 +190,7 @@ def reduction(writer: Writer) -> bool:
 
 
 def moved(writer: Writer) -> bool:
-    """Write a statement that transposes, reshapes, joins or indexes a value; False if no value has an axis."""
+    """Write a statement that transposes, reshapes, joins or indexes a value. Return False if no value has an axis."""
     x = writer.pick(lambda value: bool(value.shape))
     if x is None:
         return False
@@ -211,7 +215,7 @@ def moved(writer: Writer) -> bool:
 
 
 def constant(writer: Writer) -> bool:
-    """Write a constant array, with the shape of a value that exists."""
+    """Write a constant array with the shape of a value in scope. Return False if there is none."""
     x = writer.pick()
     shape = x.shape if x is not None else ()
     writer.value(writer.data(shape), shape, "float32")
@@ -219,7 +223,7 @@ def constant(writer: Writer) -> bool:
 
 
 def cast(writer: Writer) -> bool:
-    """Write a conversion to another dtype."""
+    """Write a conversion to another dtype. Return False if no value suits."""
     x = writer.pick()
     if x is None:
         return False
@@ -229,7 +233,9 @@ def cast(writer: Writer) -> bool:
 
 
 def product(writer: Writer) -> bool:
-    """Write a product along one axis of each operand, of equal sizes."""
+    """Write a `dot_general` that sums over one axis of each of two operands; another pair of axes may be a batch axis.
+    Return False if no value suits.
+    """
     x = writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None:
         return False

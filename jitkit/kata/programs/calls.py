@@ -53,8 +53,8 @@ def key(f, *args, **kwargs):
 
 
 def calls(runs: bool = False) -> Callable[[Choices], str]:
-    """Return a writer of programs that trace (or, with `runs`, run) calls, and note how often Python has run the
-    function after each.
+    """Return a writer of programs that trace (or, with `runs`, run) calls of a jitted function, and note after each
+    call how often Python has run the function.
     """
 
     def write(choices: Choices) -> str:
@@ -91,8 +91,8 @@ def calls(runs: bool = False) -> Callable[[Choices], str]:
 
 
 def functions(choices: Choices) -> str:
-    """Write programs that jit several functions: of one source, equal ones, some without a hash, some that fail at
-    first.
+    """Return a program that jits several functions: some from one source, some equal, some without a hash, some that
+    fail at first.
     """
     lines: list[str] = []
     lines.append("""\
@@ -141,7 +141,7 @@ def tried(f, *args):
 
 
 def misses(choices: Choices) -> str:
-    """Write programs that ask why a call was traced."""
+    """Return a program that asks why a call was traced."""
     static = choices.chance(50)
     lines = [f"f = jax.jit(lambda t, n=None, **more: t{', static_argnums=1' if static else ''})"]
     pool = [choices.of(_ARGUMENTS[:21]) for _ in range(2 + choices.below(2))]
@@ -156,7 +156,7 @@ def misses(choices: Choices) -> str:
 
 
 def tables(choices: Choices) -> str:
-    """Write a program on a table with bounded size, which notes its entries after each hit and miss."""
+    """Return a program on a table of bounded size that notes the table's entries after each hit and miss."""
     size = choices.of((2, 1, 3, 4))
     lines = [
         "import types",
@@ -181,8 +181,8 @@ repr(story)""")
 
 
 def warm(choices: Choices) -> str:
-    """Write calls of one program with many kinds of arguments: unused, donated, Python's numbers, numpy's arrays and
-    jitkit's.
+    """Return a program that calls one function with many kinds of arguments: unused, donated, Python numbers, arrays of
+    numpy and of jitkit.
     """
     lines: list[str] = []
     used = choices.of(
@@ -223,8 +223,8 @@ _SIGNATURES = ("a, b=2", "a, b, c", "a, *rest", "a, b=2, *, c=3", "a, /, b=2", "
 
 
 def signatures(choices: Choices) -> str:
-    """Write functions of many signatures, with static arguments by number, by name, by both, and call them by position
-    and by keyword.
+    """Return a program with functions of many signatures. Their static arguments are given by number, by name, or both,
+    and they are called by position and by keyword.
     """
     signature = choices.of(_SIGNATURES)
     names = [name for name in ("a", "b", "c", "rest", "more") if name in signature]
@@ -250,7 +250,7 @@ def signatures(choices: Choices) -> str:
 
 
 def statics(choices: Choices) -> str:
-    """Write programs that compare static values: which are equal, as keys, and which have one hash."""
+    """Return a program that compares static values: which are equal as keys, and which have the same hash."""
     values = [
         choices.of((*_STATICS, "[1]", "{}", "(1, True)", "(1, 1)", "Mode(1)")) for _ in range(2 + choices.below(4))
     ]

@@ -21,7 +21,7 @@ _FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "afte
 
 
 def hlo(choices: Choices) -> str:
-    """Write a program that walks through a text of HLO, whose computations run others, some of them twice."""
+    """Return a program that walks through a text of HLO. The text's computations run others, some of them twice."""
     count = 1 + choices.below(4)
     names = [f"c{i}" for i in range(count)]
     blocks = []
@@ -72,7 +72,7 @@ _RESULTS = (
 
 
 def bytes_moved(choices: Choices) -> str:
-    """Write a call of `least_bytes` on a function that notes when it is called: it may be traced, and not run."""
+    """Return a call of `least_bytes` on a function that notes when it is called: it may be traced, but not run."""
     arguments = [choices.of(_ARGUMENTS) for _ in range(1 + choices.below(3))]
     result = choices.of(_RESULTS)
     return (
@@ -83,7 +83,7 @@ def bytes_moved(choices: Choices) -> str:
 
 
 def polynomials(choices: Choices) -> str:
-    """Write a polynomial of an array of any shape, with one coefficient or more."""
+    """Return a call of `polynomial` on an array of any shape, with one coefficient or more."""
     shape, count = choices.of(((3,), (), (2, 3), (0,), (1,), (40,))), 1 + choices.below(16)
     return (
         "from jitkit.kata.subjects.chips import polynomial\n"
@@ -94,9 +94,7 @@ def polynomials(choices: Choices) -> str:
 
 
 def scans_of_scalars(choices: Choices) -> str:
-    """Write sums that forget, and measures of an array's roughness: short and long ones, with rates of 0, of 1, and
-    near it.
-    """
+    """Return a call of `decayed` or `roughness`, on a short or a long array, with a rate of 0, of 1, or in between."""
     count = choices.of((3, 1, 2, 7, 40, 100, 17, 300))
     wave = f"np.sin({1 + choices.below(9)} * np.arange({count}.0)).astype('float32')"
     numbers = choices.of((wave, f"np.ones({count}, 'float32')"))

@@ -24,7 +24,7 @@ _REDUCE = ("sum", "max", "min", "prod", "mean", *_OTHERS)
 
 
 class _Program:
-    """Lines, and the names of arrays with their shapes."""
+    """The lines of a program, and the names and shapes of its arrays."""
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
@@ -38,7 +38,7 @@ class _Program:
         self.pool.append((name, shape))
 
     def take(self) -> tuple[str, tuple[int, ...]]:
-        """Return an array's name and shape: the newest array is the plainest choice."""
+        """Return the name and shape of an array. The newest array is the plainest choice."""
         return self.pool[-1 - self.choices.below(len(self.pool))]
 
     def elementwise(self) -> None:
@@ -162,7 +162,7 @@ planned = _of("store elementwise repeat store reduce", 8)
 
 
 def buffers(choices: Choices) -> str:
-    """Write a call of `placed` on the lives of buffers and their sizes in bytes; lives may touch, or be the same."""
+    """Return a call of `placed` on lives of buffers and their sizes in bytes. Lives may touch, or be the same."""
     names = [f"b{i}" for i in range(1 + choices.below(9))]
     lives, sizes = {}, {}
     for name in names:

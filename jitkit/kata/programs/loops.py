@@ -15,7 +15,7 @@ _HEAD = "x, h, k = np.float32([1, 2, 3]), np.float16([1, 2, 3]), np.int32([3, 1,
 
 
 def unsettled(*kinds: str) -> Callable[[Choices], str]:
-    """Return a writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`), some of which jitkit refuses."""
+    """Return a writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`). jitkit refuses some of them."""
 
     def write(choices: Choices) -> str:
         kind = choices.of(kinds)
@@ -25,7 +25,7 @@ def unsettled(*kinds: str) -> Callable[[Choices], str]:
 
 
 def _parts(choices: Choices) -> tuple[list[str], list[str], list[str]]:
-    """Return names of the parts of a carry, what they begin as, and what they become."""
+    """Return the names of a carry's parts, the values with which they begin, and the expressions that they become."""
     count = 1 + choices.below(3)
     names = list("abc"[:count])
     starts = [choices.of(_TREES if choices.chance(8) else _STARTS) for _ in names]
@@ -115,8 +115,8 @@ _CONVERTED = (
 
 
 def conversions(choices: Choices) -> str:
-    """Write programs in which Python needs the number itself (`int(x)`, `if x`), of a traced value, and of one with a
-    tangent.
+    """Return a program in which Python needs the number itself (`int(x)`, `if x`) of a traced value, and of a value
+    with a tangent.
     """
     value, use = choices.of(_CONVERTED), choices.of(_USES)
     other = choices.of(_USES)
@@ -134,7 +134,7 @@ _OPERATORS = ("+", "-", "*", "/", "<", "==", "//", "%", "**", "&", "|", ">=", "^
 
 
 def operators(choices: Choices) -> str:
-    """Write operators between arrays and numbers of all types, at least one of them traced."""
+    """Return a program with operators between arrays and numbers of all types, at least one of them traced."""
     one, other, operator = choices.of(_VALUES), choices.of(_VALUES), choices.of(_OPERATORS)
     ways = (
         f"(lambda a, b: a {operator} b)({one}, {other})",

@@ -14,7 +14,9 @@ def _data(choices: Choices, shapes: tuple[tuple[int, ...], ...], dtypes: tuple[s
 
 
 def activation(choices: Choices) -> str:
-    """Write `relu` of arrays of many shapes and dtypes: as it is, in a batch, with a derivative."""
+    """Return a program that calls `relu` on arrays of many shapes and dtypes: plainly, under `vmap`, or in a
+    derivative.
+    """
     shapes, floats = ((3,), (), (2, 3), (0,)), ("float32", "float16", "bfloat16")
     if choices.chance(60):
         return f"x = {_data(choices, shapes, (*floats, 'int32', 'int8'))}\njax.nn.relu(x)"
@@ -23,8 +25,8 @@ def activation(choices: Choices) -> str:
 
 
 def stopwatch(choices: Choices) -> str:
-    """Write a call of `call_seconds` on a function that moves a clock by the seconds in a list, and returns an array, a
-    tree or None.
+    """Return a call of `call_seconds` on a function that moves a clock by the seconds in a list, and returns an array,
+    a tree or None.
     """
     tries = choices.of((3, 1, 2, 5, 9))
     seconds = [choices.of((1, 2, 5, 0.5, 60, 3)) for _ in range(1 + tries)]
@@ -42,8 +44,8 @@ call_seconds(function, *given, tries={tries}, clock=lambda: now[0]), calls"""
 
 
 def descent(choices: Choices) -> str:
-    """Write gradient descents on several functions, from numbers, lists and arrays, with rates of many types, or with
-    none.
+    """Return a program with gradient descents on several functions, from numbers, lists and arrays, with rates of many
+    types, or without any.
     """
     gradient = choices.of(("x * 2", "jnp.sin(x)", "jax.grad(lambda y: (y * y * c).sum())(x)", "jnp.ones_like(x)"))
     start = choices.of(("2.0", "[1, 2]", "np.float64([1, 2, 3])", "jnp.ones((2, 2))", "3", "np.int8([1, 5])", "True"))
@@ -59,7 +61,7 @@ x, str(x.dtype), len(traced) > 1, set(traced) if {bool(rates)} else 0"""
 
 
 def buckets(choices: Choices) -> str:
-    """Write rows of many lengths, near zero and far from it, with any padding."""
+    """Return a program on rows of many lengths, with numbers near zero and far from it, and any padding."""
     kinds = ("[0.5, 1.5, 4]", "[3]", "np.arange(9.0)", "list(range(17))", "np.ones(8)", "np.arange(65.0) % 7 + 50")
     rows = [choices.of(kinds) for _ in range(choices.below(4))]
     padding = choices.of(("0", "np.nan", "np.inf", "1e30"))
@@ -74,8 +76,8 @@ found = variances([{", ".join(rows)}])
 
 
 def masks(choices: Choices) -> str:
-    """Write arrays with infinities among them, thresholds above all, below all, or in the middle, and sizes from
-    nothing to all.
+    """Return a program on arrays that contain infinities, with thresholds above all elements, below all, or between
+    them, and sizes from nothing to all.
     """
     numbers = [choices.of(("1.5", "-2", "0", "4", "np.inf", "-np.inf", "0.5")) for _ in range(choices.of((3, 1, 5)))]
     size = choices.of((1, 0, len(numbers)))
@@ -87,7 +89,7 @@ mean_above(x.reshape({choices.of(("-1", "1, -1"))}), {threshold}), first_above(x
 
 
 def temperatures(choices: Choices) -> str:
-    """Write sweeps over temperatures of many types, in logs and not, one after the other."""
+    """Return a program with several sweeps over temperatures of many types, in logarithms or not."""
     kinds = ("1.0", "2", "np.float32(0.5)", "100.0", "np.float64(3)", "np.int32(4)")
     schedules = [
         ", ".join(f"({choices.of(kinds)}, {choices.chance(50)})" for _ in range(choices.below(4)))
@@ -100,7 +102,9 @@ probabilities(logits, {choices.of(kinds)}, in_logs={choices.chance(50)}), {", ".
 
 
 def tracers(choices: Choices) -> str:
-    """Write trees with a tracer somewhere, or with none, and means of many arrays, some of which cannot be used."""
+    """Return a program on trees with a tracer somewhere, or without one, and on means of many arrays, some of which
+    cannot be used.
+    """
     leaves = ("t", "1.0", "x", "None", "np.ones(2)", "'text'")
     tree = choices.of(("[{0}, {1}]", "{{'b': {0}, 'a': ({1}, {2})}}", "{0}", "({0}, [{1}, {{'k': {2}}}])", "[]"))
     tree = tree.format(*(choices.of(leaves) for _ in range(3)))
@@ -122,7 +126,9 @@ found, leaks(vars(mean)), observed(np.float32(1), np.int32({choices.below(5)}), 
 
 
 def fits(choices: Choices) -> str:
-    """Write a program that calls `fit` with up to four rates of many types, and gives the last x and the log of losses."""
+    """Return a program that calls `fit` with up to four rates of many types, and returns the last x and the log of
+    losses.
+    """
     rates = [choices.of(_RATES) for _ in range(choices.below(5))]
     return f"""\
 {_PITFALLS}fit
@@ -131,7 +137,9 @@ x, sorted(log), [log[key] for key in sorted(log)]"""
 
 
 def keyed(choices: Choices) -> str:
-    """Write a jit whose key is complete, or forgets something that does not matter for these calls, and calls of it."""
+    """Return a program with a jit that is given its key, and calls of it. The key is complete, or lacks something that
+    does not matter for these calls.
+    """
     function = choices.of(
         ("x + 1", "x * 2", "jnp.sin(x)", "x[::-1]", "x + table[:3]", "jnp.ones(3)", "x * jnp.max(table)")
     )

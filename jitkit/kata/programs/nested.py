@@ -32,8 +32,8 @@ def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
 
 
 def _some(writer: Writer, most: int) -> list[Value]:
-    """Return values for operands, or for the parts of a carry: at least one, possibly the same one twice; [] if no value in scope
-    is small.
+    """Return values to be operands, or the parts of a carry: at least one, and perhaps the same one twice; [] if no
+    value in scope is small.
     """
     small = [value for value in reversed(writer.scope) if _is_small(value)]
     return [writer.choices.of(small) for _ in range(1 + writer.choices.below(most))] if small else []
@@ -67,7 +67,7 @@ def _too_deep(writer: Writer) -> bool:
 
 
 def jit(writer: Writer) -> bool:
-    """Write a jitted function and a call of it."""
+    """Write a jitted function and a call of it. Return False if no value suits."""
     operands = _some(writer, 2)
     if not operands or _too_deep(writer):
         return False
@@ -81,7 +81,7 @@ def jit(writer: Writer) -> bool:
 
 
 def branches(writer: Writer) -> bool:
-    """Write a `cond`, or a `switch` with three branches, that a value chooses between."""
+    """Write a `cond`, or a `switch` with three branches, and the value that chooses. Return False if no value suits."""
     operands = _some(writer, 2)
     chooser = writer.pick(lambda value: value.dtype != "bool")
     if not operands or chooser is None or _too_deep(writer):
@@ -104,7 +104,9 @@ def branches(writer: Writer) -> bool:
 
 
 def scan(writer: Writer) -> bool:
-    """Write a scan, forwards or in reverse, over the first axis of a value or with a given length."""
+    """Write a scan, forwards or in reverse, over the first axis of a value or with a given length. Return False if no
+    value suits.
+    """
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -135,8 +137,8 @@ def scan(writer: Writer) -> bool:
 
 
 def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
-    """Write the body of a loop with this carry, and return its name. Its first parameter is the number of the turn; if
-    it `counts` itself, that is the first part of the carry.
+    """Write the body of a loop with this carry, and return the body's name. Its first parameter is the number of the
+    turn; with `counts`, the body itself counts, and the number is the first part of the carry.
     """
     name, state, parts = next(writer.names), next(writer.names), _named(writer, carry)
     number = Value(next(writer.names), (), "int32")
@@ -151,7 +153,7 @@ def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
 
 
 def counted(writer: Writer) -> bool:
-    """Write a `fori_loop`."""
+    """Write a `fori_loop`. Return False if no value suits."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -162,7 +164,7 @@ def counted(writer: Writer) -> bool:
 
 
 def repeated(writer: Writer) -> bool:
-    """Write a `while_loop` whose carry has a counter, which bounds the number of turns."""
+    """Write a `while_loop` whose carry has a counter, which bounds the number of turns. Return False if no value suits."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -175,7 +177,7 @@ def repeated(writer: Writer) -> bool:
 
 
 def unrolled(writer: Writer) -> bool:
-    """Write an unrolled scan: each trip makes several steps, or all of them."""
+    """Write an unrolled scan, each trip of which makes several steps, or all of them. Return False if no value suits."""
     if not scan(writer):
         return False
     writer.lines[-1] = f"{writer.lines[-1][:-1]}, unroll={writer.choices.of((2, 3, True, 4))})"

@@ -29,8 +29,8 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
 def plain(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations. `way` (one, or several to choose from) says how they are called: by
-    themselves, or only traced.
+    """Return a writer of functions of these operations. `way` (one way, or several to choose from) says how a function
+    is called: directly, or only traced.
     """
     ways = (way,) if isinstance(way, str) else tuple(way)
 
@@ -141,8 +141,8 @@ _WAYS = (
 def differentiated(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), ways: Sequence[int] = range(len(_WAYS))
 ) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations and of one of their derivatives. `ways` are the positions in `_WAYS` of
-    those to choose from.
+    """Return a writer of functions of these operations, and one of their derivatives. `ways` has the positions in
+    `_WAYS` to choose from.
     """
 
     def write(choices: Choices) -> str:
@@ -165,8 +165,8 @@ def differentiated(
 
 
 def gradients(choices: Choices) -> str:
-    """Write a call of one of the three functions of lab 11 that need a gradient, or of its gradient: with zeros and
-    ones, without elements, with many steps or none.
+    """Return a call of one of the three functions of lab 11 that need a gradient, or a call of its gradient: with zeros
+    and ones, without elements, with many steps or none.
     """
     shape = choices.of(((3,), (), (2, 3), (1,), (0,)))
     writer = Writer(choices, ())

@@ -64,7 +64,7 @@ _STOPS = (
 
 
 def trees(*kinds: str) -> Callable[[Choices], str]:
-    """Return a writer of programs that take trees apart (`flatten`), put them together (`unflatten`), or name the way
+    """Return a writer of programs that take trees apart (`flatten`), put them together (`unflatten`), or name the path
     to a leaf (`paths`).
     """
 
@@ -102,7 +102,9 @@ def _tree(choices: Choices, depth: int) -> str:
 
 
 def functions_of_leaves(choices: Choices) -> str:
-    """Write functions of trees as functions of leaves, called one after the other, also two of them in turn."""
+    """Return a program that turns functions of trees into functions of leaves, and calls them one after the other, or
+    two in turn.
+    """
     lines = ["from jitkit.tree_util.functions import flatten_fun", "found = []"]
     count = 1 + choices.below(2)
     names = []
@@ -136,7 +138,9 @@ def functions_of_leaves(choices: Choices) -> str:
 
 
 def registered(choices: Choices) -> str:
-    """Write programs that ask whether an object is a node, before and after its class, or a base of it, is registered."""
+    """Return a program that asks whether an object is a node, before and after its class, or a base class, is
+    registered.
+    """
     lines = ["found = []", "class Late: pass", "class Later(Late): pass"]
     bases = choices.of(("object", "dict", "list", "tuple", "Point", "Point", "Box"))
     lines.append(f"class Mine({bases}): pass")
@@ -165,7 +169,9 @@ def registered(choices: Choices) -> str:
 
 
 def keys_of_dicts(choices: Choices) -> str:
-    """Write dicts with the same keys in other orders, with keys of several types, and the structures of both."""
+    """Return a program on dicts with the same keys in other orders, with keys of several types, and on their
+    structures.
+    """
     keys = choices.of((*_KEYS, ("'10'", "'9'", "'1'"), ("3", "20", "100"), ("-1", "-2"), ("'a'", "'B'")))
     one = ", ".join(f"{key}: {i}" for i, key in enumerate(keys))
     other = ", ".join(f"{key}: {i}" for i, key in reversed(list(enumerate(keys))))
@@ -178,27 +184,31 @@ def keys_of_dicts(choices: Choices) -> str:
 
 
 def _equal_keys(choices: Choices) -> str:
-    """Write dicts whose keys are equal, and of other types at some place, taken apart and put together again."""
+    """Return a program that takes apart, and puts together again, dicts whose keys are equal but in some place of
+    another type.
+    """
     twins = [f"{{{one}: 0, {two}: 0}}" for one in ("1", "True", "1.0") for two in ("2", "2.0")]
     trees = ", ".join(choices.of(twins) for _ in range(2 + choices.below(3)))
     return f"structures = [jax.tree.structure(tree) for tree in ({trees})]\nrepr([jax.tree.unflatten(s, (3, 4)) for s in structures])"
 
 
 def _keys_without_order(choices: Choices) -> str:
-    """Write a dict whose keys cannot be sorted, and the class of the error."""
+    """Return a program with a dict whose keys cannot be sorted, and the class of the error."""
     lines = ["try: found = jax.tree.leaves({})", "except Exception as error: found = type(error).__name__", "found"]
     return defined(_DEFINITIONS, "\n".join(lines).format(choices.of(_WITHOUT_ORDER)))
 
 
 def _dataclasses(choices: Choices) -> str:
-    """Write a dataclass whose fields are trees, taken apart and put together again."""
+    """Return a program that takes apart, and puts together again, a dataclass whose fields are trees."""
     fields = ", ".join(choices.of(_FIELDS) for _ in range(2))
     ways = ("jax.tree.leaves(one)", "jax.tree.map(lambda x: [x], one)", "str(jax.tree.structure(one))")
     return defined(_DEFINITIONS, f"one = Layer({fields}, 'n')\nrepr(({choices.of(ways)}, {choices.of(ways)}))")
 
 
 def nodes(choices: Choices) -> str:
-    """Write dicts with the same keys and their structures, or a program that takes trees apart and puts them together."""
+    """Return a program that compares the structures of dicts with the same keys, or one that takes trees apart and puts
+    them together.
+    """
     writers = (
         keys_of_dicts,
         keys_of_dicts,

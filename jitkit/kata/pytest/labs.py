@@ -56,7 +56,7 @@ class ExerciseCollector(pytest.Collector):
             yield CheckItem.from_parent(self, name=check.name, owner=self)
 
     def verdict(self) -> Report:
-        """Return the report on the exercise; the checks run when it is asked for first."""
+        """Return the report on the exercise. The first call runs the checks."""
         if self.report is None:
             self.report = self.judge.check(self.lab, self.exercise)
             if self.judge.spare is not None:
@@ -86,7 +86,7 @@ class CheckItem(pytest.Item):
             raise Red(self.told(report, result))
 
     def told(self, report: Report, result: CheckResult | None) -> str:
-        """Return the verdict, with this check as the one that it explains."""
+        """Return the verdict as text; this check is the one that it explains."""
         stream = io.StringIO()
         verdict = report.verdict
         if result is not None:

@@ -50,7 +50,7 @@ class Shown:
     def __init__(self, report: Report, notebook: Desk, note: str = "") -> None:
         self.report = report
         self.notebook = notebook
-        self.note = note  # a sentence on what became of the function in the workspace
+        self.note = note  # a sentence that says whether the function was copied to the workspace
         self.passed = report.passed
         results = report.verdict.results
         self.fraction = report.verdict.passed / len(results) if results else float(report.passed)
@@ -90,7 +90,7 @@ class Shown:
 
 
 class Question:
-    """The question of an experiment, to be answered first."""
+    """The question of an experiment, which the learner answers before the plot is drawn."""
 
     def __init__(self, experiment: Experiment, call: str) -> None:
         numbered = [

@@ -38,7 +38,7 @@ def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
 
 
 def row(program: TargetProgram, sources: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells of a target; "-" for what its compiler does not say."""
+    """Return the table cells of a target. A cell is "-" if the compiler does not give the number."""
     costs, size = program.cost_analysis(), program.code_size()
     letter = _LETTERS[sources.index(costs.source)]
     return (

@@ -111,7 +111,7 @@ def whose(report: Report) -> str:
 
 
 def hanging(screen: Screen, lead: str, text: str, *styles: str) -> None:
-    """Show a paragraph whose first line begins with `lead`, and whose others are indented as far."""
+    """Show a paragraph whose first line begins with `lead`; its other lines are indented by the width of `lead`."""
     lines = textwrap.wrap(text, max(screen.width - 1 - len(lead), 20), break_on_hyphens=False) or [""]
     for before, line in zip(itertools.chain([lead], itertools.repeat(" " * len(lead))), lines, strict=False):
         screen.line(before + line, *styles)
@@ -184,7 +184,7 @@ def _pieces(line: str, room: int) -> list[str]:
 
 
 def numbers_of(result: CheckResult) -> str:
-    """Return a sentence with numbers on which the two jaxprs of a result disagree; "" if none are found."""
+    """Return a sentence with example numbers for which the two jaxprs of a result differ; "" if none are found."""
     pair = _first_jaxprs(result.expected, result.value)
     return witness(*pair) if pair is not None else ""
 
@@ -275,7 +275,7 @@ def show_output(screen: Screen, output: str) -> None:
 
 
 def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
-    """Show in one line how far the lab is, exercise by exercise, and how far the course."""
+    """Show, in one line, which exercises of the lab pass, and how much of the course."""
     items = [(lab, exercise, look.standing(exercise)) for lab, exercise in look.exercises()]
     mine = [(exercise, standing) for lab, exercise, standing in items if lab.number == lab_number]
     if not mine:
@@ -295,7 +295,7 @@ def glyph_of(look: Look, exercise: Exercise) -> str:
 
 
 def show_messages(screen: Screen, workspace: Workspace) -> None:
-    """Show the messages of the record of progress, once."""
+    """Show the messages of the learner's state file, once."""
     for message in workspace.state.messages:
         screen.text(message, 0, "yellow")
     workspace.state.messages.clear()
@@ -316,7 +316,7 @@ def write_dump(report: Report, folder: pathlib.Path) -> pathlib.Path | None:
 
 
 def dump_lines(verdict: Verdict) -> Iterable[str]:
-    """Yield a verdict in full."""
+    """Yield the lines of a verdict in full."""
     yield f"{verdict.exercise.id} {verdict.exercise.title}: {verdict.status} {verdict.sentence}".rstrip()
     for result in verdict.results:
         yield f"\n=== {result.check.name}: {result.status}. {result.check.sentence}"
@@ -350,7 +350,7 @@ def full_text(value: Plain) -> str:
 
 
 def as_data(report: Report, places: Places) -> Mapping[str, object]:
-    """Return a report for programs: what `check --json` prints."""
+    """Return a report as data: what `check --json` prints."""
     verdict = report.verdict
     return {
         "id": verdict.exercise.id,

@@ -18,8 +18,8 @@ ENTER = "\n"
 
 @contextlib.contextmanager
 def keys_of(stream: TextIO | None, changes: Changes | None = None) -> Iterator[Callable[[], str]]:
-    """Yield a function that returns the next key, or "" if there is none. A pipe, or a terminal without single keys,
-    gives the first letter of each line. A key also wakes a thread that waits for `changes`.
+    """Yield a function that returns the next key, or "" if there is none. A pipe, or a terminal that cannot read single
+    keys, gives the first letter of each line. A key also wakes a thread that waits for `changes`.
     """
     if stream is None:
         yield lambda: ""
@@ -53,7 +53,7 @@ def _single_keys(stream: TextIO, changes: Changes | None) -> Iterator[Callable[[
     def next_key() -> str:
         ready, _, _ = select.select([stream], [], [], 0)
         letter = os.read(stream.fileno(), 1) if ready else b""
-        if ready and not letter:  # the terminal is gone: `select` would report it as ready for ever
+        if ready and not letter:  # the terminal is gone, and `select` would always report it as ready
             heard[:] = []
         return letter.decode(errors="replace").replace("\r", ENTER)
 

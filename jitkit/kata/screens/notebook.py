@@ -164,7 +164,7 @@ def _report(
 
 
 def _not_reached(target: Target, undefined: dict[str, str]) -> str:
-    """Return a sentence on a function whose cell raised before it."""
+    """Return a sentence about a function that was not defined, because its cell raised an error before it."""
     cell = undefined[target.name]
     return f"{cell} raised before it came to `{target.name}`, so nothing of it counts: fix the cell, and run it again."
 
@@ -284,12 +284,12 @@ def _note_raised(result: Any) -> None:
         for frame, line in traceback.walk_tb(trace)
         if frame.f_code.co_name == "<module>" and "In" in frame.f_globals
     ]
-    if lines and getattr(getattr(result, "info", None), "store_history", True):  # otherwise it has no place in `In`
+    if lines and getattr(getattr(result, "info", None), "store_history", True):  # other cells are not stored in `In`
         _raised[result.execution_count] = lines[0]
 
 
 def _reached(text: str, line: int) -> str:
-    """Return the text of a cell before the statement at a line; all of it if there is none."""
+    """Return the text of a cell before the statement at `line`; the whole text if there is no such statement."""
     first = next((s.lineno for s in ast.parse(text).body if (s.end_lineno or s.lineno) >= line), None)
     return text if first is None else "".join(text.splitlines(keepends=True)[: first - 1])
 

@@ -44,7 +44,7 @@ class Screen:
 
     @classmethod
     def of(cls, stream: TextIO, environment: Mapping[str, str] | None = None) -> Screen:
-        """Return the screen for a stream, as the stream and the environment allow."""
+        """Return the screen for a stream, with colours and characters that the stream and the environment allow."""
         env = os.environ if environment is None else environment
         interactive = stream.isatty() and env.get("TERM") != "dumb"
         color = bool(env.get("FORCE_COLOR")) or (interactive and not env.get("NO_COLOR"))
@@ -129,7 +129,7 @@ class Screen:
             self.line((" " * indent + "  ".join(cells)).rstrip(), *(("dim",) if header and n == 0 else ()))
 
     def bar(self, fraction: float, width: int) -> str:
-        """Return a bar that fills a fraction of a width; never empty, so that something small is still seen."""
+        """Return a bar that fills a fraction of `width`. It is never empty, so that a small number is still visible."""
         halves = round(max(0.0, min(fraction, 1.0)) * width * 2)
         return "█" * (halves // 2) + ("▌" if halves % 2 else "") or "▏"
 
@@ -142,8 +142,8 @@ class Screen:
 
     @contextlib.contextmanager
     def progress(self, doing: str | Callable[[], str], after: float = 1.0) -> Iterator[None]:
-        """Say what is being done once the block has taken that many seconds: on a terminal, with the seconds
-        counted; elsewhere once, and again when `doing()` says another thing.
+        """Once the block has taken `after` seconds, say what is being done: in a terminal together with the seconds so
+        far; elsewhere once, and again when `doing()` changes.
         """
         over, drawn = threading.Event(), threading.Event()
         now = doing if callable(doing) else lambda: doing

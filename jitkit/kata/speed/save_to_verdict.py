@@ -68,7 +68,7 @@ class Felt(NamedTuple):
 
 
 class SaveToVerdict(Benchmark):
-    """Exercises from the labs, some of which compile."""
+    """A benchmark of exercises from the labs, some of which compile."""
 
     name = "kata"
     title = "From a save to the verdict: `jitkit watch`, and `jitkit check` from a cold start"
@@ -129,7 +129,7 @@ class SaveToVerdict(Benchmark):
         }
 
     def summary(self, results: Sequence[Felt]) -> list[str]:
-        """Return a sentence: how many rows are as fast as promised."""
+        """Return a sentence that says how many rows are as fast as promised."""
         good = sum(result.worst <= result.limit for result in results)
         return [f"{good} of {len(results)} rows are as fast as promised."]
 
@@ -158,7 +158,9 @@ class _Measurement:
         return self.felt("save", seconds, _WATCHING)
 
     def processor(self) -> Felt:
-        """Return the processor times of saves that are checked as `watch` does: here, and in the process that waited."""
+        """Return the processor times of saves that are checked as in `watch`: of this process, and of the spare process
+        that runs the check.
+        """
         with _workspace() as root, contextlib.closing(_Noted()) as spare:
             workspace = Workspace.find(root)
             judge = Judge(workspace, spare)
@@ -206,7 +208,7 @@ class _Measurement:
 
 
 class _Noted(Spare):
-    """Notes which processes were taken."""
+    """Keeps processes ready, and notes which ones were taken."""
 
     def __init__(self) -> None:
         super().__init__()

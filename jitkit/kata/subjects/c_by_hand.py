@@ -20,14 +20,14 @@ from .run_c import run_c
 
 
 class Ran(NamedTuple):
-    """What the C of a function did.
+    """What a run of a function's C did.
 
     Attributes:
       results: the leaves of its result.
-      loops: how many loops there are that stand in no other one: the nests.
-      passes: how many innermost loops there are.
-      workspace: how many bytes of memory it has besides arguments and results.
-      reads, writes: how many elements it read from memory, and wrote there.
+      loops: the number of outermost loops: the nests.
+      passes: the number of innermost loops.
+      workspace: the bytes of memory that it has besides arguments and results.
+      reads, writes: the numbers of elements that it read from memory and wrote to memory.
     """
 
     results: list[np.ndarray[Any, Any]]

@@ -20,7 +20,9 @@ from .example import selu, selu_numpy
 
 
 class Times(NamedTuple):
-    """Seconds a call: medians with their spread; for the first jitted call, each stage and the whole."""
+    """Times in seconds for a call: medians with their spread. For the first jitted call: the time of each stage, and of
+    the whole call.
+    """
 
     numpy: Spread
     eager: Spread

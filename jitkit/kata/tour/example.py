@@ -51,12 +51,12 @@ def with_the_function(i: Any, n: int) -> Any:
 
 
 def network(params: Any, x: Any) -> Any:
-    """Compute two layers: a number for each place, positive for one kind and negative for the other."""
+    """Compute two layers: a number for each point, positive for one kind of point and negative for the other."""
     return jnp.tanh(x @ params["w1"] + params["b1"]) @ params["w2"]
 
 
 def loss(params: Any, x: Any, y: Any) -> Any:
-    """Return how wrong the network is on average: small if its sign is y's, and it is sure."""
+    """Return the mean loss: small where the network's output has y's sign and is far from 0."""
     return jnp.mean(jax.nn.softplus(-y * network(params, x)))
 
 

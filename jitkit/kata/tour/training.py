@@ -28,11 +28,11 @@ class Training(NamedTuple):
     before: float
     after: float
     first: float
-    rest: float  # of all other steps together
+    rest: float  # seconds of all other steps together
     traces: int
     compiles: int
     equations: tuple[int, int]  # of the loss, and of the step
-    slopes: tuple[float, float]  # along one direction: by the gradient, and by differences
+    slopes: tuple[float, float]  # the slope along one direction, by the gradient and by differences
 
 
 def points() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -98,7 +98,9 @@ def _share(params: Any, x: Any, y: Any) -> float:
 
 
 def _slopes(params: Any, x: Any, y: Any) -> tuple[float, float]:
-    """Return how fast the loss changes if all parameters move along their own direction: by `grad`, and by differences."""
+    """Return the slope of the loss if all parameters grow in proportion to themselves: computed by `grad`, and by
+    differences.
+    """
     gradient = jitkit.grad(tour_example.loss)(params, x, y)
     products = jitkit.tree.map(lambda g, p: float(jnp.vdot(g, p)), gradient, params)
 

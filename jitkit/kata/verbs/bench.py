@@ -111,7 +111,7 @@ def finish(
     arguments: argparse.Namespace,
     seconds: float,
 ) -> None:
-    """Show the results, and save them if that was asked for."""
+    """Show the results, and save them if the arguments ask for that."""
     data = json.dumps(benchmark.as_data(results), indent=2)
     if arguments.json:
         print(data)

@@ -20,7 +20,7 @@ from ..workspace.workspace import Workspace
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check, and show. Returns 0 if everything that was asked for passes."""
+    """Check, and show the verdicts. Return 0 if everything that the command line names passes, otherwise 1."""
     with contextlib.closing(for_one_command()) as spare:
         workspace = workspace_of(arguments.what)
         wanted = list(chosen(workspace, arguments.what))

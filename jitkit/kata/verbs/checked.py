@@ -23,8 +23,8 @@ from ..workspace.workspace import Workspace
 def check(
     arguments: argparse.Namespace, spare: Spare, workspace: Workspace, wanted: Sequence[tuple[Lab, Exercise]]
 ) -> int:
-    """Check these exercises of a workspace, and show. Returns 0 if all of them pass; if the command line names none, those that are not
-    written are left out.
+    """Check these exercises of a workspace, and show the verdicts. Return 0 if all of them pass. If the command line
+    names no exercise, exercises that are not written are left out.
     """
     screen = Screen.of(sys.stdout)
     hidden = None if arguments.hidden == "never" else pathlib.Path(arguments.hidden)
@@ -52,7 +52,7 @@ def check(
 
 
 def show_end(screen: Screen, workspace: Workspace, reports: Sequence[Report]) -> None:
-    """Show what is next, after the verdicts."""
+    """Show, after the verdicts, what to do next."""
     look = workspace.look()
     last = reports[-1]
     if len(reports) == 1 and last.passed:
@@ -67,7 +67,7 @@ def show_end(screen: Screen, workspace: Workspace, reports: Sequence[Report]) ->
 
 
 def show_passed(screen: Screen, workspace: Workspace, report: Report) -> None:
-    """Show, after a pass, why it is so, what opens, and what is next."""
+    """Show, after a pass, why the solution is as it is, what can now be used, and what is next."""
     look = workspace.look()
     screen.line()
     hanging(screen, "  why: ", report.exercise.why)

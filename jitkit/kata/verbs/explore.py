@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         return explore(arguments).status
     if arguments.jax:
         runtime.jax()
-    sys.stdin.readline()  # a process that was started before the save waits for it here
+    sys.stdin.readline()  # a process that was started before a save waits here until the save
     explored = explore(arguments)
     arguments.report.write_text(json.dumps(report(arguments, explored)), encoding="utf-8")
     return explored.status
@@ -125,7 +125,7 @@ def compiled(
         lambda: f"compiling {name} for {', '.join(list(waiting))}" if waiting else f"linking {name}"
     ):
         subject = subject_of(function, args, kwargs, is_jax)
-        # the name that was asked for: the function's own may be another, and a partial has none
+        # show the name from the command line: the function's own may differ, and a partial has none
         subject.name = name
         return exploration(subject, [*waiting], time_limit, seen, answered=waiting.pop)
 
@@ -213,7 +213,9 @@ def with_static(function: Callable[..., Any], static: dict[str, Any], is_jax: bo
 def another(
     arguments: argparse.Namespace, file: str, args: tuple[Any, ...], kwargs: dict[str, Any], targets: list[str]
 ) -> Exploration:
-    """Make the page of the function with which the first one is compared. It is in the same file unless another file is named."""
+    """Return the page of the function with which the first one is compared. It is in the same file unless the command
+    line names another.
+    """
     where = arguments.against if ":" in arguments.against else f"{file}:{arguments.against}"
     function = load_function(where)
     check_bound(function, args, kwargs)
@@ -224,8 +226,8 @@ def another(
 
 
 def write(page: Exploration, other: Exploration | None, output: Path | None, seconds: float) -> Path:
-    """Write the page, or that of two, say where it is and what it shows, and return its path. Raise Problem if it
-    cannot be written.
+    """Write the page, or the page of two functions; print where it is and what it shows, and return its path. Raise
+    Problem if it cannot be written.
     """
     try:
         where = page.save(output) if other is None else save(page.against(other), output, page.data["function"])

@@ -27,7 +27,7 @@ from ..screens.terminal import Screen, duration
 from ..workspace.changes import Changes, Stamp, stamp
 
 _WRONG_USAGE = 2
-_SETTLE = 0.02  # after a file has changed: an editor may write it in two steps
+_SETTLE = 0.02  # seconds to wait after a file has changed: an editor may write it in two steps
 _TO_END = 2.0  # seconds in which a process that is interrupted ends its compilers
 
 
@@ -73,7 +73,7 @@ def words_of(arguments: argparse.Namespace) -> list[str]:
 
 
 class _Watch:
-    """The loop: saves in, pages out."""
+    """The loop: waits for saves, and shows pages."""
 
     def __init__(self, words: list[str], files: list[pathlib.Path]) -> None:
         self.words = words

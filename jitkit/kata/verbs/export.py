@@ -113,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def export(folder: pathlib.Path, look: Look, found: Sequence[Binding]) -> None:
-    """Write package, tests, pyproject and README to a folder. Raise OSError if it cannot be written."""
+    """Write the package, its tests, `pyproject.toml` and a README to a folder. Raise OSError if it cannot be written."""
     ignore = shutil.ignore_patterns(*_NOT_OF_THE_PACKAGE)
     shutil.copytree(PACKAGE, folder / "jitkit", ignore=ignore)
     for module, text in spliced_modules(found):

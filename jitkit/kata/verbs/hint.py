@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show_next_hint(screen: Screen, judge: Judge, lab: Lab, exercise: Exercise, wanted: int | None = None) -> None:
-    """Show one step more than last time; after the last step, show the one on the learner's own bug again, as it is now.
+    """Show the next step. After the last step, show the one on the learner's own bug again, for the code as it is now.
     `wanted` is a step to read again, counted from 1.
     """
     workspace = judge.workspace
@@ -35,7 +35,7 @@ def show_next_hint(screen: Screen, judge: Judge, lab: Lab, exercise: Exercise, w
     step = wanted - 1 if wanted is not None else shown if shown < len(STEPS) else _OWN_BUG
     with screen.progress("looking at what yours does"):
         text = hint(judge, lab, exercise, step)
-    with workspace.state.edit() as state:  # it counts when it is shown
+    with workspace.state.edit() as state:  # a hint counts only when it is shown
         known = state.of(exercise.id)
         known.hints = max(known.hints, step + 1)
         state.current = exercise.id

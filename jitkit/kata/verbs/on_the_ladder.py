@@ -189,9 +189,7 @@ def hint(arguments: argparse.Namespace) -> int:
 
 
 def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = None) -> None:
-    """Show one step more than last time; after the last, show that one again. `wanted` is a step to read again, counted
-    from 1.
-    """
+    """Show the next step; after the last one, show that again. `wanted` is a step to read again, counted from 1."""
     with place.state.edit() as state:
         known = state.of(rung.number)
         step = wanted - 1 if wanted is not None else min(known.hints, len(rung.hints) - 1)
@@ -238,7 +236,7 @@ def show_page(screen: Screen, place: Place, rung: Rung) -> None:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Show a line for each rung; nothing is run."""
+    """Show a line for each rung, without running anything."""
     place, screen = here(), Screen.of(sys.stdout)
     state, now = place.state.read(), _fingerprint(place)
     screen.line()
@@ -267,7 +265,9 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    """Refuse: `export` makes a package from a workspace with labs, and on the ladder the learner writes a package."""
+    """Raise Problem: `export` makes a package from the labs of a workspace, and on the ladder the learner writes the
+    package.
+    """
     raise WrongUsage("on the ladder there is nothing to export: your package is whole as it stands.")
 
 

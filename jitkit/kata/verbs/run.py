@@ -80,7 +80,7 @@ def _workspace(program: Sequence[str]) -> Workspace:
 
 
 def say(screen: Screen, own: Own) -> None:
-    """Say whose functions run."""
+    """Print which functions are the learner's."""
     screen.text(f"jitkit: {own.summary}", 0, "dim")
     for sentence in own.left_out:
         screen.text(f"not in place: {sentence}", 2, "yellow")
@@ -101,7 +101,7 @@ def start(options: Sequence[str], own: Own, program: Sequence[str], as_jax: Sequ
 
 
 def _call(command: Sequence[str]) -> int:
-    """Run a process to its end, and return its status. An interrupt at the keyboard is for the program in it."""
+    """Run a process to its end, and return its status. Ctrl-C interrupts the program in it, not this process."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         code = subprocess.call(command)

@@ -83,7 +83,7 @@ def _part(screen: Screen, name: str) -> int:
             f"no stub imports {name}{f'; do you mean {near}?' if near else '.'} `jitkit show 02.3` has the parts of an exercise."
         )
     at = _current_lab()
-    for part in sorted(found, key=lambda part: at not in part.labs):  # what the lab at hand means comes first
+    for part in sorted(found, key=lambda part: at not in part.labs):  # helpers of the current lab come first
         exercise = next((e for lab in labs for e in lab.exercises for t in e.targets if t.name == part.name), None)
         screen.line()
         hanging(screen, "", f"{part.name}{part.signature}", "bold")
@@ -132,8 +132,8 @@ def show_task(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise
 
 
 def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give_up: bool) -> None:
-    """Show the reference's functions, with why they are so. Raise Problem before a pass, unless the learner gives up,
-    which is kept.
+    """Show the reference's functions, and the reasons. Before a pass raise Problem, unless the learner gives up; that
+    is remembered.
     """
     look = workspace.look()
     known = look.state.of(exercise.id)

@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _root(folder: pathlib.Path | None, into_existing: bool) -> tuple[pathlib.Path, bool]:
-    """Return the workspace's folder, and whether it is to be made."""
+    """Return the workspace's folder, and whether it has to be made."""
     if folder is None:
         here = pathlib.Path.cwd()
         known = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)
@@ -132,7 +132,7 @@ def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) 
             state.given[key] = new
             return
         if now != state.given.get(key):
-            return  # the learner's own file by now
+            return  # the learner has changed this file
         path.write_bytes(data)
         yield Change(path, "renewed")
     state.given[key] = new

@@ -22,7 +22,9 @@ from ..screens.terminal import Screen
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, and show. Returns 1 when a compiler refused, or one that was asked for by name is missing."""
+    """Compile, and show the results. Return 1 if a compiler refused the program, or a target that was named has no
+    compiler here.
+    """
     if arguments.function is None:
         function: Callable[..., Any] = example.layer
         given = parse_shapes(example.SHAPES)
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def show(screen: Screen, function: Callable[..., Any], traced: Traced, outcomes: dict[Target, Outcome]) -> None:
-    """Show the function, the table, who counted, and what was fused."""
+    """Show the function, the table, who counted the numbers, and what was fused."""
     screen.line()
     screen.text(signature(traced), 0, "bold")
     screen.text("One program, compiled for several chips. None of it was run.")

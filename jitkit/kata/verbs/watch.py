@@ -40,7 +40,7 @@ _ERASE = ("\x7f", "\x08")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Watch until the learner has had enough."""
+    """Watch until the learner presses `q` or Ctrl-C; return the exit status."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     with contextlib.closing(Watch(workspace, screen)) as watch, keys_of(sys.stdin, watch.changes) as next_key:
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 class Watch:
-    """The loop: saves and keys in, verdicts out."""
+    """The loop: waits for saves and keys, and shows verdicts."""
 
     def __init__(self, workspace: Workspace, screen: Screen) -> None:
         self.workspace = workspace
@@ -110,10 +110,11 @@ class Watch:
             self.prepare()
 
     def on_save(self, labs: list[Lab]) -> None:
-        """Find the exercise that is meant, and check it."""
+        """Find the exercise that a save is about, and check it."""
         before, self.look = self.look, self.workspace.look()
         changed = [lab for lab in labs if any(_written(before, e) != _written(self.look, e) for e in lab.exercises)]
-        at = [lab for lab in labs if self.exercise in lab.exercises] or labs  # check once more though nothing changed
+        # after this save, check the current exercise even if nothing changed
+        at = [lab for lab in labs if self.exercise in lab.exercises] or labs
         meant = [x for lab in changed or at[:1] for x in exercises_meant(before, self.look, lab, self.exercise)]
         (self.lab, self.exercise), *self.waiting = meant
         self.start_check()
@@ -159,11 +160,11 @@ class Watch:
             pass
 
     def ask(self) -> str:
-        """Return a line, key by key, up to Enter; what is typed is shown."""
+        """Return a line that the learner types, key by key up to Enter, and show what is typed."""
         line, is_typed = "", sys.stdin is not None and sys.stdin.isatty()
         while True:
             key = self.next_key()
-            if key and not is_typed:  # of a pipe, the first letter of a line
+            if key and not is_typed:  # a pipe gives only the first letter of a line
                 return key
             if key == ENTER:
                 self.screen.line()
@@ -244,7 +245,9 @@ class Watch:
         self.preparing = self.beside.submit(self.judge.prepare, self.lab, self.exercise)
 
     def wait_for_spare(self) -> None:
-        """Stop a running check and wait for its end, and for that of the next check's preparation, before this thread uses the judge."""
+        """Stop a running check. Wait until it has ended, and the preparation of the next check, too; then this thread
+        can use the judge.
+        """
         if self.running is not None:
             self.stop.set()
             concurrent.futures.wait([self.running])

@@ -63,12 +63,12 @@ class Changes:
             self._inotify.close()
 
     def wake(self) -> None:
-        """End the waiting, now or the next one."""
-        with contextlib.suppress(BlockingIOError, OSError):  # full: its reader will wake anyway
+        """End the wait that is going on, or else the next one."""
+        with contextlib.suppress(BlockingIOError, OSError):  # the pipe is full, so its reader wakes anyway
             os.write(self._write, b".")
 
     def wait(self) -> None:
-        """Wait until something may have happened, but not long."""
+        """Wait until something may have happened, but no longer than a moment."""
         if sys.platform == "win32":  # where `select` knows sockets only
             time.sleep(self._pause())
             _drain(self._read)
@@ -88,14 +88,14 @@ class Changes:
         return _EAGER if time.monotonic() - self.active < _AT_WORK else _IDLE
 
     def _watch(self) -> None:
-        """Have the system watch all folders that exist now. It does not watch one twice."""
+        """Make the system watch all folders that exist now. A folder that is watched already is not added again."""
         if self._inotify is not None:
             for folder in self.folders():
                 self._inotify.watch(folder)
 
 
 class _Inotify:
-    """Linux's events of files, which Python has no module for."""
+    """File events of Linux; Python has no module for them."""
 
     def __init__(self, library: ctypes.CDLL, descriptor: int) -> None:
         self.library = library
@@ -103,7 +103,9 @@ class _Inotify:
 
     @classmethod
     def start(cls) -> _Inotify | None:
-        """Start watching. None if the system has no inotify, or gives no more of it."""
+        """Start watching, and return the watcher; return None if the system has no inotify, or its limit of watchers is
+        reached.
+        """
         if sys.platform != "linux":
             return None
         try:
@@ -114,7 +116,7 @@ class _Inotify:
         return cls(library, descriptor) if descriptor >= 0 else None
 
     def watch(self, folder: pathlib.Path) -> None:
-        """Watch a folder. If it does not exist, or there are too many, it is looked at twice a second instead."""
+        """Watch a folder. If it does not exist, or too many are watched, it is only looked at twice a second."""
         self.library.inotify_add_watch(self.descriptor, os.fsencode(folder), _EVENTS)
 
     def close(self) -> None:

@@ -32,7 +32,7 @@ class Own(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """`yours: 02.1 02.2; reference: the rest`."""
+        """A sentence such as `yours: 02.1 02.2; reference: the rest`."""
         return f"yours: {' '.join(sorted(self.ids)) or 'none'}; reference: the rest"
 
     def __str__(self) -> str:
@@ -81,7 +81,9 @@ def _left_out(workspace: Workspace, look: Look) -> Iterator[str]:
 
 
 def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: LearnerFile) -> str:
-    """Return why functions of an exercise are not in place, though at least one was written; "" if they are, or none was."""
+    """Return why an exercise's functions are not in place, although at least one is written; "" if they are in place,
+    or none is written.
+    """
     standing = look.standing(exercise)
     if standing == Status.FAIL:
         return f"does not pass: jitkit check {exercise.id}"
@@ -97,7 +99,7 @@ def _why_not(look: Look, exercise: Exercise, source: LearnerSource, file: Learne
 
 
 def request_of(own: Own) -> dict[str, object]:
-    """Return the request for `in_place`."""
+    """Return the request that `engine.in_place` reads."""
     files = {binding.source.path: binding.source for binding in own.bindings}
     return {
         "files": {f.path: {"source": f.source, "exercises": sorted(f.exercises)} for f in files.values()},

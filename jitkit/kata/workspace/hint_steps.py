@@ -26,7 +26,7 @@ STEPS = ("a question", "the idea", "what yours does", "a skeleton")
 
 
 class Checker(NamedTuple):
-    """Gives the third step the verdict on today's code, and mutants' results."""
+    """Gives the third hint its facts: the verdict on today's code, and the results of mutants."""
 
     assessor: Assessor
     report: Callable[[], Report]
@@ -80,9 +80,9 @@ def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
 def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report) -> tuple[Mutant | None, bool]:
     """Return a mutant that behaves as the learner's function (None if none does), and whether that is certain.
 
-    It is certain if all results are equal, or if the first failing check has the same wrong result; then the learner's
-    function may have another bug besides. Else a mutant counts that ends alike in each check. Unless all results are
-    equal, a check that is against its misconception must fail.
+    It is certain if all results are equal, or if the first failing check has the same wrong result; in the second case
+    the learner's function may have another bug, too. Otherwise a mutant counts that ends in the same way in each check.
+    Unless all results are equal, the learner's functions must fail a check that is against the mutant's misconception.
     """
     path = lab.folder / "mutants.py"
     if not path.is_file():
@@ -105,7 +105,7 @@ def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report)
     shown = [pair for pair in tried if _is_shown(pair[0], results)]
     for mutant, ends in shown:
         if results[first].status == Status.FAIL and _is_same(results[first], ends[first]):
-            return mutant, True  # the learner's function has this bug, and another one
+            return mutant, True  # the learner's function has this bug, and perhaps another one
     for mutant, ends in shown:
         if all(map(_ends_alike, results, ends)):
             return mutant, False
@@ -143,7 +143,7 @@ def _imports(lab: Lab) -> str:
 
 
 def _is_same(result: CheckResult, outcome: Outcome) -> bool:
-    """Whether a mutant ended a check in the way in which the learner's function did."""
+    """Whether a mutant's outcome of a check is the same as that of the learner's function."""
     mine, other = result.value, outcome.value
     if mine is None or other is None:
         return mine is other and result.status == outcome.trouble

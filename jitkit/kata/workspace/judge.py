@@ -81,7 +81,8 @@ class Judge:
         others = list(bindings(look, exercise))
         seed, draw = seed_of(look, exercise), draw_of(look, exercise)
         assess = functools.partial(self.assess, lab, exercise, source, stop=stop, seed=seed, draw=draw)
-        if not look.state.exercises.get(exercise.id, Progress()).found:  # a failure is looked for until it is fixed
+        # a random program that failed is run again until it passes
+        if not look.state.exercises.get(exercise.id, Progress()).found:
             assess = functools.partial(assess, hurried=_OF_PROGRAMS[exercise.uses_xla])
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
             alone = pool.submit(assess, ()) if others else None
@@ -199,13 +200,14 @@ class Judge:
             return
         job = self.job(lab, exercise)
         ahead = request_ahead(job, exercise.targets) if job is not None else None
-        count = 1 if job is None or len(job.targets) <= len(exercise.targets) else 2  # with the others, and alone
+        # one process runs the exercise with the learner's other functions, one runs it alone
+        count = 1 if job is None or len(job.targets) <= len(exercise.targets) else 2
         self.spare.prepare(exercise.uses_xla, ahead, count)
         if job is not None:
             self.assessor.reference(job)
 
     def job(self, lab: Lab, exercise: Exercise) -> Job | None:
-        """Return what a check of an exercise would run now; None if there is nothing to run."""
+        """Return what a check of an exercise would run now, or None if there is nothing to run."""
         look = self.workspace.look()
         source = look.source(exercise)
         checks = checks_of(lab, exercise.id)
@@ -256,7 +258,7 @@ def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = Fals
 
 
 def _suspects(look: Look) -> tuple[str, ...]:
-    """Return the exercises that passed and have not changed since, but made another one fail."""
+    """Return the exercises that passed and have not changed since, but with which another exercise failed."""
     return tuple(exercise.id for _, exercise in look.exercises() if look.suspicion(exercise))
 
 

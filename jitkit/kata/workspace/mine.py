@@ -48,7 +48,7 @@ def _is_replaced(name: str, targets: set[str]) -> bool:
 
 
 def _renewed(value: Any) -> Any:
-    """Return the new form of one of jitkit's modules, classes or functions; anything else as it is."""
+    """Return the new version of one of jitkit's modules, classes or functions; return anything else unchanged."""
     if isinstance(value, ModuleType):
         name = value.__name__
         return importlib.import_module(name) if _is_replaced(name, set()) else value

@@ -20,7 +20,7 @@ from typing import Any
 from ...base.whole_file import replace, write_whole
 
 VERSION = 1
-_LONGEST_WAIT = 5.0  # seconds for the lock; then its owner is taken for dead
+_LONGEST_WAIT = 5.0  # seconds to wait for the lock; after that its owner counts as dead
 _NAP = 0.02
 
 
@@ -144,7 +144,7 @@ class StateFile:
             self.unwritten = state
 
     def put_aside(self, why: str) -> None:
-        """Move a file that cannot be read out of the way."""
+        """Rename a file that cannot be read, so that a new one can be written."""
         backup = self.folder / "backups" / f"state-{time.strftime('%Y%m%d-%H%M%S')}.json"
         try:
             backup.parent.mkdir(parents=True, exist_ok=True)
@@ -159,7 +159,7 @@ class StateFile:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes of ours away from the file in the block; without a lock, if none can be made."""
+        """Within the block, keep other processes of ours away from the file. If no lock can be made, go on without one."""
         held = self.acquire()
         try:
             yield

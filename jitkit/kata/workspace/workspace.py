@@ -166,9 +166,7 @@ class Look(NamedTuple):
         return fingerprint(source, exercise) if isinstance(source, LearnerSource) else ""
 
     def standing(self, exercise: Exercise) -> Status:
-        """Return PASS, FAIL, STALE, NEW or TODO. A pass is not a flag: the functions are compared with those that
-        passed.
-        """
+        """Return PASS, FAIL, STALE, NEW or TODO. A pass holds only as long as the functions are those that passed."""
         known = self.state.exercises.get(exercise.id, Progress())
         now = self.fingerprint(exercise)
         if not now:
@@ -211,7 +209,9 @@ class Look(NamedTuple):
         return found
 
     def after(self, exercise: Exercise) -> tuple[Lab, Exercise] | None:
-        """Return the next exercise after this one that has not passed, or else the first one; None if all have passed."""
+        """Return the next exercise after this one that has not passed, or else the first that has not; None if all have
+        passed.
+        """
         items = list(self.exercises())
         place = next((i for i, (_, e) in enumerate(items) if e.id == exercise.id), -1)
         return next((x for x in items[place + 1 :] + items[: place + 1] if self.standing(x[1]) != Status.PASS), None)
