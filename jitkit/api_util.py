@@ -21,8 +21,8 @@ __all__ = ["argument_name", "debug_info", "flatten_fun", "flatten_fun_nokwargs",
 
 @transformation_with_aux2
 def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
-    """Return a function of the leaves of `(args, kwargs)`, which returns the leaves of its result; and a function that
-    returns the tree of that result, once the first was called.
+    """Return two functions: one of the leaves of `(args, kwargs)`, which returns the leaves of the result; and one that
+    returns the tree of that result, after the first was called.
     """
     args, kwargs = tree_unflatten(in_tree, leaves)
     out, out_tree = tree_flatten(inside(*args, **kwargs))
@@ -39,7 +39,9 @@ def flatten_fun_nokwargs(inside: Any, store: Store, in_tree: PyTreeDef, *leaves:
 
 
 def debug_info(traced_for: str, fun: Any, args: Any = (), kwargs: Any = None, **more: Any) -> DebugInfo:
-    """Return what messages say of `fun`: for which transformation it is traced, and its name. The rest is not used."""
+    """Return what messages say about `fun`: its name, and the transformation for which it is traced. The other
+    arguments are not used.
+    """
     inner = fun.f if isinstance(fun, WrappedFun) else fun
     return DebugInfo(traced_for, getattr(inner, "__name__", type(inner).__name__))
 

@@ -104,7 +104,7 @@ class custom_vmap:
 
 
 def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """Return the function, which under `vmap` is called for one element after the other, in a loop."""
+    """Return a function like `f` that `vmap` calls for one element after the other, in a loop."""
     in_loop = custom_vmap(f)
 
     @in_loop.def_vmap

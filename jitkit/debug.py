@@ -190,8 +190,8 @@ def _printer(
 
 
 def _naming(fmt: str, fill_in: Callable[..., str], *args: Any, **kwargs: Any) -> str:
-    """Return `fill_in(*args, **kwargs)`. An error gets a note that names the format, and loses the frames of Python's
-    formatter; the frames of a user's `__format__` stay.
+    """Return `fill_in(*args, **kwargs)`. If it raises, add a note that names the format to the error, and remove the
+    frames of Python's formatter; frames of a user's `__format__` stay.
     """
     try:
         return fill_in(*args, **kwargs)

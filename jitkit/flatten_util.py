@@ -48,7 +48,9 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
 @dataclasses.dataclass(frozen=True)
 class Unravel:
-    """vector -> tree: the inverse of `ravel_pytree`. `leaf_dtypes` and `common` are None if the leaves take the vector's dtype."""
+    """A function from a vector to a tree: the inverse of `ravel_pytree`. `leaf_dtypes` and `common` are None if the
+    leaves take the vector's dtype.
+    """
 
     treedef: PyTreeDef
     shapes: tuple[tuple[int, ...], ...]

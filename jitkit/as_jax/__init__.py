@@ -27,5 +27,7 @@ from .finding import is_installed as is_installed
 
 
 def pytest_addoption() -> None:
-    """Install when pytest reads `-p jitkit.as_jax`: before any `conftest.py`, and before other plugins import JAX."""
+    """Install jitkit as JAX when pytest reads `-p jitkit.as_jax`: before any `conftest.py`, and before other plugins
+    import JAX.
+    """
     install()

@@ -53,8 +53,8 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return our own arguments, which end with the program's name, and the program's. (argparse would take a program's `-m` or
-    `--explain` for ours.)
+    """Return our own arguments, which end with the program's name, and the program's arguments. (argparse would take a
+    program's `-m` or `--explain` for ours.)
     """
     place = 0
     while place < len(words):
@@ -70,8 +70,8 @@ def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def run(what: argparse.Namespace) -> None:
-    """Install jitkit as JAX (`finding.install`), run the program, and then write the reports that were asked for, also if it ends with an
-    error.
+    """Install jitkit as JAX (`finding.install`), run the program, and write the reports that were requested, even if
+    the program ends with an error.
     """
     finding.install()
     watch = explaining.Watch() if what.explain else None

@@ -49,7 +49,7 @@ def install() -> None:
     jitkit.__version__ = jax_version.text()
     vars(jitkit)["__version_info__"] = tuple(int(part) for part in jax_version.text().split(".") if part.isdigit())
     vars(jitkit)["version"] = private_names.module("jax.version")
-    vars(jitkit)["_src"] = private_names.module("jax._src")  # some write `jax._src.core` after `import jax`
+    vars(jitkit)["_src"] = private_names.module("jax._src")  # some programs use `jax._src.core` after `import jax`
     sys.modules["jax"] = jitkit
     for ours, theirs in {"jitkit": "jax", "jitkit.lax.callback": "jax._src.callback"}.items():
         logging.getLogger(ours).addFilter(_what_passes(logging.getLogger(theirs)))
@@ -82,7 +82,9 @@ class _Finder:
 
 
 class _Loader(importlib.abc.Loader):
-    """Returns a module that already exists. Python's import writes its own spec into it, so the old one is put back."""
+    """Returns a module that already exists. Python's import writes a new spec into it, so the loader restores the old
+    one.
+    """
 
     def __init__(self, module: types.ModuleType) -> None:
         self.module, self.spec = module, module.__spec__
@@ -95,7 +97,7 @@ class _Loader(importlib.abc.Loader):
 
 
 def _module(name: str) -> types.ModuleType:
-    """Return our module for one of JAX's. Raise ModuleNotFoundError, with the importer, where there is none."""
+    """Return our module for a module of JAX. If there is none, raise ModuleNotFoundError, which names the importer."""
     found = private_names.module(name)
     if found is not None:
         return found

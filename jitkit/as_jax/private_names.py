@@ -54,7 +54,8 @@ _NAMES: dict[str, dict[str, str]] = {
         "register_exclusion": "jitkit.extend.source_info_util:register_exclusion",
     },
     "jax._src.literals": {},  # equinox
-    "jax._src.xla_bridge": {"_backends": "jitkit.runtime.devices:clients"},  # chex asks which are there before it asks for more CPUs
+    # chex checks this before it asks for more CPUs
+    "jax._src.xla_bridge": {"_backends": "jitkit.runtime.devices:clients"},
     "jax.version": {"__version__": "jitkit:__version__", "__version_info__": "jitkit:__version_info__"},
 }  # fmt: skip
 _made: dict[str, types.ModuleType] = {}
@@ -74,7 +75,7 @@ def module(name: str) -> types.ModuleType | None:
 
 def _look_up(inside: str) -> Any:
     def look_up(name: str) -> Any:
-        if f"{inside}.{name}" in _NAMES:  # another importer may have imported it, so that JAX has it now
+        if f"{inside}.{name}" in _NAMES:  # the submodule may have been imported by somebody else
             return importlib.import_module(f"{inside}.{name}")
         if name not in _NAMES.get(inside, {}):
             if missing_names.is_import_from(sys._getframe(1)):

@@ -91,7 +91,9 @@ def run_input(arguments: Sequence[str]) -> None:
 
 
 def _first_on_path(folder: str) -> None:
-    """Replace the path's first folder, that of `python -m jitkit.as_jax`, by the program's, unless `safe_path` is set."""
+    """Replace the first folder of Python's path, which is that of `python -m jitkit.as_jax`, by the program's folder,
+    unless `safe_path` is set.
+    """
     if not sys.flags.safe_path:
         sys.path[0] = folder
 
@@ -126,7 +128,7 @@ def _run(program: Callable[[], Any]) -> None:
 
 
 def _in_program(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """Return a traceback without the frames of this room, which are around the program, or of its finder of modules."""
+    """Return a traceback without the frames of this room: those around the program, and those of its module finder."""
     kept = []
     while trace is not None:
         if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:

@@ -39,8 +39,8 @@ _NAMED = 3
 
 
 def _importers() -> list[str]:
-    """Return the modules that refer to something of JAX's, with their files: the program, then the others in the order of
-    `sys.modules`, which is the order of import. The first importer of JAX comes soon after JAX.
+    """Return the modules that refer to something of JAX, with their files: first the program, then the others in the
+    order of `sys.modules`, which is the order of import. (The module that imported JAX comes soon after JAX.)
     """
     modules = list(sys.modules.items())
     done = [name for name, _ in modules].index("jax")
@@ -82,7 +82,9 @@ def no_private_name(inside: str, name: str) -> str:
 
 
 def _asker() -> str:
-    """Return who is importing, as `module (file:line)`: the first frame that is neither Python's import nor this room's; "" if none is."""
+    """Return who is importing, as `module (file:line)`: the first frame that belongs neither to Python's import system
+    nor to this room; "" if there is none.
+    """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

@@ -67,7 +67,7 @@ class _Finder:
             def execute_with_own_import(module: types.ModuleType) -> None:
                 vars(module)["__builtins__"] = {**vars(builtins), "__import__": _import}
                 execute(module)
-                if look_up := vars(module).get("__getattr__"):  # some import a submodule when it is asked for
+                if look_up := vars(module).get("__getattr__"):  # some modules import a submodule when it is needed
                     vars(module)["__getattr__"] = lambda name: _among_jax(look_up, name)
 
             vars(spec.loader)["exec_module"] = execute_with_own_import
@@ -80,7 +80,9 @@ def _among_jax(look_up: Callable[[str], Any], name: str) -> Any:
 
 
 def _import(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """Import a module for the modules of JAX and of its plugins, whose `__import__` this is: for them `jax` means JAX."""
+    """Import a module for JAX's own modules and plugins: this function is their `__import__`, and for them `jax` means
+    JAX.
+    """
     if level == 0 and name.partition(".")[0] != "jax":
         return builtins.__import__(name, globals_, locals_, fromlist, level)
     with jax_itself():

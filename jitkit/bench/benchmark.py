@@ -17,7 +17,7 @@ from .tables import Column, Line
 
 
 class Step(NamedTuple):
-    """Something to be measured: what to call it, and the function that does it."""
+    """Something to be measured: its name, and the function that measures it."""
 
     name: str
     measure: Callable[[], Any]
@@ -51,8 +51,8 @@ class Benchmark(abc.ABC):
 
     @functools.cached_property
     def machine(self) -> dict[str, Any]:
-        """The machine that is measured, and how busy it was at the first look: look before measuring, which makes it
-        busy.
+        """Return a description of the machine, and how busy it was at the first call. Call this before measuring, which
+        makes the machine busy.
         """
         return machine()
 
@@ -61,19 +61,19 @@ class Benchmark(abc.ABC):
         """Return everything that can be measured, in order."""
 
     def steps(self) -> list[Step]:
-        """Return what is to be measured: the steps whose name contains the text in `only`."""
+        """Return the steps to be measured: those whose name contains the text `only`."""
         return [step for step in self.all_steps() if self.only.lower() in step.name.lower()]
 
     @abc.abstractmethod
     def lines(self, result: Any) -> list[Line]:
-        """Return a result as rows of the table, which belong to one group."""
+        """Return a result as rows of the table; all of them belong to one group."""
 
     @abc.abstractmethod
     def row_data(self, result: Any) -> dict[str, Any]:
         """Return a result as plain data, in seconds and bytes throughout."""
 
     def summary(self, results: Sequence[Any]) -> list[str]:
-        """Return what the results say together, in sentences."""
+        """Return sentences that sum up all results."""
         return []
 
     def appendix(self, results: Sequence[Any]) -> Appendix | None:
@@ -81,7 +81,7 @@ class Benchmark(abc.ABC):
         return None
 
     def footnotes(self) -> list[str]:
-        """Return what stands below everything else, such as sources."""
+        """Return the lines below everything else, such as sources."""
         return []
 
     @property

@@ -124,7 +124,9 @@ def measure(name: str, effort: Effort) -> Measured:
 
 
 def _lowered(make: Make, library: Library) -> tuple[Any, Any]:
-    """Lower a new function, so that no cache knows it. Return what was lowered, and the arguments, on the device."""
+    """Lower a new function, which no cache knows yet. Return what was lowered, and the arguments, which are on the
+    device.
+    """
     function, arguments = make(library)
     arguments = library.trees.tree_map(library.array, arguments)
     jitted = jitkit.jit(function, backend="c") if library is OURS else library.jit(function)
@@ -152,7 +154,7 @@ def _processor_seconds() -> float:
 
 
 def _on_one_core() -> None:
-    if hasattr(os, "sched_setaffinity"):  # elsewhere NPROC has to do
+    if hasattr(os, "sched_setaffinity"):  # on other systems NPROC has to suffice
         with contextlib.suppress(OSError):
             os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 

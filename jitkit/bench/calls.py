@@ -31,7 +31,7 @@ class Call(NamedTuple):
 
     @property
     def traces(self) -> int:
-        """How many functions of the user's were traced in it."""
+        """How many of the user's functions were traced in the call."""
         return sum(miss.traced for miss in self.misses)
 
     @property
@@ -59,7 +59,7 @@ class Calls(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """All calls together, without the preparation."""
+        """The seconds of all calls together, without the preparation."""
         return sum(call.seconds for call in self.calls)
 
     @property
@@ -69,7 +69,7 @@ class Calls(NamedTuple):
 
     @property
     def traces(self) -> int:
-        """How many functions of the user's were traced, the preparation included."""
+        """How many of the user's functions were traced, in the preparation, too."""
         return sum(call.traces for call in self.everything)
 
     @property
@@ -117,7 +117,9 @@ def watch(program: Iterator[Any]) -> Calls:
 
 
 def _since(known: Sequence[Miss]) -> tuple[Miss, ...]:
-    """Return the misses that came after those in `known`. (Only the latest misses are kept, so counting tells nothing.)"""
+    """Return the misses that are not in `known`. (Only the latest misses are kept, so their number does not show how
+    many are new.)
+    """
     latest = jitkit.explain().misses
     last = known[-1] if known else None
     for i in range(len(latest) - 1, -1, -1):

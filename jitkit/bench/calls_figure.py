@@ -41,7 +41,9 @@ def _points(calls: Sequence[Call]) -> tuple[list[int], list[float]]:
 
 
 def _named_misses(calls: Calls) -> str:
-    """Return `1 first call, 2-8 new shape`: neighbours with the same reason stand together; the first three, or "no miss"."""
+    """Return a text such as `1 first call, 2-8 new shape`, in which neighbouring calls with the same reason are one
+    entry: the first three entries; "no miss" if there is none.
+    """
     names = []
     for reason, group in itertools.groupby(calls.calls, key=operator.attrgetter("why")):
         members = list(group)

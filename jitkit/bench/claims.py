@@ -129,9 +129,7 @@ def _affine_jitted(library: Library) -> Action:
 
 
 def useless(jnp: Any) -> Callable[[Any], Any]:
-    """Return a new function that does a thousand multiplications, each of the product before, whose result nobody
-    reads.
-    """
+    """Return a new function of a thousand multiplications, each of the previous product. Nobody reads the result."""
 
     def useless(x: Any) -> Any:
         y = jnp.copy(x)

@@ -38,12 +38,14 @@ class Program(NamedTuple):
     remark: str = ""
 
     def label(self, side: str) -> str:
-        """Return the name of a side: "Python" for numpy in the loop over a scalar, where numpy supplies only the numbers."""
+        """Return the name of a side. In the loop over a scalar numpy is called "Python", since numpy supplies only the
+        numbers there.
+        """
         return "Python" if side == "numpy" and self.remark else side
 
 
 class _Numpy(NamedTuple):
-    """Gives programs what they ask of a library, from numpy."""
+    """Supplies from numpy what programs need of a library."""
 
     np: Any = np
 
@@ -133,13 +135,13 @@ class Compared(NamedTuple):
 
     @property
     def pays_after(self) -> int | None:
-        """After how many calls jit has saved the time of its first call; None if it saves nothing."""
+        """After how many calls jit has saved as much time as its first call took; None if it saves nothing."""
         saved = self.warm["jitkit eager"].median - self.warm["jitkit jit"].median
         return int(self.first["jitkit jit"].median / saved) + 1 if saved > 0 else None
 
 
 def actions_of(program: Program) -> dict[str, Callable[[], Action]]:
-    """Return, for each side that takes part, a function that makes its call anew, with nothing compiled."""
+    """Return, for each side that takes part, a function that makes a new call, for which nothing is compiled yet."""
     data = program.data()
     made: dict[str, Callable[[], Action]] = {}
     for library, name in zip(LIBRARIES, ("jitkit", "JAX"), strict=True):
@@ -193,7 +195,7 @@ def _first_call(make: Callable[[], Action]) -> float:
 
 
 class Eager(Benchmark):
-    """All programs, or those whose name contains a word."""
+    """The benchmark: all programs, or those whose name contains a word."""
 
     name = "eager"
     title = "Six programs, op by op and jitted, with jitkit, JAX, numpy and numba"
@@ -231,7 +233,7 @@ class Eager(Benchmark):
         ]
 
     def footnotes(self) -> list[str]:
-        """Return why cells of numba's are empty."""
+        """Return sentences that say why cells of numba are empty."""
         if numba_programs.find_njit() is None:
             return [f"numba: {numba_programs.MISSING}."]
         without = ", ".join(program.name for program in PROGRAMS if program.compiled is None)
@@ -249,7 +251,7 @@ class Eager(Benchmark):
 
 
 def worth(result: Compared) -> str:
-    """Return what jit saves a call, and after how many calls that has paid for the first."""
+    """Return a sentence: how many times as fast jit is, and after how many calls that has paid for the first one."""
     calls = result.pays_after
     if calls is None:
         return "With jitkit, jit saves nothing here."

@@ -33,7 +33,7 @@ def chain(x: Any) -> Any:
 
 
 def best(action: Callable[[], Any], times: int = 1) -> float:
-    """Return the seconds of one of `times` calls, in the best round."""
+    """Return the seconds of one call: the best of several rounds of `times` calls each."""
     rounds = []
     for _ in range(_ROUNDS):
         start = time.perf_counter()
@@ -73,7 +73,7 @@ def training(jk: Any) -> dict[str, float]:
         np.asarray(compiled(weights, x, y)[0])
         first = time.perf_counter() - start
         return {"first": first, "later": best(lambda: np.asarray(compiled(weights, x, y)[0]), 50)}
-    except Exception:  # it is not there yet: whatever a learner's package says
+    except Exception:  # a learner's package may lack it, and raise any error
         return {}
 
 
@@ -98,7 +98,7 @@ def elementwise(n: Any, repeat: Any, x: Any) -> Any:
 
 
 def activation(n: Any, repeat: Any, x: Any) -> Any:
-    """Return GELU of x, about: a hyperbolic tangent among other arithmetic."""
+    """Return an approximation of GELU: a hyperbolic tangent among other arithmetic."""
     return 0.5 * x * (1.0 + n.tanh(0.8 * (x + 0.04 * x * x * x)))
 
 
@@ -115,7 +115,7 @@ def layer_norm(n: Any, repeat: Any, x: Any) -> Any:
 
 
 def layers(n: Any, repeat: Any, x: Any) -> Any:
-    """Return the result of two dense layers whose weights are their input, too."""
+    """Return the result of two dense layers, whose weights are the input itself."""
     return n.tanh(n.tanh(x @ x) @ x)
 
 
@@ -164,7 +164,7 @@ def race(jk: Any) -> dict[str, dict[str, float]]:
             loops = sum(map(cc.outermost_loops, cc.texts[-1:]))
             before = cc.most = cc.alive
             own(x)
-        except Exception:  # it is not there yet: whatever a learner's package says
+        except Exception:  # a learner's package may lack it, and raise any error
             continue
         found[name] = {
             "loops": loops,

@@ -76,7 +76,7 @@ def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
     constants = [0.02 * i * min(medians.values()) for i in range(50)]
     best = min(constants, key=lambda constant: _misfit(medians, constant))
     if _misfit(medians, best) > _misfit(medians, 0.0) / 2:
-        return slope  # without a constant a power law fits nearly as well
+        return slope  # a power law without a constant fits nearly as well
     beyond = [n for n in values if medians[n] > 2 * best]
     if len(beyond) < 2:
         return Slope(math.nan, math.nan, best)
@@ -85,8 +85,8 @@ def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
 
 
 def _misfit(medians: Mapping[int, float], constant: float) -> float:
-    """Return how far `constant + b * n**p` is from the medians at best: the sum of the squared logarithms of the
-    ratios.
+    """Return how far the curve `constant + b * n**p` that fits best is from the medians: the sum of the squared
+    logarithms of the ratios.
     """
     xs = [math.log(n) for n in medians]
     slope, intercept = statistics.linear_regression(xs, [math.log(y - constant) for y in medians.values()])
@@ -169,7 +169,7 @@ def measure_stages(
 
 
 def _rounds(effort: Effort, least: int = 1) -> Iterator[int]:
-    """Yield rounds until there are enough, or they have taken long enough."""
+    """Yield the numbers of rounds, until there are enough or they have taken long enough; at least `least`."""
     start = time.perf_counter()
     for i in range(effort.rounds):
         if i >= least and time.perf_counter() - start > effort.seconds:
@@ -185,7 +185,9 @@ def clocked(action: Callable[[], Any], clock: Callable[[], float] = time.perf_co
 
 
 def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:
-    """Return the seconds of a call with its wait, after a first one that does not count: one value a batch."""
+    """Return the seconds of a call, with the wait for its result: one value for each batch. A first call does not
+    count.
+    """
 
     def run() -> Any:
         return jitkit.block_until_ready(call())

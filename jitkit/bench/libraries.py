@@ -14,8 +14,8 @@ jax = runtime.jax()  # not by `import`, so that plugins for missing accelerators
 
 
 class Library(NamedTuple):
-    """What a program needs of a library: `jit`, its numpy, its lax, its trees; a function that forgets everything
-    compiled; and `value_and_grad`, `vmap` and `jvp`.
+    """What a program needs of a library: `jit`, its numpy, its lax, its functions on trees, `value_and_grad`, `vmap`
+    and `jvp`; and a function that forgets everything compiled.
     """
 
     name: str
@@ -51,7 +51,7 @@ LIBRARIES = (OURS, THEIRS)
 
 
 def wait(result: Any) -> Any:
-    """Return a result after a wait for it, or for the values of a dict or the items of a list, but not for what these contain."""
+    """Wait for a result (for a dict or a list, for its items, but not for their contents), and return it."""
     for array in result.values() if isinstance(result, dict) else result if type(result) is list else (result,):
         if hasattr(array, "block_until_ready"):
             array.block_until_ready()

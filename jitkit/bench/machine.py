@@ -40,7 +40,7 @@ def in_words(known: dict[str, Any]) -> list[str]:
 
 
 def busy(known: dict[str, Any]) -> str:
-    """Return a warning if more processes wanted to run than the machine has cores, before the measurement; else ""."""
+    """Return a warning if, before the measurement, more processes wanted to run than the machine has cores; else ""."""
     if known["load"] is None or known["load"] <= known["cores"]:
         return ""
     return f"The machine was busy (load {known['load']} on {known['cores']} cores): these figures are rough."

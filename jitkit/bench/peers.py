@@ -47,7 +47,7 @@ class Result(NamedTuple):
 
     @property
     def is_good(self) -> bool | None:
-        """The verdict as yes, no, or neither."""
+        """The verdict as a bool: True if met, False if missed, None if not resolved."""
         return {"met": True, "missed": False}.get(self.verdict)
 
 
@@ -60,7 +60,7 @@ def measure_row(row: Row, effort: Effort) -> Result:
 
 
 class Peers(Benchmark):
-    """All rows, or those whose name contains a word."""
+    """The benchmark: all rows, or those whose name contains a word."""
 
     name = "peers"
     title = "jitkit beside JAX, in one process, in turns"
@@ -113,7 +113,7 @@ class Peers(Benchmark):
         ]
 
     def appendix(self, results: Sequence[Result]) -> Appendix | None:
-        """Return the programs that further libraries also ran, with all times; None if they ran none."""
+        """Return a table of the programs that other libraries ran, too, with all times; None if there are none."""
         compared = [result for result in results if result.others]
         if not compared:
             return None
@@ -137,7 +137,7 @@ class Peers(Benchmark):
         return Appendix(columns, lines, remark.strip())
 
     def _remark_on_numba(self, compared: Sequence[Result]) -> str:
-        """Return why cells of numba's are empty; "" if none is."""
+        """Return a sentence that says why cells of numba are empty; "" if none is."""
         if not any("numba" in result.others for result in compared):
             return f"numba: {MISSING}."
         without = [result.row.name for result in compared if "numba" not in result.others]

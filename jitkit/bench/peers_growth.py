@@ -45,8 +45,8 @@ class Result(NamedTuple):
 
 
 def _in_turns(act: Callable[[Library], Callable[[], Any]], effort: Effort) -> Measured:
-    """Return the processor time of the actions that `act` makes for each library, anew in each round, after a first round that does
-    not count.
+    """Return the processor time of the actions, one value a round. `act` makes new actions for each library in each
+    round; the first round does not count.
     """
     seconds: Measured = {library.name: [] for library in LIBRARIES}
     start = time.monotonic()
@@ -109,7 +109,7 @@ def measure_row(row: Row, sizes: Sequence[int], effort: Effort) -> Result:
 
 
 class Growth(Benchmark):
-    """All rows, or those whose name contains a word."""
+    """The benchmark: all rows, or those whose name contains a word."""
 
     name = "growth"
     title = "jitkit beside JAX, as things grow"
@@ -161,7 +161,7 @@ class Growth(Benchmark):
         ]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return the rows that grow faster than in JAX, beyond what chance explains."""
+        """Return the rows whose cost grows faster than JAX's, by more than chance explains."""
         faster = [f"{r.row.name} ({r.slope.value:+.2f})" for r in results if r.slope.value - 2 * r.slope.error > 0.05]
         if not faster:
             return ["Nothing was seen to grow faster than JAX's."]

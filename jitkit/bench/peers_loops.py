@@ -29,7 +29,7 @@ class Result(NamedTuple):
     found: by_loops.Measured
 
     def median(self, library: str) -> float:
-        """Return the seconds of a call."""
+        """Return the median of the seconds of a call."""
         return Spread.of(self.found.run[library]).median
 
     @property
@@ -44,7 +44,7 @@ def measure(name: str, effort: Effort) -> Result:
 
 
 class Loops(Benchmark):
-    """All programs, or those whose name contains a word."""
+    """The benchmark: all programs, or those whose name contains a word."""
 
     name = "loops"
     title = 'jit(f, backend="c") beside XLA, in one process, on one core'

@@ -250,7 +250,7 @@ _LOOP = _others("Python", numba_programs.logistic_loop, numba_programs.logistic_
 
 
 def once_a_round(act: Callable[[Library], float], rounds: int, limit: float) -> Measured:
-    """Return the seconds that `act` returns for each library, one value a round, after a first turn that does not count."""
+    """Return the values of `act` for each library, in seconds, one a round. A first turn does not count."""
     acts = {library.name: functools.partial(act, library) for library in LIBRARIES}
     return timing.measure_once(acts, rounds, limit)
 

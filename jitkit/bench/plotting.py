@@ -132,14 +132,14 @@ def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Fi
 
 
 def bare(axes: Any) -> None:
-    """Take away what a chart of horizontal bars does not need."""
+    """Remove the parts of the axes that a chart of horizontal bars does not need."""
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     axes.grid(visible=False, axis="y")
 
 
 def signed(made: Figure, theme: Theme, title: str, where: str, notes: Sequence[str] = ()) -> None:
-    """Put a title over a figure of several parts, and below it notes and the machine."""
+    """Put a title above a figure of several parts, and below it notes and a description of the machine."""
     if title:
         made.suptitle(title, fontsize=20, fontweight="bold", x=0.02, ha="left")
     below = "\n".join([*notes, where])

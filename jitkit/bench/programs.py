@@ -23,7 +23,7 @@ def selu(jnp: Any) -> Callable[[Any], Any]:
 
 
 def add_one(jnp: Any) -> Callable[[Any], Any]:
-    """Add one: as little work as a call can do, so that the call is what is measured."""
+    """Return a function that adds one: a call can hardly do less, so the call itself is measured."""
 
     def add_one(x: Any) -> Any:
         return x + 1.0
@@ -32,7 +32,7 @@ def add_one(jnp: Any) -> Callable[[Any], Any]:
 
 
 def add_all(jnp: Any) -> Callable[..., Any]:
-    """Add eight arrays."""
+    """Return a function that adds eight arrays."""
 
     def add_all(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any) -> Any:
         return a + b + c + d + e + f + g + h
@@ -41,7 +41,7 @@ def add_all(jnp: Any) -> Callable[..., Any]:
 
 
 def step_all(jnp: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Map a dict to a dict: a training step without the mathematics."""
+    """Return a function from a dict to a dict: a training step without the mathematics."""
 
     def step_all(params: dict[str, Any]) -> dict[str, Any]:
         return {name: value * 0.9 for name, value in params.items()}
@@ -71,7 +71,7 @@ def network(jnp: Any) -> Callable[[dict[str, Any], Any], Any]:
 
 
 def softmax(jnp: Any) -> Callable[[Any], Any]:
-    """Compute the softmax of each row."""
+    """Return a function that computes the softmax of each row."""
 
     def softmax(x: Any) -> Any:
         powers = jnp.exp(x - x.max(axis=-1, keepdims=True))
@@ -81,7 +81,7 @@ def softmax(jnp: Any) -> Callable[[Any], Any]:
 
 
 def layer_norm(jnp: Any) -> Callable[[Any, Any, Any], Any]:
-    """Normalise each row to mean 0 and deviation 1, then scale and shift it."""
+    """Return a function that normalises each row to mean 0 and deviation 1, then scales and shifts it."""
 
     def layer_norm(x: Any, scale: Any, shift: Any) -> Any:
         centred = x - x.mean(axis=-1, keepdims=True)
@@ -91,7 +91,9 @@ def layer_norm(jnp: Any) -> Callable[[Any, Any, Any], Any]:
 
 
 def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
-    """Iterate the logistic map: the turns depend on each other, so nothing can be vectorised."""
+    """Return a function that iterates the logistic map. Each turn depends on the one before, so nothing can be
+    vectorised.
+    """
 
     def logistic_loop(x: Any) -> Any:
         return lax.fori_loop(0, turns, lambda i, x: 3.7 * x * (1.0 - x), x)
@@ -100,7 +102,7 @@ def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
 
 
 def logistic_steps(np: Any, turns: int) -> Callable[[Any], Any]:
-    """Compute `logistic_loop` with a Python loop."""
+    """Return a function that computes `logistic_loop` with a Python loop."""
 
     def logistic_steps(x: Any) -> Any:
         for _ in range(turns):
@@ -111,7 +113,9 @@ def logistic_steps(np: Any, turns: int) -> Callable[[Any], Any]:
 
 
 def stencil(jnp: Any) -> Callable[[Any], Any]:
-    """Compute a step of heat through a plate: each inner point moves towards the mean of its four neighbours. The edges are left out."""
+    """Return a function that computes a step of heat through a plate: each inner point moves towards the mean of its
+    four neighbours. The result has no edges.
+    """
 
     def stencil(u: Any) -> Any:
         inner = u[1:-1, 1:-1]
@@ -121,7 +125,7 @@ def stencil(jnp: Any) -> Callable[[Any], Any]:
 
 
 def deviation(jnp: Any) -> Callable[[Any], Any]:
-    """Compute the standard deviation: two reductions, with a pass over the numbers in between."""
+    """Return a function that computes the standard deviation: two reductions, with a pass over the numbers in between."""
 
     def deviation(x: Any) -> Any:
         centred = x - jnp.mean(x)
@@ -134,7 +138,9 @@ SOFTENING = 1e-2  # added to each squared distance, so that a body, at distance 
 
 
 def n_body(jnp: Any) -> Callable[[Any, Any], Any]:
-    """Compute the acceleration of each body by all others: (n, 3) positions and (n,) masses to (n, 3)."""
+    """Return a function that computes the acceleration of each body by all others, from (n, 3) positions and (n,)
+    masses: (n, 3).
+    """
 
     def n_body(positions: Any, masses: Any) -> Any:
         apart = positions[None, :, :] - positions[:, None, :]
@@ -159,8 +165,8 @@ def network_data(
 
 
 def transformer(jnp: Any, lax: Any, heads: int = 4) -> Callable[[Any, Any, Any], Any]:
-    """Return a new function, the loss of a transformer: of the parameters of each block, a text as vectors, and the
-    right classes.
+    """Return a new function, the loss of a transformer. It takes the parameters of each block, a text as vectors, and
+    the right classes.
     """
 
     def normed(x: Any, scale: Any, shift: Any) -> Any:

@@ -126,7 +126,7 @@ AXES = (
 
 
 class Scaling(Benchmark):
-    """All axes, or those whose name contains a word."""
+    """The benchmark: all axes, or those whose name contains a word."""
 
     name = "scaling"
     title = "How the cost of each stage grows"
@@ -185,7 +185,7 @@ class Scaling(Benchmark):
         return lines
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return whether any of our own stages grows too fast, and what was not compiled."""
+        """Return sentences that say whether one of our own stages grows too fast, and what was not compiled."""
         steep = [
             f"{quantity} with {result.axis.name}"
             for result in results

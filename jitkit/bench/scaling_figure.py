@@ -99,7 +99,7 @@ def _draw_axis(axes: Any, theme: Theme, result: Result, quantities: Sequence[str
 
 
 def _said(slope: Slope) -> str:
-    """Return how something grows, in the words of a slide."""
+    """Return in a few words how something grows."""
     if slope.words == "hidden":
         return "?"
     if slope.value <= _CONSTANT:
@@ -108,7 +108,9 @@ def _said(slope: Slope) -> str:
 
 
 def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
-    """Return heights moved so that no two are closer than a line of text and none is above 1; their order stays."""
+    """Return the heights, moved so that neighbours are at least `gap` apart and none is above 1. Their order stays the
+    same.
+    """
     order = sorted(range(len(heights)), key=heights.__getitem__)
     moved = list(heights)
     for previous, here in itertools.pairwise(order):

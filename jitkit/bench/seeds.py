@@ -93,7 +93,7 @@ def measure_claim(claim: Claim, effort: Effort) -> Measured:
 
 
 class Seeds(Benchmark):
-    """All claims, or those whose name contains a word."""
+    """The benchmark: all claims, or those whose name contains a word."""
 
     name = "seeds"
     title = "What four tutorials on jit measured, and what is measured here"

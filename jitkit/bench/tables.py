@@ -19,8 +19,8 @@ class Column(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A row: its group, a text for each column, and sentences that stand below it. `is_good` says whether the last cell
-    is good or bad news, if either.
+    """A row: its group, a text for each column, and sentences below it. `is_good` says whether the last cell is good
+    news (True) or bad news (False); None if it is neither.
     """
 
     group: str

@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 Action = Callable[[], Any]
-Key = TypeVar("Key")  # what names a thing that is measured
+Key = TypeVar("Key")  # the name of something that is measured
 
 
 class Spread(NamedTuple):
@@ -46,7 +46,7 @@ class Spread(NamedTuple):
 
 
 def no_wait(result: Any) -> None:
-    """Wait for nothing: for functions that are done when they return."""
+    """Do nothing: this is the `wait` for functions whose result is there when they return."""
 
 
 @contextlib.contextmanager
@@ -83,7 +83,7 @@ def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock:
 
 
 def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wait) -> int:
-    """Return how many calls take about this long, at least one."""
+    """Return how many calls take about this many seconds, at least one."""
     loops = 1
     while True:
         took = batch_seconds(action, loops, wait) * loops
@@ -92,7 +92,8 @@ def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wa
         loops = max(loops * 2, min(loops * 100, int(loops * seconds / max(took, 1e-9))))
 
 
-LEAST_ROUNDS = 15  # even past `limit`: with fewer, chance puts both quartiles of equal times on one side now and then
+# even past `limit`: with fewer rounds, both quartiles of equal times are sometimes on one side by chance
+LEAST_ROUNDS = 15
 
 LEAST_ONCE = 5  # the same for `measure_once`
 
@@ -130,7 +131,7 @@ def measure(
     for action in actions.values():
         wait(action())
     with quiet_collector():
-        loops = {  # the most of three: an interruption makes a call look longer than it is
+        loops = {  # the greatest of three numbers: an interruption makes a call seem longer than it is
             name: max(loops_for(action, batch, wait) for _ in range(3)) for name, action in actions.items()
         }
         seconds: dict[str, list[float]] = {name: [] for name in actions}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # `timing` imports the modules of statistics, and durations a
 
 
 def duration(seconds: float) -> str:
-    """Return a time in three digits and a unit: `812 ns`, `3.41 µs`, `25.0 ms`, `1.20 s`."""
+    """Return a time with three digits and a unit: `812 ns`, `3.41 µs`, `25.0 ms`, `1.20 s`."""
     for unit, scale in (("ns", 1e-9), ("µs", 1e-6), ("ms", 1e-3)):
         if seconds < 999.5 * scale:
             value = seconds / scale

@@ -22,7 +22,7 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """Return the arrays of the process that is the source, as numpy arrays: always this one, so `is_source` is not read."""
+    """Return the arrays of the source process as numpy arrays. There is only this process, so `is_source` is not read."""
     return tree_map(np.asarray, in_tree)
 
 

@@ -17,12 +17,12 @@ __all__ = ["SourceInfo", "current", "extend_name_stack", "new_source_info", "reg
 
 
 def new_source_info() -> SourceInfo:
-    """Return the source of an equation that no user code has made."""
+    """Return a SourceInfo for an equation that does not come from user code."""
     return source_info.UNKNOWN
 
 
 def register_exclusion(path: str) -> None:
-    """Hide a file, or those below a folder, in tracebacks and in the sources of equations."""
+    """Hide the frames of a file, or of all files below a folder, in tracebacks and in the sources of equations."""
     hide_files(path)
     source_info.forget_files()
 

@@ -99,7 +99,7 @@ def _(
 
 
 def _comparator(ctx: LoweringContext, scalar: ShapedArray, is_max_k: bool) -> Function:
-    """Return the function of the module that says whether the first of two elements goes before the second."""
+    """Return the function of the module that decides which of two elements comes first."""
     module, direction = ctx.module, "GT" if is_max_k else "LT"
     key = ("approx_top_k", direction, scalar.dtype)
     if key not in module.function_of_jaxpr:
@@ -124,7 +124,9 @@ def _(batch: AxisData, vals: Sequence[Any], dims: Sequence[int], *, reduction_di
 
 @jit(static_argnames=("axis",))
 def take_along_axis(arr: Any, indices: Any, axis: int) -> Any:  # jaxprs show JAX's name
-    """Return the elements at positions along an axis; for positions out of bounds what `gather` fills in: nan, among floats."""
+    """Return the elements at these positions along an axis. For a position out of bounds, return what `gather` fills
+    in: for floats nan.
+    """
     indices = select(lt(indices, np.int32(0)), add(indices, np.int32(arr.shape[axis])), indices)
     axes = along_axis(axis, tuple(i for i in range(arr.ndim) if i != axis))
     positions, ones = reshape(indices, (*indices.shape, 1)), (1,) * arr.ndim

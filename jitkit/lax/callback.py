@@ -75,7 +75,8 @@ def call_python(
         f"operand_layouts = [{', '.join(map(_row_major, avals_in))}]",
         f"result_layouts = [{', '.join(map(_row_major, avals_out))}]",
     ]
-    if not ordered and not partitioned:  # with several devices one of them calls, with the whole arrays
+    # in a program for several devices, one device makes the call, with the whole arrays
+    if not ordered and not partitioned:
         places = ", ".join([f"<@{FIRST_DEVICE}, []>"] * max(1, len(avals_out)))
         attributes.append(f"sdy.sharding = #sdy.sharding_per_value<[{places}]>")
     ctx.module.host_callbacks.append(_with_tokens(function, avals_out, len(ordered)))

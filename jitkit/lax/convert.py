@@ -100,7 +100,7 @@ def _convert_element_type(
     if warn_on_complex_to_real_cast and is_a(old_dtype, *COMPLEX) and not is_a(new_dtype, *COMPLEX):
         message = "Casting complex values to real discards the imaginary part"
         warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=traceback_util.stacklevel())
-    if type(operand) is int:  # wraps around in the new dtype, wherever it would not fit into int32
+    if type(operand) is int:  # an int that does not fit into int32 wraps around in the new dtype
         return _known_scalar(np.asarray(operand).astype(new_dtype)[()], new_dtype, weak_type)
     if isinstance(operand, np.ndarray) and since(0, 11):
         # Known now: make a constant of the new type, without an equation. Each is its own object, since constants are
@@ -123,7 +123,7 @@ def _convert_element_type(
 
 
 def _known_scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
-    """Return a scalar that needs no computing: a literal under a trace, an Array without one."""
+    """Return a scalar whose value is known: under a trace as a literal, otherwise as an Array."""
     if core.current_trace() is None:
         return array.from_host(value, ShapedArray((), dtype, weak_type))
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
@@ -164,7 +164,7 @@ def _(ctx: LoweringContext, x: str) -> str:
 
 
 def stage(x: Any, /) -> Any:
-    """Return x as a value of the current trace: a tracer, or an Array without a trace. Writes no equation."""
+    """Return x as a value of the current trace: a tracer, or, without a trace, an Array. No equation is written."""
     if isinstance(x, Operators):
         return x
     return array.as_array(x) if core.current_trace() is None else stage_p.bind(x)

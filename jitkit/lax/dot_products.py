@@ -114,8 +114,8 @@ def _check_dimension_numbers(lhs: ShapedArray, rhs: ShapedArray, dimension_numbe
 
 
 def _wider_dtype(lhs: Any, rhs: Any) -> Any:
-    """Return XLA's choice for operands of two dtypes: complex before real, floats before integers, then range,
-    precision, width, sign. Raise TypeError if neither comes first.
+    """Return the dtype in which XLA combines two dtypes. Complex types come before real ones, floats before integers; then the larger
+    range, precision and width, and signed types, come first. Raise TypeError if neither dtype comes first.
     """
     lhs_rank, rhs_rank = _rank(lhs), _rank(rhs)
     if lhs_rank == rhs_rank and lhs != rhs:
@@ -242,7 +242,7 @@ def dtypes_computed_with(
 
 
 def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
-    """Whether the target multiplies operands of different dtypes without a conversion."""
+    """Whether the platform can multiply operands of different dtypes without converting them."""
     if platform == "tpu":
         return all(is_a(dtype, np.integer, np.floating) for dtype in (lhs, rhs))
     return all(np.dtype(dtype).name.startswith("float8") for dtype in (lhs, rhs))

@@ -313,7 +313,7 @@ deflinear(neg_p, lambda ct, x: [neg(ct)])
 
 
 def _dtype_of(x: Any, out_dtype: Any) -> Any:
-    """Return the dtype for a cotangent if the product was computed in another dtype; else None."""
+    """Return x's dtype, to which a cotangent is converted, if the product was computed in another one; else None."""
     return None if out_dtype is None else x.aval.dtype
 
 
@@ -354,7 +354,7 @@ defjvp(polygamma_p, _no_order, lambda g, out, x, y: mul(g, polygamma(add(x, cons
 
 
 def not_zero(x: Any) -> Any:
-    """Return x with ones in place of zeros."""
+    """Return x with each zero replaced by a one."""
     return select(eq(x, constant_like(x, 0)), full_like(x, 1), x)
 
 

@@ -55,12 +55,12 @@ def bool_dtype(*operands: ShapedArray, **params: Any) -> Any:
 
 
 def real_dtype(x: ShapedArray, **params: Any) -> Any:
-    """Return the dtype of the parts of a complex number; other dtypes stay."""
+    """Return the dtype of a complex number's parts; any other dtype itself."""
     return np.zeros((), x.dtype).real.dtype
 
 
 def complex_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
-    """Return complex64 for parts of 32 bits, complex128 for parts of 64."""
+    """Return the complex dtype whose parts have this dtype: complex64 for 32 bits, complex128 for 64."""
     return np.result_type(x.dtype, np.complex64)
 
 
@@ -178,8 +178,8 @@ def comparison(direction: str, total_order: bool = False) -> LoweringRule:
 
 
 def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> str:
-    """Write the conversion of a value to another dtype, and return its name. A complex number becomes its real part; a bool
-    says whether the value is not 0.
+    """Write the conversion of a value to another dtype, and return its name. A complex number becomes its real part. To bool, the result
+    is whether the value is not 0.
     """
     if is_a(aval.dtype, *COMPLEX) and not is_a(dtype, *COMPLEX):
         part = aval.update(dtype=real_dtype(aval))
@@ -190,7 +190,7 @@ def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> st
 
 
 def select(ctx: LoweringContext, predicate: str, on_true: str, on_false: str, shape: Any, aval: Any) -> str:
-    """Write a choice between two values of one aval, by a predicate of the given shape: theirs, or (). Return its name."""
+    """Write a selection between two values of one aval, by a predicate with the given shape (the values' shape, or ()); return its name."""
     types = f"{mlir.tensor_type(shape, bool)}, {mlir.type_of(aval)}"
     return ctx.emit_text(f"stablehlo.select {predicate}, {on_true}, {on_false} : {types}")
 

@@ -176,8 +176,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) ->
 
 
 def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
-    """Return to all elements the value of element number `source`. Raise NameError if there is no axis of this name, ValueError if
-    it has no such element.
+    """Return, for every element, the value of element number `source`. Raise NameError if there is no axis of this
+    name, ValueError if it has no such element.
     """
     return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
 
@@ -231,7 +231,8 @@ deflinear(ppermute_p, _transpose_ppermute)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Return to each element the value that it is sent: `perm` holds pairs (source, destination), one for each element.
+    """Return, for each element, the value that another element sends to it: `perm` has a pair (source, destination) for
+    each element.
 
     Raises:
       NameError: there is no axis of this name around.
@@ -242,7 +243,7 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """Return to each element i the value of element `perm[i]`. Raise ValueError unless `perm` is a permutation."""
+    """Return, for each element i, the value of element `perm[i]`. Raise ValueError unless `perm` is a permutation."""
     if set(perm) != set(range(len(perm))):
         raise ValueError(f"`perm` does not represent a permutation: {perm}")
     return ppermute(x, axis_name, [(source, i) for i, source in enumerate(perm)])

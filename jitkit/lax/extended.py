@@ -132,7 +132,7 @@ def _rest_of_corner(ctx: LoweringContext, operands: list[tuple[str, Any]]) -> li
 def _choice_for_each_part(
     ctx: LoweringContext, which: str, aval: ShapedArray, shape: tuple[int, ...]
 ) -> tuple[str, ShapedArray]:
-    """Repeat the choice for each element for each part of the element. A single choice for all elements is returned unchanged."""
+    """Repeat the choice for an element for each of its parts. A single choice for all elements is returned unchanged."""
     if not aval.shape:
         return which, aval
     return ctx.broadcast_in_dim(which, aval, shape, range(aval.ndim)), aval.update(shape=shape)

@@ -279,7 +279,7 @@ def gather(
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """Return the slices of `src` at the positions `idxs`, modulo the sizes: element i of the result is `src[...,
+    """Return the slices of `src` at the positions `idxs`, taken modulo the sizes: element i of the result is `src[...,
     idxs[0][i], idxs[1][i], ...]`.
 
     Args:

@@ -123,7 +123,7 @@ def _(ctx: LoweringContext, a: str, b: str, *, shape: tuple[int, ...]) -> str:
 
 
 def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
-    """Return numbers between the scalars `a` and `b`, others at each call: XLA keeps the state.
+    """Return random numbers between the scalars `a` and `b`. They differ from call to call, since XLA keeps the state.
 
     Raise ValueError for different dtypes, and for arrays with axes.
     """

@@ -110,7 +110,8 @@ regularized_incomplete_beta_p = nary_primitive("regularized_incomplete_beta", (F
 def betainc(a: Any, b: Any, x: Any) -> Any:
     """Return the share of the beta integral of shapes `a` and `b` that lies below x, between 0 and 1; nan outside.
 
-    Elementwise, for floats; scalars broadcast. It has a derivative in x, but none in `a` and `b`.
+    Elementwise, for floats; scalars broadcast. It has a derivative with respect to x, but none with respect to `a` and
+    `b`.
 
     Raises:
       TypeError: for other dtypes, for different ones, and for shapes that do not fit.

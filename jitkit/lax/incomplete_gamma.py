@@ -204,12 +204,14 @@ def igammac(a: Any, x: Any) -> Any:
 
 
 def igamma_grad_a(a: Any, x: Any) -> Any:
-    """Return the derivative of igamma(a, x) by a, elementwise. Raise TypeError for anything but a float."""
+    """Return the derivative of igamma(a, x) with respect to a, elementwise. Raise TypeError for anything but a float."""
     return _igamma_grad_a(a, x)
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
-    """Return the derivative of a gamma distribution's sample x by the parameter a; both are floats of one dtype."""
+    """Return the derivative of a sample x of the gamma distribution with respect to its parameter a. Both are floats of
+    one dtype.
+    """
     return _wide_enough(True, OF_SAMPLES, asarray(a), asarray(x))
 
 

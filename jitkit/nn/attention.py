@@ -109,8 +109,8 @@ def _check(name: str, x: Any, shape: Sequence[int], dtype: Any) -> None:
 
 
 def _by_groups(query: Any, key: Any, value: Any, bias: Any, mask: Any, *rest: Any) -> Any:
-    """Return the attention of all of the query's heads. Those that share a key head are a group; the place in the group is
-    a mapped axis.
+    """Return the attention of all of the query's heads. Heads that share a key head form a group; the position in the
+    group is a mapped axis.
     """
     batch, places, all_heads, size = query.shape
     heads = key.shape[2]
@@ -152,7 +152,7 @@ def _attention(
     precision = _PRECISIONS.get(query.dtype.name)
     try:
         logits = einsum("BTNH,BSNH->BNTS", query, key, precision=precision, preferred_element_type=dtype)
-    except ValueError:  # computed at once, on a chip that has no such algorithm
+    except ValueError:  # outside of `jit`, on a chip that does not have this algorithm
         logits = einsum("BTNH,BSNH->BNTS", query, key, preferred_element_type=dtype)
     logits *= array(scale, dtype=logits.dtype)
     if bias is not None:
@@ -195,7 +195,7 @@ def _masked(
 
 
 def _near(rows: int, columns: int, window: tuple[int, int]) -> Any:
-    """Whether a column is within the window to the left and to the right of a row."""
+    """Whether a column is within the window, which extends to the left and to the right of a row."""
     query_places, key_places = array(range(rows)), array(range(columns))
     not_left = query_places[..., None] <= key_places[..., None, :] + window[0]
     not_right = query_places[..., None] >= key_places[..., None, :] - window[1]

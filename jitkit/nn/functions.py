@@ -69,7 +69,7 @@ def softplus(x: Any) -> Any:
 
 @jit
 def sparse_plus(x: Any) -> Any:
-    """Return 0 up to -1, x from 1 on, and a parabola between."""
+    """Return 0 for x <= -1, x for x >= 1, and a parabola in between."""
     x = ensure_arraylike("sparse_plus", x)
     return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
 
@@ -89,7 +89,7 @@ def sigmoid(x: Any) -> Any:
 
 @jit
 def sparse_sigmoid(x: Any) -> Any:
-    """Return 0 up to -1, 1 from 1 on, and a line between."""
+    """Return 0 for x <= -1, 1 for x >= 1, and a line in between."""
     return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
 
 
@@ -154,7 +154,7 @@ def selu(x: Any) -> Any:
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
-    """Return x * P(X <= x) for a standard normal X; `approximate` with tanh instead of erf
+    """Return x * P(X <= x) for a standard normal X. With `approximate`, compute it with tanh instead of erf
     (https://arxiv.org/abs/1606.08415).
     """
     dtype, (x,) = promote_inexact("gelu", x)
@@ -247,7 +247,7 @@ def logsumexp(
 
 @jit(static_argnames=("axis", "keepdims"))
 def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
-    """Return log(mean(e**x)) over `axis`, without overflow. With `where`, the mean of the elements where it is True."""
+    """Return log(mean(e**x)) over `axis`, without overflow. With `where`, only elements where it is True count."""
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
     return total - jnp.log(statistics.number_of(x, axis, keepdims, where, total.dtype))
 

@@ -70,8 +70,8 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Callable[[], Any]) -> Any:
-    """Return normal numbers times `stddev()`. Since JAX 0.12, for real dtypes, it is multiplied first with the factor sqrt(2),
-    which rounds differently.
+    """Return normal numbers multiplied by `stddev()`. For real dtypes and since JAX 0.12, `stddev()` is first
+    multiplied by the factor sqrt(2) of the normal distribution, which rounds differently.
     """
     if not (since(0, 12) and dtypes.issubdtype(dtype, np.floating)):
         return random.normal(key, shape, dtype) * stddev()

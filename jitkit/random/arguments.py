@@ -17,7 +17,9 @@ Shape = tuple[int, ...]
 
 
 def floating_dtype(function: str, dtype: Any, kind: type = np.floating) -> Any:
-    """Return the dtype of the result: `dtype`, or the default float for None. Raise ValueError unless it is of the kind."""
+    """Return the dtype of the result: `dtype`, or the default float for None. Raise ValueError if it is not of this
+    kind.
+    """
     chosen = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
     if not dtypes.issubdtype(chosen, kind):
         wanted = "a float dtype" if kind is np.floating else "a float or complex dtype"

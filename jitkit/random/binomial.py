@@ -67,7 +67,7 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
     is_few = is_no_count | (count * q <= 10.0)
     count = jnp.floor(count)
 
-    # each method gets harmless numbers for elements of the other
+    # each method gets harmless numbers for the elements that the other one computes
     few = lax.select(is_few, count, lax.full_like(count, 0.0))
     many = lax.select(is_few, lax.full_like(count, 1e4), count)
     q_of_many = lax.select(is_few, lax.full_like(q, 0.5), q)
@@ -162,7 +162,9 @@ _REST_OF_STIRLING = (
 
 
 def _rest_of_stirling(k: Any) -> Any:
-    """Return log(k!) minus Stirling's approximation, from the table; for all k > 9, as in JAX, what the series gives at 9."""
+    """Return log(k!) minus Stirling's approximation, from a table; for all k > 9 return the value of the series at 9,
+    as JAX does.
+    """
     table = jnp.array(_REST_OF_STIRLING, dtype=k.dtype)
     is_small = k <= 9
     k = lax.clamp(k.dtype.type(0.0), k, k.dtype.type(9.0))

@@ -134,7 +134,9 @@ def _positive_candidate(keys: Any, c: Any) -> tuple[Any, Any]:
 
 
 def _while_any(goes_on: Any, step: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the last state of a loop for each element. All run together; finished elements do not change."""
+    """Return the last state of a loop that each element runs for itself. All elements run together, and finished ones
+    do not change.
+    """
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         going = goes_on(*state)

@@ -85,14 +85,15 @@ cauchy = _sampler(
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Gumbel's distribution, which the largest of many numbers has: `argmax(logits + gumbel)` draws a category.
+    """Draw from Gumbel's distribution. `argmax(logits + gumbel)` draws a category with the probabilities
+    `softmax(logits)`.
 
     Args:
       key: a random key.
       shape: of the result.
       dtype: a float dtype; by default float32, or float64 in x64 mode.
-      mode: "low" (the default), or "high" for twice as many random bits, which give rare large numbers; "highest" for a
-        float32 computed from 64 bits in fixed point, and as "high" for other dtypes.
+      mode: "low" (the default); "high" for twice as many random bits, which give rare large numbers; "highest" for a
+        float32 computed from 64 bits in fixed point (for other dtypes it is "high").
 
     Raises:
       ValueError: for another dtype or mode.
@@ -134,7 +135,7 @@ def _gumbel_of_64_bits(key: Any, shape: Shape) -> Any:
 
 
 def _float_of_fixed_point(bits: Any) -> Any:
-    """Return two words of 32 bits after the binary point as a float32, rounded down."""
+    """Return two 32-bit words, the digits after a binary point, as a float32, rounded down."""
     info = dtypes.finfo(np.float32)
     high_zeros, low_zeros = lax.clz(bits)
     high, low = bits
@@ -156,7 +157,7 @@ def _float_of_fixed_point(bits: Any) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Pareto's distribution: with probability x**-b a number is above x, for x from 1 on.
+    """Draw from Pareto's distribution: a number is above x with probability x**-b, for x >= 1.
 
     `shape` and `dtype` are as for `gamma`, with the same errors.
     """

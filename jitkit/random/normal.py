@@ -114,7 +114,7 @@ _ONE = np.float32(1)
 
 
 def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw e to the power of normal numbers of standard deviation `sigma`, which broadcasts to `shape`."""
+    """Draw e**x, where x is normal with mean 0 and standard deviation `sigma`, which broadcasts to `shape`."""
     refuse_sharding("lognormal", out_sharding)
     key, _ = check_key("lognormal", key)
     dtype = floating_dtype("lognormal", dtype, np.inexact)
@@ -130,7 +130,9 @@ def _lognormal(key: Any, sigma: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw lengths of vectors of three normal numbers: the speeds of the molecules of a gas."""
+    """Draw from Maxwell's distribution: the lengths of vectors of three standard normal numbers, such as the speeds of
+    molecules in a gas.
+    """
     refuse_sharding("maxwell", out_sharding)
     key, _ = check_key("maxwell", key)
     dtype = floating_dtype("maxwell", dtype)

@@ -114,7 +114,7 @@ def _(ctx: LoweringContext, seeds: str, *, impl: PRNGImpl) -> str:
 
 
 def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
-    """Return a key for each seed. Only the lowest 32 bits of a Python integer are used unless x64 mode is on."""
+    """Return a key for each seed. Unless x64 mode is on, only the lowest 32 bits of a Python integer are used."""
     seeds = jnp.asarray(np.int64(seeds) if isinstance(seeds, int) else seeds)
     return random_seed_p.bind(seeds, impl=impl)
 

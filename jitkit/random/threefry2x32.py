@@ -172,7 +172,7 @@ def _hash_of_places(keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
 
 
 def _words(keys: Any) -> list[Any]:
-    """Return the first word of each key, and the second."""
+    """Return the first words of all keys, and their second words."""
     return [lax.index_in_dim(keys, i, keys.ndim - 1, keepdims=False) for i in range(2)]
 
 

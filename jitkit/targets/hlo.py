@@ -42,7 +42,7 @@ class Kernel(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A `while`: its name, and how often it runs, if the compiler knows."""
+    """A `while`: its name, and how often it runs, or None if the compiler does not know."""
 
     name: str
     trips: int | None
@@ -189,7 +189,9 @@ def called(instruction: Instruction) -> list[str]:
 
 
 def _after_type(text: str) -> str:
-    """Return what follows the type that an instruction's right side begins with: `f32[3]{0}`, or a tuple of such."""
+    """Return the part of an instruction's right side after its type, which is like `f32[3]{0}` or a tuple of such
+    types.
+    """
     if not text.startswith("("):
         return text[text.find(" ") :]
     depth = 0

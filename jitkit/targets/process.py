@@ -93,8 +93,8 @@ class Compilers:
 
 
 def _refusal_text(name: str, target: Target, error: str) -> str:
-    """Return a sentence on what a compiler objects to: if the program calls a routine that it does not know, which one; else the
-    compiler's own words.
+    """Return a sentence that says why a compiler refused the program. If the program calls a routine that the compiler
+    does not know, name it; otherwise quote the compiler.
     """
     routine = _NOT_REGISTERED.search(error)
     if routine is None:
@@ -128,7 +128,7 @@ class _Ended(Exception):
 
 
 class _Worker:
-    """One process that runs `jitkit.targets.worker` for a platform."""
+    """A process that runs `jitkit.targets.worker` for one platform."""
 
     def __init__(self, target: Target) -> None:
         # Importing these two costs more than all of jitkit's modules that a first call needs.
@@ -202,11 +202,11 @@ def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) ->
         "CUDA_VISIBLE_DEVICES": "",
         **dict.fromkeys(
             ("TMPDIR", "TEMP", "TMP"), str(dumps.parent)
-        ),  # deleted with the process, which may be ended at any time
+        ),  # this folder is deleted with the process, which may be killed at any time
     }
     if target.platform == "tpu":
         env |= {
-            "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # otherwise one process of this machine at a time
+            "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",  # otherwise only one process on this machine may load it at a time
             "TPU_SKIP_MDS_QUERY": "1",  # do not look for a data centre
             "TPU_WORKER_HOSTNAMES": "localhost",
             "TPU_STDERR_LOG_LEVEL": "3",

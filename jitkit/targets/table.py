@@ -65,12 +65,12 @@ gpu_device_info {{
 
 
 def _gpu(name: str, chip: str, device: str, limits: str) -> Target:
-    """Return an NVIDIA GPU; `limits` are the lines of its description in which GPUs differ."""
+    """Return the Target of an NVIDIA GPU. `limits` are those lines of its description that differ between GPUs."""
     return Target(name, chip, "gpu", "gpu", None, "PTX", _GPU.format(device=device, limits=limits))
 
 
 def _tpu(name: str, chip: str, topology: str) -> Target:
-    """Return a TPU; `topology` is libtpu's name for a machine with one such chip."""
+    """Return the Target of a TPU. `topology` is libtpu's name for a machine with one such chip."""
     return Target(name, chip, "tpu", "tpu", ("libtpu", "libtpu"), "VLIW bundles", topology)
 
 
@@ -136,7 +136,9 @@ def toolkit() -> pathlib.Path | None:
 
 
 def obstacle(target: Target) -> TargetError | None:
-    """Return an error that says what prevents compiling for a target, and the command that fixes it; None if nothing does."""
+    """Return an error that says why compiling for a target is not possible here, and which command changes that; None
+    if it is possible.
+    """
     absent = _absent(target)
     if absent:
         are = "is" if len(absent) == 1 else "are"
@@ -170,7 +172,9 @@ EXTRAS = {"tpu": ("jax[tpu]",), "gpu": ("jax[cuda12-local]", "nvidia-cuda-nvcc-c
 
 
 def how_to_install(*extras: str) -> str:
-    """Return, as text, the commands that install extras; for none, jax; outside of Linux, that these compilers do not exist."""
+    """Return, as text, the commands that install these extras; without extras, the command that installs jax. On other
+    systems than Linux, say that these compilers do not exist there.
+    """
     if not any(extras):
         return "    pip install jax"
     if sys.platform != "linux":
@@ -180,7 +184,7 @@ def how_to_install(*extras: str) -> str:
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module can be imported; does not import it, since that would start the compiler here."""
+    """Whether a module can be imported. It is not imported, since that would start the compiler in this process."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # a parent package

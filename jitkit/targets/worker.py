@@ -46,7 +46,7 @@ class Compiler:
         self.host = _xla_client.make_cpu_client()
 
     def device(self, target: Target) -> Any:
-        """Return the device to compile for; for the chips of other machines, one that is only described."""
+        """Return the device to compile for. A chip of another machine is only described."""
         return self.host.local_devices()[0]
 
     def options(self) -> list[tuple[str, Any]]:
@@ -77,11 +77,11 @@ class Compiler:
         return self._files(r"module_\d+\.[^.]*\.(?P<name>.*)\.ir-with-opt\.ll")
 
     def bundles(self) -> dict[str, int]:
-        """Return the number of instruction words of each kernel, if the compiler counts them; else nothing."""
+        """Return the number of instruction words of each kernel, if the compiler counts them; else {}."""
         return {}
 
     def launches(self) -> list[str]:
-        """Return what the device is told to do, a line for each step, if the compiler writes it; else nothing."""
+        """Return the steps that the device executes, a line for each, if the compiler writes them; else []."""
         return []
 
     def passes(self) -> list[tuple[str, str]]:
@@ -89,7 +89,7 @@ class Compiler:
         dump them.
         """
         first = self._files(r"(?P<name>module_\d+\.[^.]*)\.before_optimizations\.txt")
-        module = min(first, default="")  # a compiler that tries out variants compiles these, too
+        module = min(first, default="")  # a compiler may also compile variants, which have later numbers
         steps = self._files(rf"{re.escape(module)}\.(?P<name>\d{{4}}\..*)\.txt") if module else {}
         named = [("before XLA's passes", first[module])] if steps else []
         for name, text in sorted(steps.items()):
@@ -157,7 +157,9 @@ class Cuda(Plugin):
         return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.toolkit()))]
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Return the estimates of XLA's general cost model, and say so: this plugin has none of its own."""
+        """Return the estimates of XLA's general cost model, and a text that says so: this plugin has no cost model of
+        its own.
+        """
         [module] = executable.hlo_modules()
         return _plain(_ext.hlo_module_cost_analysis(self.host, module)), _GENERIC
 
@@ -178,7 +180,7 @@ class Tpu(Plugin):
     """The TPU's compiler."""
 
     def load(self) -> Any:
-        """Load libtpu, which can be loaded once in a process; return its table of functions."""
+        """Load libtpu, which is possible only once in a process; return its table of functions."""
         library = importlib.import_module("libtpu").get_library_path()
         return _load_plugin("tpu", library)
 
@@ -191,8 +193,8 @@ class Tpu(Plugin):
         return []
 
     def hlo(self, executable: Any) -> str:
-        """Return the program from the executable; if a newer libtpu puts something into it that jaxlib cannot read,
-        from the dump.
+        """Return the optimised HLO of the executable. If a newer libtpu puts something into the executable that jaxlib
+        cannot read, return the HLO from the dump.
         """
         try:
             return super().hlo(executable)
@@ -203,7 +205,9 @@ class Tpu(Plugin):
             return "\n\n".join(texts.values())
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Return libtpu's estimates, and say so. Leave out a negative time, which means that libtpu does not know it."""
+        """Return libtpu's estimates, and a text that says so. A negative time means that libtpu does not know it, and
+        is left out.
+        """
         numbers = _plain(executable.cost_analysis())
         if numbers.get("optimal_seconds", 0.0) < 0:
             del numbers["optimal_seconds"]
@@ -230,8 +234,8 @@ def _load_plugin(name: str, library: str) -> Any:
 
 
 def _register_routines(api: Any, package: str) -> None:
-    """Register the routines that programs call by name, those of cuSOLVER and cuSPARSE among them: XLA compiles no call of one
-    that it does not know. They are in JAX's package of operations for CUDA, which need not be there.
+    """Register the routines that programs call by name, such as those of cuSOLVER and cuSPARSE: XLA does not compile
+    calls of unknown routines. The routines are in JAX's package of operations for CUDA, which need not be installed.
     """
     operations = package.replace("jax_plugins.xla_", "jax_") + "_plugin"
     parts = ("cuda_plugin_extension", "_solver", "_hybrid", "_sparse", "_linalg")
@@ -245,7 +249,7 @@ def _register_routines(api: Any, package: str) -> None:
 
 
 def _plain(costs: Any) -> dict[str, float]:
-    """Return the totals among the numbers of a cost analysis; those of single operands have braces in their names."""
+    """Return the totals of a cost analysis. Numbers of single operands, whose names have braces, are left out."""
     numbers = costs[0] if isinstance(costs, (list, tuple)) else costs
     return {key: float(value) for key, value in numbers.items() if "{" not in key}
 

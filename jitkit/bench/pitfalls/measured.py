@@ -64,7 +64,7 @@ class Result(NamedTuple):
 
     @property
     def cost(self) -> str:
-        """What it costs in a word: `grows`, `wrong`, `error`, or a factor."""
+        """The cost of the pitfall in a word: `grows`, `wrong`, `error`, or a factor."""
         if self.pitfall.is_wrong:
             return "wrong"
         if self.slow.error is not None:
@@ -73,12 +73,15 @@ class Result(NamedTuple):
 
 
 def explanation(calls: Calls) -> tuple[str, ...]:
-    """Return what `explain` says of the last miss of a program; the error, if it ended in one; or why there is nothing to say."""
+    """Return what `explain` says about the last miss of a program. If the program ended with an error, return the
+    error; if there was no miss, say so.
+    """
     misses = calls.misses
     if calls.error is not None:
         first, *others = str(calls.error).splitlines()
         cause = others[:1] if first.endswith(":") else []
-        more = [line for line in others[len(cause) :] if line][:1]  # what is ours of it: what it means, and the mend
+        # our own first line: what the error means, and how to mend the program
+        more = [line for line in others[len(cause) :] if line][:1]
         return (_sentence(f"{type(calls.error).__name__}: {' '.join([first, *cause])}"), *more)
     if not misses:
         return ("No jitted function was called, so that there was no miss.",)
@@ -92,7 +95,7 @@ def _sentence(line: str) -> str:
 
 
 def counts(calls: Calls) -> Counts:
-    """Return what was counted, as a pitfall declares it."""
+    """Return the counts of traced functions and compiled programs, to be compared with those that a pitfall declares."""
     return Counts(calls.traces, calls.compiles)
 
 
@@ -119,7 +122,7 @@ def measure_pair(pitfall: Pitfall, effort: Effort) -> Result:
 
 
 class Pitfalls(Benchmark):
-    """All pitfalls, or those that are named."""
+    """The benchmark: all pitfalls, or those that are named."""
 
     name = "pitfalls"
     title = f"Pitfalls of jit, and how to fix them: programs of {CALLS} calls"

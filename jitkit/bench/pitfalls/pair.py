@@ -14,8 +14,8 @@ CALLS = 8  # each program makes this many calls
 
 
 class Counts(NamedTuple):
-    """From empty caches: how many functions of the user are traced, and how many programs are compiled, those of
-    eager operations included.
+    """What a program counts from empty caches: how many of the user's functions are traced, and how many programs are
+    compiled, including those of eager operations.
     """
 
     traces: int

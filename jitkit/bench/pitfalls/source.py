@@ -26,7 +26,7 @@ def _with_definitions(program: Callable[..., Any]) -> str:
 
 
 def _first(node: ast.stmt) -> int:
-    """Return the first line of a statement, its decorators included."""
+    """Return the first line of a statement; decorators belong to it."""
     decorators = node.decorator_list if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else []
     return min([node.lineno, *[decorator.lineno for decorator in decorators]])
 
@@ -55,7 +55,7 @@ def _used(program: Callable[..., Any], tree: ast.Module) -> set[str]:
 
 def _without_annotations(text: str) -> str:
     lines = text.splitlines()
-    cuts: list[tuple[int, int, int]] = []  # line, and from which byte to which
+    cuts: list[tuple[int, int, int]] = []  # what to cut out: a line, the first byte, and the end
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.arg) and node.annotation is not None:
             cuts.append((node.lineno, node.col_offset + len(node.arg), _end(node.annotation)))

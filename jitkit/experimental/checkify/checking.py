@@ -91,7 +91,7 @@ def _record(error: Error, debug: bool = False) -> None:
 
 
 def _one_of(batch: Error) -> Error:
-    """Return an error out of a batch along the first axis: for each kind, one that was found, if any was."""
+    """Return one error for a batch of errors along the first axis: of each kind, one that was found, if there is any."""
     error = init_error.with_metadata(batch._metadata)
     for effect, preds in batch._pred.items():
         last = jnp.argsort(preds)[-1]

@@ -331,5 +331,5 @@ def update(error: Error, effect: ErrorEffect, pred: Any, code: Any, payload: lis
 
 
 def here() -> SourceInfo:
-    """Return where a check is, for the exception."""
+    """Return the source position of the check that is running, for its exception."""
     return source_info.current(1)
