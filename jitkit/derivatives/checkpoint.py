@@ -88,7 +88,7 @@ def _(
 def _preventing(
     prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0
 ) -> Any:
-    """Return `prevent_cse` for other inputs: those that are `kept`, after `before` new ones and before `after` new ones."""
+    """Return `prevent_cse` for a new list of inputs: `before` new inputs, then the old inputs that are `kept`, then `after` new inputs."""
     if isinstance(prevent_cse, bool):
         return prevent_cse
     old = prevent_cse if kept is None else tuple(compress(prevent_cse, kept))

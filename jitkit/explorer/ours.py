@@ -119,7 +119,9 @@ def _arguments(debug_info: DebugInfo, invars: Sequence[Var]) -> list[str]:
 
 
 def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Subject:
-    """Return the subject of a function that raised: the failure, and the equations so far of the outermost trace."""
+    """Return the subject of a function that raised while it was traced: the failure, and the equations that the
+    outermost trace had recorded until then.
+    """
     trace: DynamicJaxprTrace | None = None
     place: Place | None = None
     link = error.__traceback__

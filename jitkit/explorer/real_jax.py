@@ -193,7 +193,9 @@ def _spec(jax: Any, value: Any) -> Any:
 
 
 def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseException) -> Subject:
-    """Return the subject of a function that raised: the failure with its line, and the equations so far of the outermost trace."""
+    """Return the subject of a function that raised while it was traced: the failure with its line, and the equations
+    that the outermost trace had recorded until then.
+    """
     frame: Any = None
     place: Place | None = None
     link = error.__traceback__

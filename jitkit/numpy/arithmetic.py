@@ -129,25 +129,25 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def deg2rad(x: Any, /) -> Any:
-    """Return x degrees in radians."""
+    """Return angles in radians; x is in degrees."""
     _, (x,) = promote_inexact("deg2rad", x)
     return lax.mul(x, constant(x, np.pi / 180))
 
 
 @inlined
 def rad2deg(x: Any, /) -> Any:
-    """Return x radians in degrees."""
+    """Return angles in degrees; x is in radians."""
     _, (x,) = promote_inexact("rad2deg", x)
     return lax.mul(x, constant(x, 180 / np.pi))
 
 
 def degrees(x: Any, /) -> Any:
-    """Return x radians in degrees."""
+    """Return angles in degrees; x is in radians."""
     return rad2deg(x)
 
 
 def radians(x: Any, /) -> Any:
-    """Return x degrees in radians."""
+    """Return angles in radians; x is in degrees."""
     return deg2rad(x)
 
 
@@ -211,7 +211,9 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # numpy's name
 
 
 def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Return quotient and remainder, as CPython: from the exact remainder, corrected where its sign is not the sign of x2."""
+    """Return quotient and remainder as CPython computes them: the exact remainder, corrected if its sign is not that of
+    x2.
+    """
     mod = lax.rem(x1, x2)
     div = lax.div(where(x2 == 0, x1, lax.sub(x1, mod)), x2)
     other_sign = lax.bitwise_and(mod != 0, lax.sign(x2) != lax.sign(mod))
@@ -249,7 +251,7 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """Return the fractional and the integer part, both with the sign of x; for an infinity, nan and x. Raise
+    """Return the fractional and the integer part, both with the sign of x. For an infinity these are nan and x. Raise
     NotImplementedError if `out` is given.
     """
     (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))

@@ -27,7 +27,7 @@ from .util import ensure_arraylike
 
 
 def _trace(x: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """Return the sum of a diagonal."""
+    """Return the sums of diagonals: `x.trace(...)`."""
     return jnp.trace(x, offset, axis1, axis2, dtype, out)
 
 
@@ -40,7 +40,7 @@ def _setitem(x: Any, index: Any, value: Any) -> Any:
 
 
 def _namespace(x: Any, *, api_version: str | None = None) -> Any:
-    """Return `jitkit.numpy`, as Python's array API wants it; raise ValueError for another version of the API."""
+    """Return `jitkit.numpy`, as Python's array API requires; raise ValueError for another version of the API."""
     followed = "2025.12" if since(0, 12) else "2024.12"
     if api_version not in (None, followed):
         raise ValueError(f"{api_version=!r} is not available; available versions are: {[followed]}")
@@ -54,8 +54,8 @@ def _round(x: Any, ndigits: int | None = None) -> Any:
 
 
 def _contains(x: Any, query: Any) -> Any:
-    """Whether a one-dimensional array has an element equal to a scalar. Raise ValueError for another number of axes,
-    TypeError for None and strings.
+    """Return whether a one-dimensional array has an element equal to a scalar. Raise ValueError for another number of
+    axes, TypeError for None and strings.
     """
     if query is None or isinstance(query, str):
         raise TypeError(f"Array.__contains__: unsupported operand type {type(query)}.")
@@ -68,7 +68,7 @@ def _contains(x: Any, query: Any) -> Any:
 
 
 def _astype(x: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
-    """Return the array converted to `dtype`; None means the default float type."""
+    """Return the array converted to `dtype`; None stands for the default float type."""
     return jnp.astype(x, dtype, copy=copy, device=device)
 
 
@@ -224,7 +224,9 @@ _NOT_OF_KEYS = frozenset((
 
 
 def _refused_for_keys(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method, which raises NotImplementedError for an array of random keys that is not traced."""
+    """Return `function` as a method that raises NotImplementedError for an array of random keys, unless the array is
+    traced.
+    """
 
     @functools.wraps(function)
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -246,7 +248,9 @@ _FILLS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str | Callable[...
 
 
 def fill(name: str) -> None:
-    """Install an operator, a method or a property, by the name under which Python looks for it."""
+    """Install an operator, a method or a property. `name` is the name under which Python looks for it, such as
+    `__add__`.
+    """
     install, how, function = _FILLS[name]
     if isinstance(function, str):
         room, function = function.split(".")

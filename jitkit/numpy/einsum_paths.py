@@ -21,7 +21,7 @@ _Labels = frozenset[str]
 
 _MOST_TRIED_ALL = 4  # operands; with more, bad-looking orders are skipped
 BRANCHES = {"branch-all": None, "branch-2": 2, "branch-1": 1}  # how many pairs are tried for each step; None: all
-_HOPELESS = 4  # times as many operations as another order needed to come as far
+_HOPELESS = 4  # skip an order that takes this many times the operations of another one with as many terms left
 
 
 _GREEDY = ("greedy", "eager", "opportunistic")  # three words for one search
@@ -30,7 +30,9 @@ _OTHERS = ("auto-hq", "dp", "dynamic-programming", "random-greedy", "random-gree
 
 
 def check_word(word: str) -> None:
-    """Raise KeyError for a word that is not the name of a search; NotImplementedError for searches that jitkit does not have."""
+    """Raise KeyError for a word that is not the name of a search, NotImplementedError for a search that jitkit does not
+    have.
+    """
     here = ("auto", "optimal", *BRANCHES, *_GREEDY)
     if word.lower() in _OTHERS:
         raise NotImplementedError(f"einsum_path(optimize={word!r}) is not supported. jitkit has {', '.join(here)}.")
@@ -60,8 +62,8 @@ def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, in
 
 
 def _positions(path: Iterable[tuple[int, ...]], operands: int) -> Path:
-    """Return a path of positions among the terms that remain at each step, from one of numbers: the operands' first, then the
-    products'.
+    """Return a path whose pairs are positions among the remaining terms. In the given path, terms have fixed numbers:
+    first the operands, then the products.
     """
     places, found = list(range(operands)), []
     for number, step in enumerate(path):
@@ -83,7 +85,8 @@ class _Search:
         self.cost: float = math.inf
         self.largest: float = math.inf
         self.known: dict[tuple[_Labels, _Labels], tuple[_Labels, int]] = {}
-        self.least: dict[int, int] = {}  # number of terms left -> the fewest operations that led there
+        # number of remaining terms -> the fewest operations with which an order has got there
+        self.least: dict[int, int] = {}
 
     def size(self, labels: _Labels) -> int:
         return math.prod(self.sizes[label] for label in labels)

@@ -195,7 +195,9 @@ _Term = tuple[Any, str]
 
 
 def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
-    """Return one or two labelled operands, contracted to the labels `result`. Raise NotImplementedError for three or more."""
+    """Return one or two labelled operands, contracted to the labels `result`. Raise NotImplementedError for three or
+    more.
+    """
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)
         return lax.transpose(x, [labels.index(label) for label in result]) if labels != result else x

@@ -100,11 +100,10 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
     """Return the Fourier transform along several axes.
 
     Args:
-      a: numbers; the result is complex.
-      s: the lengths along the axes, to which `a` is cut or filled with zeros. None keeps its lengths.
-      axes: the axes; None means the last `len(s)`, or all.
-      norm: what is divided by the number n of elements: `backward` (None) the inverse, `forward` the transform;
-        `ortho` divides both by sqrt(n).
+      a: numbers; the result is complex. s: the lengths along the axes, to which `a` is cut or filled with zeros. None
+      keeps its lengths. axes: the axes; None means the last `len(s)`, or all. norm: which result is divided by the
+      number n of elements: with `backward` (None) that of the inverse transform, with `forward` that of the transform;
+      `ortho` divides both by sqrt(n).
 
     Raises:
       ValueError: a length is not positive, an axis is repeated, or the norm is unknown.
@@ -162,8 +161,8 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return `fft` of n numbers with Hermitian symmetry; `a` holds one half of them; for m elements, n is 2 (m - 1) by
-    default. The result is real.
+    """Return `fft` of n numbers with Hermitian symmetry, of which `a` holds one half. For m elements of `a`, n is 2 (m
+    - 1) by default. The result is real.
     """
     mirrored = conj(a)
     _check_axis("hfft", axis)

@@ -24,14 +24,14 @@ _INTEGER_OF_BITS: dict[int, np.dtype[Any]] = {16: np.dtype("int16"), 32: np.dtyp
 
 @inlined
 def isnan(x: Any, /) -> Any:
-    """Whether x is nan: the value that differs from itself."""
+    """Return, for each element, whether it is nan: the value that differs from itself."""
     x = ensure_arraylike("isnan", x)
     return lax.ne(x, x)
 
 
 @inlined
 def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor nan."""
+    """Return, for each element, whether it is neither infinite nor nan."""
     x = ensure_arraylike("isfinite", x)
     if dtypes.issubdtype(x.dtype, np.floating):
         return lax.is_finite(x)
@@ -42,7 +42,7 @@ def isfinite(x: Any, /) -> Any:
 
 @jit
 def isinf(x: Any, /) -> Any:
-    """Whether x is infinite."""
+    """Return, for each element, whether it is infinite."""
     x = ensure_arraylike("isinf", x)
     if dtypes.issubdtype(x.dtype, np.floating):
         return lax.eq(lax.abs(x), x.dtype.type(np.inf))
@@ -64,19 +64,19 @@ def _equals_infinity(name: str, infinity: float, x: Any, out: None) -> Any:
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Whether x is plus infinity. Raise ValueError for complex x."""
+    """Return, for each element, whether it is plus infinity. Raise ValueError for complex x."""
     return _equals_infinity("isposinf", np.inf, x, out)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Whether x is minus infinity. Raise ValueError for complex x."""
+    """Return, for each element, whether it is minus infinity. Raise ValueError for complex x."""
     return _equals_infinity("isneginf", -np.inf, x, out)
 
 
 @jit
 def signbit(x: Any, /) -> Any:
-    """Whether the sign bit is set, also of -0.0 and nan; for integers whether x < 0. Raise ValueError for complex numbers,
-    NotImplementedError for floats of other than 16, 32 or 64 bits.
+    """Return, for each element, whether the sign bit is set, also of -0.0 and nan; for integers whether x < 0. Raise
+    ValueError for complex numbers, NotImplementedError for floats of other than 16, 32 or 64 bits.
     """
     dtype, (x,) = promote("signbit", x)
     if dtypes.issubdtype(dtype, np.integer):
@@ -203,13 +203,13 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 @jit
 def iscomplex(x: Any) -> Any:
-    """Whether the imaginary part is not 0."""
+    """Return, for each element, whether its imaginary part is not 0."""
     i = imag(x)
     return lax.ne(i, constant(i, 0))
 
 
 @jit
 def isreal(x: Any) -> Any:
-    """Whether the imaginary part is 0."""
+    """Return, for each element, whether its imaginary part is 0."""
     i = imag(x)
     return lax.eq(i, constant(i, 0))

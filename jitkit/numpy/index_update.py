@@ -18,7 +18,7 @@ from .ufuncs import divide
 
 
 def _refusal(symbol: str) -> Callable[[Any, Any], Any]:
-    """Return the method that refuses an operation with `x.at[index]`, which is neither the number there nor an array."""
+    """Return the method that raises TypeError for an operation with `x.at[index]` itself, which is not an array."""
 
     def method(self: Any, other: Any) -> Any:
         types = f"'_IndexUpdateRef' and '{type(other).__name__}'"
@@ -46,7 +46,7 @@ class IndexUpdateHelper:
         raise AttributeError(f"'_IndexUpdateHelper' object has no attribute {name!r}{mend}", name=name, obj=self)
 
     def __call__(self, *_: Any) -> None:
-        """Raise TypeError: an index stands in brackets."""
+        """Raise TypeError: an index is written in square brackets."""
         raise TypeError(f"'_IndexUpdateHelper' object is not callable{edits.AT_IN_BRACKETS}")
 
     def __repr__(self) -> str:

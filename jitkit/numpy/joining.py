@@ -123,7 +123,9 @@ def _as_columns(x: Any) -> Any:
 
 
 def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
-    """Return `function` of each array; of the rows of one array by `vmap`, with one equation for all of them."""
+    """Return `function` of each array. If the arrays are the rows of one array, call it under `vmap`, so that one
+    equation serves all.
+    """
     if _is_one_array(arrays):
         return vmap(function)(arrays)
     check_arraylike(name, *arrays)
@@ -185,7 +187,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Return a list of parts, as `split`, but of n parts the first ones may be larger by one."""
+    """Return a list of parts, like `split`. If n does not divide the size, the first parts are larger by one."""
     return _split("array_split", ary, indices_or_sections, axis)
 
 

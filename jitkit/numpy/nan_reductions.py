@@ -49,7 +49,9 @@ def _nan_reduction(
 def nanmin(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the smallest element over `axis` that is not nan; nan where all are, unless there is an `initial`. Errors are as for `min`."""
+    """Return the smallest element over `axis` that is not nan; if all are nan, return `initial`, or nan without it.
+    Errors are as for `min`.
+    """
     return _nan_reduction(
         a, "nanmin", reductions.min, np.inf, initial is None, axis, keepdims, where, out=out, initial=initial
     )
@@ -59,7 +61,9 @@ def nanmin(
 def nanmax(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the largest element over `axis` that is not nan; nan where all are, unless there is an `initial`. Errors are as for `max`."""
+    """Return the largest element over `axis` that is not nan; if all are nan, return `initial`, or nan without it.
+    Errors are as for `max`.
+    """
     return _nan_reduction(
         a, "nanmax", reductions.max, -np.inf, initial is None, axis, keepdims, where, out=out, initial=initial
     )

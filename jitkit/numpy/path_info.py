@@ -116,7 +116,9 @@ def describe(
 
 
 def _operations(labels: frozenset[str], is_summed: bool, operands: int, sizes: dict[str, int]) -> int:
-    """Return the number of multiplications, and of additions where there is a sum."""
+    """Return the number of operations of a contraction over these labels: multiplications, and one addition each if a
+    label is summed over.
+    """
     return math.prod(sizes[label] for label in labels) * (max(1, operands - 1) + is_summed)
 
 
@@ -126,7 +128,9 @@ def _broadcast(terms: Sequence[str], shapes: Sequence[Shape], result: str) -> Sh
 
 
 def _blas(terms: Sequence[str], kept: frozenset[str], summed: frozenset[str], shapes: Sequence[Shape]) -> str | bool:
-    """Return the routine of BLAS for this product, or False. "/EINSUM": only after a transpose, so that einsum is faster."""
+    """Return the BLAS routine for this product, or False. A name that ends in "/EINSUM" needs a transpose first, so
+    einsum itself is faster.
+    """
     if len(terms) != 2:
         return False
     left, right = terms

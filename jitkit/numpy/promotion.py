@@ -158,8 +158,8 @@ def _rank_raiser(missing: int) -> Step:
 
 
 def _common_rank(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
-    """Return the rank that all operands are brought to; None when those with axes already agree, since scalars may
-    stay.
+    """Return the rank to which all operands are brought. Return None if all operands with axes have the same rank,
+    since scalars may stay.
     """
     if len({len(sizes) for sizes in shapes if sizes}) < 2:
         return None

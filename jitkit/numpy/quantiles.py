@@ -39,14 +39,15 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Return the values below which fractions `q` of the elements over `axis` lie; nan where one is nan.
+    """Return the values below which fractions `q` of the elements over `axis` lie; nan if one of the elements is nan.
 
-    Between two elements: "linear" interpolates, "lower", "higher" and "nearest" choose one, "midpoint" takes the mean.
-    "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights (1 each by default) reaches q of
-    their total; `weights` has the shape of `a`, or of its reduced axes. The axes of q come first.
+    If a value is between two elements, "linear" interpolates, "lower", "higher" and "nearest" choose one, "midpoint"
+    takes the mean. "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights
+    (1 each by default) reaches q of their total; `weights` has the shape of `a`, or of its reduced axes. The axes of q
+    come first.
 
-    Raise ValueError for another method, complex numbers, or weights of another shape. Raise NotImplementedError for weights with a
-    method but "inverted_cdf".
+    Raise ValueError for another method, complex numbers, or weights of another shape. Raise NotImplementedError for
+    weights with a method other than "inverted_cdf".
     """
     a, q = ensure_arraylikes("quantile", a, q)
     weights = None if weights is None else ensure_arraylike("quantile", weights)
@@ -66,7 +67,7 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Return `quantile` of the elements that are not nan; nan where all are."""
+    """Return the `quantile` of the elements that are not nan; nan if all are nan."""
     a, q = ensure_arraylikes("nanquantile", a, q)
     weights = None if weights is None else ensure_arraylike("nanquantile", weights)
     _refuse_buffers("nanquantile", out, overwrite_input)
@@ -220,9 +221,7 @@ def _nanquantile(a: Any, weights: Any, q: Any, axis: int, method: str, keepdims:
 
 
 def _inverted_cdf(a: Any, weights: Any, q: Any, axis: int, keepdims: bool, nans: bool) -> Any:
-    """Return the first of the sorted elements at which the running sum of the weights is not less than q of their
-    total.
-    """
+    """Return the first of the sorted elements at which the running sum of the weights reaches q times their total."""
     ahead = tuple(range(q.ndim))  # q's axes
     zeros = lax.full_like(weights, 0)
     is_bad = lax.bitwise_or(lax.lt(weights, zeros), lax.ne(weights, weights))
@@ -288,8 +287,8 @@ def percentile(
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims"))
 def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """Return the middle one of the sorted elements over `axis`, or the mean of the two there; nan where one is nan. Since
-    JAX 0.11, raise ValueError for an axis without elements.
+    """Return the middle one of the sorted elements over `axis`, or the mean of the two middle ones; nan if an element
+    is nan. Since JAX 0.11, raise ValueError for an axis without elements.
     """
     a = ensure_arraylike("median", a)
     if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):
@@ -320,7 +319,7 @@ def nanpercentile(
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims"))
 def nanmedian(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """Return `median` of the elements that are not nan; nan where all are."""
+    """Return the median of the elements that are not nan; nan if all are nan."""
     a = ensure_arraylike("nanmedian", a)
     given = {"axis": axis, "out": out, "overwrite_input": overwrite_input, "keepdims": keepdims}
     return nanquantile(a, 0.5, **given, method="midpoint")

@@ -150,8 +150,8 @@ def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Return `num` values from base**start to base**stop (without `endpoint`, to before it), each the one before times one
-    factor.
+    """Return `num` values from base**start to base**stop (without `endpoint`, the last is one factor before it). Each
+    value is the one before times a constant factor.
     """
     num = concrete_index(num, "'num' argument of jnp.logspace")
     axis = concrete_index(axis, "'axis' argument of jnp.logspace")
@@ -169,7 +169,9 @@ def _logspace(
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """Return `num` values from `start` to `stop`, which have the same sign, each the same factor from the one before."""
+    """Return `num` values from `start` to `stop`, which must have the same sign. Each value is the one before times a
+    constant factor.
+    """
     num = concrete_index(num, "'num' argument of jnp.geomspace")
     axis = concrete_index(axis, "'axis' argument of jnp.geomspace")
     return _geomspace(start, stop, num, endpoint, dtype, axis)

@@ -122,7 +122,7 @@ def _to_numeric(x: Any) -> Any:
 
 
 def to_bool(x: Any) -> Any:
-    """Return whether each element is true: not zero, and of complex numbers the real part."""
+    """Return whether each element is true, that is, not zero; for a complex number, whether its real part is."""
     return convert(lax.real(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x, np.dtype(bool))
 
 
@@ -136,7 +136,7 @@ _ANY = Kind("any", *_OR, False, prepare=to_bool)
 
 
 def start_value(dtype: Any, value: float) -> Any:
-    """Return `value` as a scalar of this dtype; an infinity as the largest or smallest number where there is none."""
+    """Return `value` as a scalar of this dtype. If the dtype has no infinity, an infinity becomes the largest or smallest number."""
     if dtype == np.bool_:
         return np.bool_(value > 0)
     if np.isinf(value) and not dtypes.supports_inf(dtype):
@@ -191,7 +191,7 @@ def reduction(
         a = where_(where, a, start_value(computed, kind.start))
     result = convert(reduce(a, axes), computed)
     if initial is not None:
-        with config.override(debug_infs=False):  # where to start from, as in `max(initial=-inf)`
+        with config.override(debug_infs=False):  # an initial value such as -inf is not an error
             first = convert(as_array(initial), computed)
         if first.shape != ():
             raise ValueError(f"initial value must be a scalar. Got array of shape {first.shape}")
@@ -308,12 +308,12 @@ def min(
 
 
 def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Whether all elements over `axis` are true (not zero)."""
+    """Return whether all elements over `axis` are true (not zero), as an array of bools."""
     return _apply(_ALL, a, axis, None, out, keepdims, None, where)
 
 
 def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Whether some element over `axis` is true (not zero)."""
+    """Return whether some element over `axis` is true (not zero), as an array of bools."""
     return _apply(_ANY, a, axis, None, out, keepdims, None, where)
 
 

@@ -106,7 +106,7 @@ def _weights(name: str, weights: Any, count: int) -> Any:
         raise RuntimeError(f"incompatible numbers of samples and {name}")
     if name == "fweights" and not dtypes.issubdtype(weights.dtype, np.integer):
         raise TypeError("fweights must be integer.")
-    return abs(weights)  # numpy refuses negative ones, which are not known while tracing
+    return abs(weights)  # numpy raises for negative weights, but while tracing values are unknown
 
 
 @jit(static_argnames=("rowvar", "dtype"))

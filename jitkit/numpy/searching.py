@@ -87,7 +87,7 @@ def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: boo
 
 @jit(static_argnames=("side", "dtype"))
 def _searchsorted_sort_impl(a: Any, v: Any, side: str, dtype: Any) -> Any:
-    """Return how far each query moves when sorted with `a`, minus how far when sorted with the other queries only."""
+    """Return each query's position in `a`: its rank among `a` and the queries, minus its rank among the queries alone."""
     both = [v.ravel(), a] if side == "left" else [a, v.ravel()]
     ranks = _ranks(lax.concatenate(both, 0))
     ranks = ranks[: v.size] if side == "left" else ranks[a.size :]

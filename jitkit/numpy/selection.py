@@ -148,7 +148,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 @jit(static_argnames=("equal_nan",))
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether |a - b| <= atol + rtol * |b|, elementwise; equal infinities are close, and with `equal_nan` two nans."""
+    """Return, for each element, whether |a - b| <= atol + rtol * |b|; equal infinities are close, and with `equal_nan`
+    two nans.
+    """
     _, (a, b) = promote("isclose", a, b)
     if dtypes.issubdtype(a.dtype, dtypes.extended):  # keys are equal or not
         return lax.eq(a, b)
@@ -165,13 +167,15 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 @jit(static_argnames=("equal_nan",))
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether all elements are close (see `isclose`, also for the arguments): an array of one bool."""
+    """Return whether all elements are close, as an array of one bool; `isclose` describes the arguments."""
     check_arraylike("allclose", a, b)
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether two arrays have one shape and equal elements: an array of one bool. With `equal_nan`, nan equals nan."""
+    """Return whether two arrays have the same shape and equal elements, as an array of one bool. With `equal_nan`, nan
+    equals nan.
+    """
     a1, a2 = asarray(a1), asarray(a2)
     if a1.shape != a2.shape:
         return array(False, dtype=bool)
@@ -182,7 +186,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays are equal after broadcasting: an array of one bool, False if they do not broadcast."""
+    """Return whether two arrays are equal after broadcasting, as an array of one bool; False if they do not broadcast."""
     a1, a2 = asarray(a1), asarray(a2)
     try:
         same = equal(a1, a2)

@@ -143,8 +143,8 @@ class PyTreeDef:
     # --- as an object ---
 
     def __hash__(self) -> int:
-        """Return a hash of the types, the keys of dicts and the children. Other metadata may be equal with unequal hashes, or have
-        none.
+        """Return a hash of the node types, the keys of dicts and the children. Other metadata do not count: they may be equal with
+        different hashes, or have no hash.
         """
         if self._hash is None:
             keys = self.data.keys if isinstance(self.data, DictKeys) else None

@@ -33,7 +33,7 @@ _WIDEST_DEFAULT = 20
 
 
 class Import(NamedTuple):
-    """A name that a function takes from its module, with the import for other files."""
+    """A name that a function takes from its module, and the import statement that gives other files the same name."""
 
     name: str
     module: str
