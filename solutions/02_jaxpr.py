@@ -10,22 +10,10 @@ from jitkit.base import config, source_info
 from jitkit.core import Primitive
 from jitkit.core.effects import Effect, no_effects
 from jitkit.interpreters.partial_eval import (
-    DynamicJaxprTracer,
-    check_no_leaks,
-    check_results,
-    empty_name_stack,
-    staging_rules,
+    DynamicJaxprTracer, check_no_leaks, check_results, empty_name_stack, staging_rules,
 )
 from jitkit.jaxpr import (
-    Atom,
-    DebugInfo,
-    Jaxpr,
-    JaxprEqn,
-    Literal,
-    Var,
-    dce_rules,
-    keep_or_drop,
-    last_uses,
+    Atom, DebugInfo, Jaxpr, JaxprEqn, Literal, Var, dce_rules, keep_or_drop, last_uses,
     literal_value,
 )
 from jitkit.jaxpr.check import Place, result_types, same_type

@@ -8,7 +8,9 @@ from typing import Any
 
 from jitkit.base import edits
 from jitkit.tree_util import IsLeaf, KeyPath, tree_flatten, tree_unflatten
-from jitkit.tree_util.nodes import DictKeys, NamedTupleNode, NodeType, intern_lock, is_namedtuple, known_keys
+from jitkit.tree_util.nodes import (
+    DictKeys, NamedTupleNode, NodeType, intern_lock, is_namedtuple, known_keys,
+)
 from jitkit.tree_util.paths import is_stopped_by
 from jitkit.tree_util.registered_nodes import RegisteredNode
 from jitkit.tree_util.registry import leaf_types, node_types, registered

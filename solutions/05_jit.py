@@ -12,9 +12,13 @@ from jitkit.compiler.placement import Placement, default_placement
 from jitkit.compiler.program import Program, compile_program
 from jitkit.core import Tracer
 from jitkit.jaxpr import convert_constvars_jaxpr
-from jitkit.misses.record import CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of
+from jitkit.misses.record import (
+    CallRecord, Change, TRACES, aval_of, changes, kinds_of_types, latest_first, sharding_of,
+)
 from jitkit.pjit.calling import LEAF, Leaves, arrays, buffers_runner
-from jitkit.pjit.compilation_cache import EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock
+from jitkit.pjit.compilation_cache import (
+    EXACT_LRU_SIZE, Entry, FunctionCache, TracedCall, _caches, _caches_lock,
+)
 from jitkit.pjit.jit_call import Inline, jit_p
 from jitkit.pjit.lookup import flat_tree
 from jitkit.pjit.tracing import avals_of

@@ -16,12 +16,7 @@ from jitkit.lax import clamp, convert_element_type
 from jitkit.lax.control_flow.agreement import same_type, structure_error, type_error
 from jitkit.lax.control_flow.common import Body, Traced, avals_of, trace_body, with_consts_of_all
 from jitkit.lax.control_flow.conditionals import (
-    NOT_GIVEN,
-    all_operands,
-    bind_branches,
-    check_index,
-    cond_with_two_operands,
-    region_of,
+    NOT_GIVEN, all_operands, bind_branches, check_index, cond_with_two_operands, region_of,
     truth_of,
 )
 from jitkit.tree_util import tree_flatten, tree_unflatten

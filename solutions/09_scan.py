@@ -9,18 +9,8 @@ from jitkit import core
 from jitkit.base import config
 from jitkit.jaxpr import Jaxpr, dce_jaxpr
 from jitkit.lax import (
-    add,
-    concatenate,
-    dynamic_slice_in_dim,
-    dynamic_update_slice_in_dim,
-    empty,
-    expand_dims,
-    index_in_dim,
-    lt,
-    reshape,
-    slice_in_dim,
-    squeeze,
-    sub,
+    add, concatenate, dynamic_slice_in_dim, dynamic_update_slice_in_dim, empty, expand_dims,
+    index_in_dim, lt, reshape, slice_in_dim, squeeze, sub,
 )
 from jitkit.lax.control_flow.agreement import check_carry, promote_weak_inputs
 from jitkit.lax.control_flow.common import Body, avals_of

@@ -14,19 +14,15 @@ from jitkit import core, lax
 from jitkit.base import traceback_util
 from jitkit.base.util import split_list, wraps
 from jitkit.core import Primitive
-from jitkit.derivatives.gradients import Argnums, as_argnums, check_input, check_output, check_scalar, fix_others
+from jitkit.derivatives.gradients import (
+    Argnums, as_argnums, check_input, check_output, check_scalar, fix_others,
+)
 from jitkit.derivatives.linear_maps import vjp
 from jitkit.interpreters import ad, partial_eval
 from jitkit.interpreters.ad import JVPTrace, with_zeros
 from jitkit.interpreters.ad_linearize import LinearProgram, LinearizeTrace, finish
 from jitkit.interpreters.ad_rules import (
-    Share,
-    UndefinedPrimal,
-    Zero,
-    add_tangents,
-    instantiate_zeros,
-    is_undefined,
-    tangent_aval,
+    Share, UndefinedPrimal, Zero, add_tangents, instantiate_zeros, is_undefined, tangent_aval,
     zero_tangent,
 )
 from jitkit.interpreters.ad_transpose import linear_equations, read, transpose_rule

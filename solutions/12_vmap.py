@@ -10,20 +10,12 @@ from jitkit import core
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
 from jitkit.interpreters.batching import (
-    AxisData,
-    Dim,
-    Dims,
-    Vals,
-    batch,
-    batch_jaxpr_if,
-    bdim_at_front,
-    broadcast,
-    higher_order,
-    primitive_batchers,
-    shifted_by_numpy,
-    with_axes_behind,
+    AxisData, Dim, Dims, Vals, batch, batch_jaxpr_if, bdim_at_front, broadcast, higher_order,
+    primitive_batchers, shifted_by_numpy, with_axes_behind,
 )
-from jitkit.interpreters.vmap import axis_of_each_argument, axis_of_each_leaf, mapped_size, not_the_same_for_all
+from jitkit.interpreters.vmap import (
+    axis_of_each_argument, axis_of_each_leaf, mapped_size, not_the_same_for_all,
+)
 from jitkit.jaxpr import Jaxpr, eval_jaxpr
 from jitkit.lax import DotDimensionNumbers, eq, stop_gradient
 from jitkit.lax.control_flow.conditionals import cond_p, refuse_effects, select_case
