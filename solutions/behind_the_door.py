@@ -119,9 +119,7 @@ class Writer:
     def text(self):
         """Return the whole text of C."""
         self.write()
-        named = [(f"in{i}", v.aval) for i, v in enumerate(self.jaxpr.invars)] + [
-            (name, v.aval) for v, name in self.outs
-        ]
+        named = [(f"in{i}", v.aval) for i, v in enumerate(self.jaxpr.invars)] + [(name, v.aval) for v, name in self.outs]
         parameters = [f"{c_type(aval)} *restrict {name}" for name, aval in named]
         return "\n".join([f"{PRELUDE}void run({', '.join([*parameters, 'char *work'])}) {{", *self.lines, "}\n"])
 
@@ -142,12 +140,7 @@ class Writer:
     def body(self, roots, axes):
         """Return the lines of one turn of a loop, which compute a number of each root, and the names of these numbers."""
         eqns, _ = self.chain(roots)
-        wanted, names, places, lines = (
-            {},
-            {},
-            {},
-            [],
-        )  # a variable can be wanted at several indices; `places` have names, too
+        wanted, names, places, lines = {}, {}, {}, []  # a variable can be wanted at several indices; `places` have names, too
         name = lambda v, at: literal(v) if type(v) is Array else names[v, spread(v.aval.shape, at)]
         operand = lambda eqn, at: index_maps[eqn.primitive](eqn, at, places) if eqn.primitive in index_maps else at
         want = lambda vs, at: [
@@ -176,9 +169,7 @@ class Writer:
         self.lines += nest(shape, axes, lines)
 
 
-inlined = {
-    jit_p: lambda *args, jaxpr, name: as_function(jaxpr)(*args)
-}  # primitive -> function that is called in its place
+inlined = {jit_p: lambda *args, jaxpr, name: as_function(jaxpr)(*args)}  # primitive -> function that is called in its place
 
 
 class Inliner(JaxprTrace):
@@ -251,7 +242,6 @@ jit_by_xla = jit
 def jit(f, backend="xla", **static):
     """`jit(f)`, or `jit(f, backend="own")`."""
     return OwnJit(f, **static) if backend == "own" else jit_by_xla(f, **static)
-
 
 # >>> x = np.ones((2, 3), np.float32)
 # >>> print(jit(lambda x, y: numpy.sin(x) * y + 1.0, backend="own")(x, x[0]), cc.loops)
@@ -350,9 +340,7 @@ def plan(lives):
     """Place each array in memory, from its life (first step, last step, bytes): at the lowest place free all that time."""
     offsets, ends = {}, [0]
     for name, (first, last, size) in lives.items():
-        others = [
-            (offsets[o], offsets[o] + lives[o][2]) for o in offsets if lives[o][0] <= last and first <= lives[o][1]
-        ]
+        others = [(offsets[o], offsets[o] + lives[o][2]) for o in offsets if lives[o][0] <= last and first <= lives[o][1]]
         at = 0
         for begin, end in sorted(others):
             if at + size <= begin:
@@ -539,9 +527,7 @@ def write_while(writer, eqn, targets, shape):
     following = [writer.take(c_type(v.aval), bytes_of(v)) for v in eqn.outvars]
     test = inner(writer, eqn.params["cond_jaxpr"], operands, [goes_on])
     body = inner(writer, eqn.params["body_jaxpr"], operands, following)
-    moves = [
-        f"__builtin_memcpy({out}, {new}, {bytes_of(v)});" for (v, out), new in zip(targets, following, strict=True)
-    ]
+    moves = [f"__builtin_memcpy({out}, {new}, {bytes_of(v)});" for (v, out), new in zip(targets, following, strict=True)]
     writer.lines += ["for (;;) {", *test, f"if (!{goes_on}[0]) break;", *body, *moves, "}"]
 
 

@@ -189,19 +189,9 @@ def elementwise(name, public, to_float):
 TO_FLOAT = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1")
 QUESTIONS = dict(lt="less", le="less_equal", gt="greater", ge="greater_equal", eq="equal", ne="not_equal")
 ELEMENTWISE = {  # JAX's name of the primitive -> numpy's name of the function
-    **{name: name for name in ("abs", "sign", "floor", "add", *TO_FLOAT)},
-    "neg": "negative",
-    "sub": "subtract",
-    "mul": "multiply",
-    "div": "divide",
-    "max": "maximum",
-    "min": "minimum",
-    "pow": "power",
-    "not": "invert",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    **QUESTIONS,
-}
+    **{name: name for name in ("abs", "sign", "floor", "add", *TO_FLOAT)}, "neg": "negative", "sub": "subtract",
+    "mul": "multiply", "div": "divide", "max": "maximum", "min": "minimum", "pow": "power", "not": "invert",
+    "and": "bitwise_and", "or": "bitwise_or", **QUESTIONS}
 elementwise_primitives = {}
 for name, public in ELEMENTWISE.items():
     elementwise(name, public, name in (*TO_FLOAT, "div"))
@@ -295,10 +285,8 @@ class JaxprTrace:
         if type(x) is Array and x.shape == ():
             return x
         if type(x) is Tracer and getattr(x.trace, "is_over", False):
-            raise errors.UnexpectedTracerError(
-                f"Encountered an unexpected tracer, {x!r}: the function that it belongs "
-                "to was traced some time ago. Return values: do not store them."
-            )
+            raise errors.UnexpectedTracerError(f"Encountered an unexpected tracer, {x!r}: the function that it belongs "
+                                               "to was traced some time ago. Return values: do not store them.")
         return self.constants.setdefault(id(x), (Var(x.aval), x))[0]
 
     def jaxpr(self, outs):
@@ -478,10 +466,8 @@ def refuse(method, error, what, instead):
     error = vars(errors).setdefault(error, type(error, (TypeError,), {}))
 
     def ask(self, *args, **kwargs):
-        raise error(
-            f"Attempted {what} of a traced array, {self.aval}: while a function is traced, its arguments have "
-            f"types, and no values. {instead}"
-        )
+        raise error(f"Attempted {what} of a traced array, {self.aval}: while a function is traced, its arguments have "
+                    f"types, and no values. {instead}")
 
     setattr(Tracer, method, ask)
 
@@ -506,10 +492,8 @@ refuse("__array__", "TracerArrayConversionError", "conversion to numpy", "Use th
 
 containers[list] = (lambda xs: (xs, None), lambda data, xs: xs)
 containers[type(None)] = (lambda x: ((), None), lambda data, xs: None)
-containers[dict] = (
-    lambda x: ([x[key] for key in sorted(x)], tuple(sorted(x))),
-    lambda keys, xs: dict(zip(keys, xs, strict=True)),
-)
+containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(sorted(x))),
+                    lambda keys, xs: dict(zip(keys, xs, strict=True)))
 
 
 def tree_map(f, tree, *rest):
@@ -521,13 +505,9 @@ def tree_map(f, tree, *rest):
 
 
 tree_util = SimpleNamespace(
-    tree_flatten=flatten,
-    tree_leaves=lambda tree: flatten(tree)[0],
-    tree_structure=lambda tree: flatten(tree)[1],
-    tree_unflatten=unflatten,
-    tree_map=tree_map,
-    register_pytree_node=lambda kind, apart, together: containers.update({kind: (apart, together)}),
-)
+    tree_flatten=flatten, tree_leaves=lambda tree: flatten(tree)[0], tree_structure=lambda tree: flatten(tree)[1],
+    tree_unflatten=unflatten, tree_map=tree_map,
+    register_pytree_node=lambda kind, apart, together: containers.update({kind: (apart, together)}))
 
 # >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
 # => {'a': [32, None], 'b': 41}
@@ -636,17 +616,9 @@ def elementwise_line(op, text, outs, *xs):
 
 
 WORDS = {  # StableHLO has numpy's names, except for these
-    "neg": "negate",
-    "sin": "sine",
-    "cos": "cosine",
-    "exp": "exponential",
-    "expm1": "exponential_minus_one",
-    "log1p": "log_plus_one",
-    "and": "and",
-    "or": "or",
-    "not": "not",
-    **{name: f"compare {name.upper()}," for name in QUESTIONS},
-}
+    "neg": "negate", "sin": "sine", "cos": "cosine", "exp": "exponential", "expm1": "exponential_minus_one",
+    "log1p": "log_plus_one", "and": "and", "or": "or", "not": "not",
+    **{name: f"compare {name.upper()}," for name in QUESTIONS}}
 for name, primitive in elementwise_primitives.items():
     lowerings[primitive] = functools.partial(elementwise_line, WORDS.get(name, ELEMENTWISE[name]))
 lowerings[convert_p] = one_line("convert")
@@ -746,8 +718,7 @@ class RememberingJit(Jit):
         # no trace goes on, so `f` cannot close over its tracers.
         avals = tuple([x.aval for x in args])
         consts, jaxpr, out_tree = self.known.get(avals) or self.known.setdefault(
-            avals, self.trace(flatten((args, {}))[1], avals)
-        )
+            avals, self.trace(flatten((args, {}))[1], avals))
         return unflatten(out_tree, jaxpr.run([*consts, *args]))
 
 
@@ -777,9 +748,7 @@ class StaticJit(RememberingJit):
         super().__init__(f)
         numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several
         self.parameters = list(inspect.signature(f).parameters)
-        self.parameters += range(
-            len(self.parameters), 1 + max(numbers, default=0)
-        )  # items of `*args` have numbers only
+        self.parameters += range(len(self.parameters), 1 + max(numbers, default=0))  # items of `*args` have numbers only
         self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}
 
     def __call__(self, *args, **kwargs):
@@ -794,16 +763,13 @@ class StaticJit(RememberingJit):
         try:
             hash(x)
         except TypeError:
-            raise ValueError(
-                f"Non-hashable static arguments are used in a jit function: {name!r} is {x!r}, and has "
-                "to be part of a key. Hand over a tuple for a list."
-            ) from None
+            raise ValueError(f"Non-hashable static arguments are used in a jit function: {name!r} is {x!r}, and has "
+                             "to be part of a key. Hand over a tuple for a list.") from None
         return Static(x)
 
 
 def jit(f, **static):
     return StaticJit(f, **static) if static else RememberingJit(f)
-
 
 # >>> times = jit(lambda x, n: [x * i for i in range(n)], static_argnums=1)
 # >>> print(times(2.0, 3))
@@ -876,12 +842,8 @@ def reshape(x, *shape):
     return x if tuple(shape) == x.shape else reshape_p(x, shape=tuple(shape))
 
 
-transpose_p = primitive(
-    "transpose",
-    np.transpose,
-    lambda x, axes: resized(x, [x.shape[i] for i in axes]),
-    one_line("transpose", lambda x, axes: f", dims = {list(axes)}"),
-)
+transpose_p = primitive("transpose", np.transpose, lambda x, axes: resized(x, [x.shape[i] for i in axes]),
+                        one_line("transpose", lambda x, axes: f", dims = {list(axes)}"))
 
 
 def transpose(x, axes=None):
@@ -889,9 +851,7 @@ def transpose(x, axes=None):
     return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)
 
 
-broadcast_p = primitive(
-    "broadcast_in_dim", np.broadcast_to, resized, lambda text, outs, x, shape: [text.spread(x, shape)]
-)
+broadcast_p = primitive("broadcast_in_dim", np.broadcast_to, resized, lambda text, outs, x, shape: [text.spread(x, shape)])
 
 
 def broadcast_to(x, shape):
@@ -925,15 +885,10 @@ def write_window(x, update, *corner):
     return x
 
 
-dynamic_slice_p = primitive(
-    "dynamic_slice",
-    window,
-    lambda x, *corner, sizes: resized(x, sizes),
-    one_line("dynamic_slice", lambda x, *corner, sizes: f", sizes = {list(sizes)}"),
-)
+dynamic_slice_p = primitive("dynamic_slice", window, lambda x, *corner, sizes: resized(x, sizes),
+                            one_line("dynamic_slice", lambda x, *corner, sizes: f", sizes = {list(sizes)}"))
 dynamic_update_slice_p = primitive(
-    "dynamic_update_slice", write_window, lambda x, update, *corner: x, one_line("dynamic_update_slice")
-)
+    "dynamic_update_slice", write_window, lambda x, update, *corner: x, one_line("dynamic_update_slice"))
 
 
 def getitem(x, index):
@@ -987,9 +942,7 @@ def lower_dot(text, outs, x, y, letters):
     return [transpose(product, [have.index(c) for c in out])]
 
 
-dot_p = primitive(
-    "dot_general", lambda x, y, letters: np.einsum("{},{}->{}".format(*letters), x, y), dot_type, lower_dot
-)
+dot_p = primitive("dot_general", lambda x, y, letters: np.einsum("{},{}->{}".format(*letters), x, y), dot_type, lower_dot)
 
 
 def matmul(x, y):
@@ -1007,16 +960,8 @@ def dot(x, y):
     return dot_p(x, y, letters=(rows + "k", columns[:-1] + "k" + columns[-1:], rows + columns))
 
 
-vars(numpy).update(
-    reshape=reshape,
-    transpose=transpose,
-    where=where,
-    broadcast_to=broadcast_to,
-    full=full,
-    mean=mean,
-    matmul=matmul,
-    dot=dot,
-)
+vars(numpy).update(reshape=reshape, transpose=transpose, where=where, broadcast_to=broadcast_to, full=full, mean=mean,
+                   matmul=matmul, dot=dot)
 numpy.min = lambda x, axis=None, keepdims=False: -numpy.max(-x, axis, keepdims)
 numpy.zeros, numpy.ones = [lambda shape, dtype=F32, n=n: full(shape, n, dtype) for n in (0, 1)]
 zeros_of = lambda aval: broadcast_to(convert(as_value(0), aval.dtype, aval.weak_type), aval.shape)
@@ -1024,11 +969,7 @@ numpy.zeros_like = lambda x: zeros_of(as_value(x))
 numpy.arange = lambda *args: asarray(np.arange(*args))
 Value.__matmul__, Value.__rmatmul__ = matmul, lambda x, y: matmul(y, x)
 Value.__getitem__, Value.reshape, Value.sum, Value.max, Value.mean = getitem, reshape, numpy.sum, numpy.max, mean
-Value.T, Value.__len__, Value.__iter__ = (
-    property(transpose),
-    lambda x: x.shape[0],
-    lambda x: map(x.__getitem__, range(len(x))),
-)
+Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 
 # === 11 Jit in jit ====================================================================================================
 # If a jitted function is called while another one is traced, a JaxprTrace stands at the door: the call becomes one
@@ -1189,11 +1130,7 @@ def scan_as_while(*args, jaxpr, length, reverse, num_consts, num_carry):
         at = length - 1 - i if reverse else i
         carry, ys = split_list(as_function(jaxpr)(*consts, *carry, *[x[at] for x in rows]), num_carry)
         zeros = [as_value(np.int32(0))] * max(map(np.ndim, ys), default=0)
-        return (
-            i + 1,
-            carry,
-            [dynamic_update_slice_p(x, y[None], at, *zeros[: y.ndim]) for x, y in zip(stacks, ys, strict=True)],
-        )
+        return i + 1, carry, [dynamic_update_slice_p(x, y[None], at, *zeros[: y.ndim]) for x, y in zip(stacks, ys, strict=True)]
 
     if length > 0:
         _, carry, stacks = while_loop(lambda state: state[0] < length, turn, (np.int32(0), carry, stacks))
@@ -1211,16 +1148,8 @@ def scan(f, init, xs=None, length=None, reverse=False):
         raise ValueError(f"scan needs one length, of all rows or its own, and got {lengths or 'none'}")
     body, out_tree, carry = trace_body("scan body function", f, init, [resized(x, x.shape[1:]) for x in rows], tree)
     consts, [body] = hoist(body)
-    outs = scan_p.bind(
-        *consts,
-        *carry,
-        *rows,
-        jaxpr=body,
-        length=lengths.pop(),
-        reverse=reverse,
-        num_consts=len(consts),
-        num_carry=len(carry),
-    )
+    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, length=lengths.pop(), reverse=reverse,
+                       num_consts=len(consts), num_carry=len(carry))
     return unflatten(out_tree, outs)
 
 
@@ -1346,9 +1275,8 @@ by_partials(P.add, lambda x, y, out, t: t, lambda x, y, out, t: t)
 by_partials(P.sub, lambda x, y, out, t: t, lambda x, y, out, t: -t)
 by_partials(P.mul, lambda x, y, out, t: t * y, lambda x, y, out, t: x * t)
 by_partials(P.div, lambda x, y, out, t: t / y, lambda x, y, out, t: -t * (out / y))
-by_partials(
-    P.pow, lambda x, y, out, t: t * (y * x ** (y - 1)), lambda x, y, out, t: t * (out * numpy.log(where(x == 0, 1, x)))
-)
+by_partials(P.pow, lambda x, y, out, t: t * (y * x ** (y - 1)),
+            lambda x, y, out, t: t * (out * numpy.log(where(x == 0, 1, x))))
 by_partials(P.max, share, lambda x, y, out, t: share(y, x, out, t))
 by_partials(P.min, share, lambda x, y, out, t: share(y, x, out, t))
 
@@ -1387,13 +1315,13 @@ def dot_jvp(primals, tangents, **params):
 
 
 # An equation with an inner program becomes two: one for values, and one for tangents, which is linear in them. The
-# second one recomputes the values that it needs, and XLA removes what is computed twice, except in loops. So a while
-# loop computes both together, and a scan keeps its carries for the second one.
+# second one recomputes the values that it needs. XLA removes what is computed twice, but not in loops: so a while loop
+# computes values and tangents together, and a scan keeps its carries for the second one.
 
 
-# `jit` below keeps programs by function, and a function that is made anew at each call would be compiled at each
-# call, like the lambda in a loop of section 8. So the functions made of a program are kept, here and in sections 16
-# and 17.
+# `jit` below keeps programs by function. A function that is made anew at each call would be compiled at each call,
+# like the lambda in the loop of section 8. So we keep the functions that are made of a program, here and in sections
+# 16 and 17.
 @functools.lru_cache(256)
 def tangents_of(jaxpr):
     """Make a function from values and tangents to the tangents of the results."""
@@ -1443,15 +1371,8 @@ def scan_jvp(primals, tangents, jaxpr, length, reverse, num_consts, num_carry):
     return outs + ys, dots + y_dots
 
 
-jvps |= {
-    convert_p: convert_jvp,
-    reduce_max_p: max_jvp,
-    dot_p: dot_jvp,
-    jit_p: jit_jvp,
-    cond_p: cond_jvp,
-    while_p: while_jvp,
-    scan_p: scan_jvp,
-}
+jvps |= {convert_p: convert_jvp, reduce_max_p: max_jvp, dot_p: dot_jvp, jit_p: jit_jvp, cond_p: cond_jvp,
+         while_p: while_jvp, scan_p: scan_jvp}
 
 # >>> print(make_jaxpr(lambda x, t: jvp(lambda x: x * numpy.sin(x), (x,), (t,)))(2.0, 1.0))
 # => { lambda ; a:f32[] b:f32[]. let
@@ -1479,10 +1400,8 @@ Linear = namedtuple("Linear", "aval")  # an operand without a value: the program
 
 def rule_for(primitive):
     if primitive not in transposes:
-        raise ValueError(
-            f"Reverse-mode differentiation does not work for {primitive.name}: nobody knows how many turns "
-            "to remember. Use `lax.scan`, or `lax.fori_loop` with bounds that Python knows."
-        )
+        raise ValueError(f"Reverse-mode differentiation does not work for {primitive.name}: nobody knows how many turns "
+                         "to remember. Use `lax.scan`, or `lax.fori_loop` with bounds that Python knows.")
     return transposes[primitive]
 
 
@@ -1536,10 +1455,8 @@ def backward(jaxpr, args, cotangents):
             outs = [zero_for_none(cts.get(v), v.aval) for v in eqn.outvars]
             for v, ct in zip(eqn.invars, rule_for(eqn.primitive)(outs, *operands, **eqn.params), strict=True):
                 give(v, ct)
-    return [
-        zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None
-        for v, x in zip(jaxpr.invars, args, strict=True)
-    ]
+    return [zero_for_none(cts.get(v), v.aval) if type(x) is Linear else None
+            for v, x in zip(jaxpr.invars, args, strict=True)]
 
 
 def vjp(f, *primals):
@@ -1567,10 +1484,8 @@ def value_and_grad(f, argnums=0, has_aux=False):
             raise TypeError(f"differentiating by argnums={argnums} needs more than {len(args)} positional arguments")
         for x in flatten_values([args[i] for i in nums])[0]:
             if x.dtype.kind != "f":
-                raise TypeError(
-                    "grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
-                    f"but got {x.dtype.name}."
-                )
+                raise TypeError("grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+                                f"but got {x.dtype.name}.")
 
         def of_chosen(*chosen):
             chosen = dict(zip(nums, chosen, strict=True))
@@ -1608,8 +1523,7 @@ def linear_in(p, *rules):
     Linear."""
     transposes[p] = lambda cts, *xs, **params: [
         gather_up(rule(cts[0], *xs, **params), x) if type(x) is Linear else None
-        for rule, x in itertools.zip_longest(rules, xs)
-    ]
+        for rule, x in itertools.zip_longest(rules, xs)]
 
 
 linear_in(P.neg, lambda ct, x: -ct)
@@ -1620,25 +1534,18 @@ linear_in(convert_p, lambda ct, x, **params: convert(ct, x.aval.dtype))
 linear_in(broadcast_p, lambda ct, x, shape: ct)
 linear_in(reshape_p, lambda ct, x, shape: reshape(ct, x.aval.shape))
 linear_in(transpose_p, lambda ct, x, axes: transpose(ct, np.argsort(axes).tolist()))
-linear_in(
-    reduce_sum_p, lambda ct, x, axis: broadcast_to(reshape(ct, without(x.aval.shape, axis, ones=True)), x.aval.shape)
-)
-linear_in(
-    select_p, None, lambda ct, which, yes, no: where(which, ct, 0), lambda ct, which, yes, no: where(which, 0, ct)
-)
+linear_in(reduce_sum_p, lambda ct, x, axis: broadcast_to(
+    reshape(ct, without(x.aval.shape, axis, ones=True)), x.aval.shape))
+linear_in(select_p, None, lambda ct, which, yes, no: where(which, ct, 0), lambda ct, which, yes, no: where(which, 0, ct))
 linear_in(dynamic_slice_p, lambda ct, x, *corner, sizes: dynamic_update_slice_p(zeros_of(x.aval), ct, *corner))
 linear_in(
     dynamic_update_slice_p,
     lambda ct, x, update, *corner: dynamic_update_slice_p(ct, zeros_of(update.aval), *corner),
-    lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape),
-)
+    lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape))
 # The cotangent of `ij,jk->ik` has the letters `ik`. To get those of x, multiply it by y: `ik,jk->ij`; to get those of
 # y, by x: `ik,ij->jk`.
-linear_in(
-    dot_p,
-    lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
-    lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])),
-)
+linear_in(dot_p, lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
+          lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])))
 
 # Inner programs of equations are transposed as a whole.
 
@@ -1648,8 +1555,7 @@ def transposed(jaxpr):
     """Make a function from operands (None for the linear ones) and the cotangents of results to cotangents of the
     linear ones."""
     return lambda operands, cts: backward(
-        jaxpr, [Linear(a) if x is None else x for x, a in zip(operands, jaxpr.in_avals, strict=True)], cts
-    )
+        jaxpr, [Linear(a) if x is None else x for x, a in zip(operands, jaxpr.in_avals, strict=True)], cts)
 
 
 def known(xs):
@@ -1736,24 +1642,17 @@ def vmap(f, in_axes=0, out_axes=0):
         axes = axes_of_leaves(in_axes, args) + axes_of_leaves(0, kwargs)
         sizes = {x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None}
         if len(sizes) != 1:
-            raise ValueError(
-                f"vmap got inconsistent sizes for array axes to be mapped: {sorted(sizes)}."
-                if sizes
-                else "vmap must have at least one non-None value in in_axes"
-            )
+            raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped: {sorted(sizes)}." if sizes else
+                             "vmap must have at least one non-None value in in_axes")
         leaves = [x if axis is None else move_axis(x, axis, 0) for x, axis in zip(leaves, axes, strict=True)]
         size = sizes.pop()
         outs, flags = vmap_flat(flat, size, [axis is not None for axis in axes], leaves)
         axes = axes_of_leaves(out_axes, unflatten(flat.out_tree, outs))
         if any(axis is None and b for axis, b in zip(axes, flags, strict=True)):
             raise ValueError("vmap: a result whose axis in out_axes is None must be the same for all examples")
-        return unflatten(
-            flat.out_tree,
-            [
-                x if axis is None else move_axis(x if b else repeated(x, size), 0, axis)
-                for x, b, axis in zip(outs, flags, axes, strict=True)
-            ],
-        )
+        return unflatten(flat.out_tree, [
+            x if axis is None else move_axis(x if b else repeated(x, size), 0, axis)
+            for x, b, axis in zip(outs, flags, axes, strict=True)])
 
     return batched
 
@@ -1782,10 +1681,8 @@ def batch_all(size, flags, xs):
 
 def aligned(flags, xs, ndim):
     """Put axes of size 1 between the batch axis and the others, so that numpy's broadcasting pairs the others."""
-    return [
-        reshape(x, (len(x), *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else x
-        for x, b in zip(xs, flags, strict=True)
-    ]
+    return [reshape(x, (len(x), *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else x
+            for x, b in zip(xs, flags, strict=True)]
 
 
 def batch_elementwise(p, size, flags, *xs):
@@ -1831,11 +1728,8 @@ batchers |= {
     reshape_p: lambda size, flags, x, shape: [reshape(x, (size, *shape))],
     transpose_p: lambda size, flags, x, axes: [transpose(x, (0, *shifted(axes)))],
     broadcast_p: lambda size, flags, x, shape: [broadcast_to(*aligned(flags, [x], len(shape)), (size, *shape))],
-    select_p: batch_select,
-    dot_p: batch_dot,
-    dynamic_slice_p: functools.partial(batch_window, dynamic_slice_p, 1),
-    dynamic_update_slice_p: functools.partial(batch_window, dynamic_update_slice_p, 2),
-}
+    select_p: batch_select, dot_p: batch_dot, dynamic_slice_p: functools.partial(batch_window, dynamic_slice_p, 1),
+    dynamic_update_slice_p: functools.partial(batch_window, dynamic_update_slice_p, 2)}
 
 # Equations with inner programs.
 
@@ -1905,8 +1799,7 @@ nn = SimpleNamespace(
     selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0))),
     softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis)),
     log_softmax=lambda x, axis=-1: x - logsumexp(x, axis),
-    one_hot=lambda labels, n: convert(numpy.expand_dims(asarray(labels), -1) == numpy.arange(n), F32),
-)
+    one_hot=lambda labels, n: convert(numpy.expand_dims(asarray(labels), -1) == numpy.arange(n), F32))
 
 
 def concatenate(xs, axis=0):

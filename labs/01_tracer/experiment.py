@@ -39,7 +39,7 @@ def make_function(jk):
 
 
 def least(call, tries: int) -> float:
-    """The least of the times that some calls take, in microseconds."""
+    """Return the shortest of the times that some calls take, in microseconds."""
     times = []
     for _ in range(tries):
         start = time.perf_counter()
@@ -49,7 +49,7 @@ def least(call, tries: int) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines over the number of elements, both axes logarithmic."""
+    """Draw two lines over the number of elements, both axes logarithmic."""
     n = data["elements"]
     axes.loglog(n, data["trace (us)"], "o-", color="#0072B2", label="trace (once per shape)")
     axes.loglog(n, data["run (us)"], "s--", color="#D55E00", label="run (each call)")

@@ -24,7 +24,7 @@ def fori_loop(jk, n: int, x):
 
 
 def equations(jk, function, n: int) -> int:
-    """How many equations are in the program of a function."""
+    """Return how many equations the program of a function has."""
     return count(jk, jk.make_jaxpr(lambda x: function(jk, n, x))(1.0))
 
 
@@ -33,7 +33,7 @@ def count(jk, program) -> int:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines over the number of turns, both axes logarithmic."""
+    """Draw two lines over the number of turns, both axes logarithmic."""
     turns, python, fori = data.values()
     axes.loglog(turns, python, "o-", color="#D55E00", label="for _ in range(n)")
     axes.loglog(turns, fori, "s--", color="#0072B2", label="lax.fori_loop(0, n, ...)")

@@ -14,7 +14,7 @@ from jitkit.kata.checking import check, of_trees, raised, random_programs
 
 
 def names(rng, count):
-    """Different names, in no order."""
+    """Return different names in random order."""
     return [f"{letter}{int(rng.integers(100))}" for letter in rng.permutation(list("abcdefghijk"))[:count]]
 
 
@@ -43,7 +43,7 @@ class Lock:
 
 
 class Watched:
-    """Stands for a table, and notes for each use of it whether the lock was held."""
+    """Stands for a table; notes at each use whether the lock is held."""
 
     def __init__(self, table, lock, uses):
         self.table, self.lock, self.uses = table, lock, uses
@@ -63,7 +63,7 @@ class Watched:
 
 
 def with_the_lock(module, tables, call):
-    """Whether the tables of a module, given by their names, were used in a call, and by who holds `intern_lock` only."""
+    """Return whether a call used the tables of a module, which are given by name, and whether it held `intern_lock` at each use."""
     kept = {name: getattr(module, name) for name in ("intern_lock", *tables)}
     module.intern_lock, uses = Lock(), []
     for name in tables:
@@ -109,7 +109,7 @@ def locked_keys(jk, rng):
 
 
 def is_free(lock):
-    """Whether another thread can have a lock."""
+    """Return whether another thread could take a lock now."""
     found = []
     thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=1.0)) or (found[0] and lock.release()))
     thread.start()
@@ -167,8 +167,8 @@ def keys_without_order(jk, rng):
 
 
 def layer_class(slots=False):
-    """Return a dataclass whose fields mix data and metadata, in another order than the lists that register them. Its field `area` is
-    computed after `__init__`.
+    """Return a dataclass whose fields mix data and metadata, in another order than the lists by which they are registered. Its field
+    `area` is computed after `__init__`.
     """
 
     def compute(self):
@@ -287,14 +287,14 @@ def named_tuples(jk, rng):
 
 
 class Box:
-    """Something that holds something."""
+    """A container that holds some values."""
 
     def __init__(self, content):
         self.content = content
 
 
 def make_box_class(jk, kind="a box"):
-    """A new class, and the node type that takes its instances apart."""
+    """Return a new class, and the node type that takes its instances apart."""
     cls = type("Box", (Box,), {})
     return cls, jk.tree_util.registered_nodes.CustomNode(
         cls, lambda box: ((box.content,), kind), lambda data, xs: cls(xs[0])
@@ -358,7 +358,7 @@ def registered_twice(jk, rng):
 
 
 def random_tree(rng, depth):
-    """A tree of lists, tuples, dicts, None and numbers."""
+    """Return a random tree of lists, tuples, dicts, None and numbers."""
     kind = int(rng.integers(5)) if depth else 4
     children = [random_tree(rng, depth - 1) for _ in range(int(rng.integers(4)))] if kind < 3 else []
     if kind == 2:
@@ -646,7 +646,7 @@ def it_traces(jk, rng):
 
 
 def with_paths(jk, tree, **options):
-    """Each path as text, each leaf, and the structure."""
+    """Return each path as text, each leaf, and the structure."""
     pairs, structure = jk.tree_util.tree_flatten_with_path(tree, **options)
     return [(jk.tree_util.keystr(path), leaf) for path, leaf in pairs], structure
 

@@ -34,7 +34,7 @@ def times(jk, n: int) -> tuple[float, float, float, float]:
 
 
 def least(call) -> float:
-    """The least of the times that 9 calls take, in microseconds, after two that are not measured."""
+    """Return the shortest of the times that 9 calls take, in microseconds, after two that are not measured."""
     call()
     call()
     elapsed = []
@@ -46,7 +46,7 @@ def least(call) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Four lines over the number of parameters, both axes logarithmic."""
+    """Draw four lines over the number of parameters, both axes logarithmic."""
     n = data["parameters"]
     styles = [("s--", "#0072B2"), ("o-", "#D55E00"), ("v:", "#009E73"), ("^:", "#CC79A7")]
     labels = [key for key in data if key != "parameters"]

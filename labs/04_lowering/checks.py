@@ -720,7 +720,7 @@ def name_stacks(jk, rng):
 
 @contextlib.contextmanager
 def replaced(module, **values):
-    """Names of a module that mean something else in the block."""
+    """Within the block, give names of a module another meaning."""
     before = {name: getattr(module, name) for name in values}
     vars(module).update(values)
     try:
@@ -837,7 +837,7 @@ def places(jk, rng):
     default = placements.default_placement()
 
     class Elsewhere(placements.Placement):
-        """On a machine that is not the default one."""
+        """A placement on another device than the default one."""
 
         platform = "tpu"
 

@@ -35,7 +35,7 @@ def chain(x, n: int):
 
 
 def least(call, tries: int) -> float:
-    """The least of the times that some calls take, in milliseconds, after one that does not count."""
+    """Return the shortest of the times that some calls take, in milliseconds, after one that does not count."""
     call()
     times = []
     for _ in range(tries):
@@ -46,7 +46,7 @@ def least(call, tries: int) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Three lines over the number of operations."""
+    """Draw three lines over the number of operations."""
     n = data["operations"]
     axes.plot(n, data["numpy (ms)"], "s--", color="#D55E00", label="numpy")
     axes.plot(n, data["one by one (ms)"], "^-.", color="#CC79A7", label="jitkit, operation by operation")

@@ -24,7 +24,7 @@ def logged(log):
 
 
 def traces(jk, calls, **options):
-    """How often a function has been traced after each of some calls."""
+    """Return how often a function has been traced after each of these calls."""
     log = []
     f = jk.jit(logged(log), **options)
     found = []
@@ -1022,7 +1022,7 @@ def other_ways(jk, rng):
 
 
 class OfPaper:
-    """An executable that is asked about itself, and never runs."""
+    """Stands for an executable: it can be asked about itself, and never runs."""
 
     def __init__(self, kept, consts=(), committed=False, has_effects=False):
         self.kept, self.consts = list(kept), list(consts)

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Microseconds of each call. Half-way, the array gets another shape."""
+    """Return the microseconds of each call. Half-way, the array gets another shape."""
     count = 8 if quick else 40
     jk.block_until_ready(jk.jit(lambda x: -x)(np.ones(3, np.float32)))  # XLA is loaded at the first call of all
     named = jk.jit(step)
@@ -35,7 +35,7 @@ def step(x):
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """A point for each call, time on a logarithmic axis."""
+    """Draw a point for each call, with the time on a logarithmic axis."""
     marks = {
         "jitted once (us)": ("o", "#0072B2", "a function jitted once"),
         "lambda in the loop (us)": ("^", "#D55E00", "a lambda in the loop"),

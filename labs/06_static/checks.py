@@ -264,7 +264,7 @@ def values_of(statics):
 
 
 def merged(arguments, args, kwargs):
-    """Return the arguments with which the function is called; the positional ones may be in a list or a tuple."""
+    """Return the arguments with which the function is called. The positional ones may be in a list or a tuple."""
     positional, named = arguments.merged_with(args, kwargs)
     return list(positional), named
 
@@ -353,7 +353,7 @@ def key(jk, *statics):
 
 
 def traces(jk, *values):
-    """The values for which a function was traced, when it was called with all of these as its static argument."""
+    """Return the values for which a function was traced: it is called once with each of `values` as its static argument."""
     seen = []
 
     def f(x, n):
@@ -422,7 +422,7 @@ def without_a_hash(jk, rng):
 
 
 class Settings:
-    """Something with a hash that changes when it does, which is a mistake."""
+    """An object whose hash changes when the object changes, which is a mistake."""
 
     def __init__(self, size):
         self.size = size
@@ -468,7 +468,7 @@ def places_in_the_key(jk, rng):
 
 
 def called(jk, function, *args, static=(), **kwargs):
-    """The names of the leaves of a call."""
+    """Return the names of the leaves of a call."""
     arguments = jk.signature.api_util.split_call(spec(jk, static), args, kwargs)
     return jk.signature.api_util.argument_names(function, arguments)
 

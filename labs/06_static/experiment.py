@@ -38,7 +38,7 @@ def run(jk, count: int, **options) -> tuple[list[float], list[float]]:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines over the number of calls; how many programs were made is written in the legend."""
+    """Draw two lines over the number of calls; the legend says how many programs were made."""
     for name, style, color in (("n is static", "o-", "#D55E00"), ("n is an argument", "s--", "#0072B2")):
         made = int(data[f"{name} (programs)"][-1])
         label = f"{name}: {made} program{'s' if made > 1 else ''}"

@@ -38,7 +38,7 @@ def expensive(x, n: int):
 
 
 def least(run, x, tries: int) -> float:
-    """The least time that a call takes, in microseconds."""
+    """Return the shortest time of a call, in microseconds."""
     times = []
     run(x).block_until_ready()
     for _ in range(tries):
@@ -49,7 +49,7 @@ def least(run, x, tries: int) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines over the work of the branch that is not taken, both axes logarithmic."""
+    """Draw two lines over the work of the branch that is not taken, both axes logarithmic."""
     products, cond, where = data.values()
     axes.loglog(products, where, "s--", color="#D55E00", label="jnp.where: both are computed")
     axes.loglog(products, cond, "o-", color="#0072B2", label="lax.cond: one is computed")

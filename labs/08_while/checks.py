@@ -367,7 +367,7 @@ def beside_closures(jk, rng):
 
 
 def unread_of(b):
-    """Return a condition that closes over b, and does not need it."""
+    """Return a condition that closes over b but does not read it."""
     return lambda c: (b * 2.0, c[1] < 9.0)[1]
 
 

@@ -46,7 +46,7 @@ def time_of(jk, function) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines over the number of turns, both axes logarithmic."""
+    """Draw two lines over the number of turns, both axes logarithmic."""
     turns, python, fori = data.values()
     axes.loglog(turns, python, "s--", color="#D55E00", label="for _ in range(n)")
     axes.loglog(turns, fori, "o-", color="#0072B2", label="lax.fori_loop(0, n, ...)")

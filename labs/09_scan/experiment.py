@@ -36,7 +36,7 @@ def compiled(jk, unroll: int, xs):
 
 
 def least(run, xs, tries: int) -> float:
-    """The least time that a call takes, in milliseconds."""
+    """Return the shortest time of a call, in milliseconds."""
     times = []
     for _ in range(tries):
         start = time.perf_counter()
@@ -46,7 +46,7 @@ def least(run, xs, tries: int) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines over the number of steps in a trip, both axes logarithmic."""
+    """Draw two lines over the number of steps in a trip, both axes logarithmic."""
     unrolls, compile_times, run_times = data.values()
     axes.loglog(unrolls, compile_times, "s--", color="#D55E00", label="compile (once)")
     axes.loglog(unrolls, run_times, "o-", color="#0072B2", label="run (each call)")

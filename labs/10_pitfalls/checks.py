@@ -17,7 +17,7 @@ from jitkit.kata.checking import check, module, of_mended, raised, random_progra
 
 
 def mended(jk):
-    """The module of the exercises."""
+    """Return the module of the exercises."""
     return module(jk, "kata.subjects.pitfalls")
 
 
@@ -75,7 +75,7 @@ def told(programs):
 
 @contextlib.contextmanager
 def reading(jk, notes=None):
-    """Notes "read" each time that the numbers of an array are asked for."""
+    """Within the block, note "read" each time that a program asks for the numbers of an array."""
     notes, kind = [] if notes is None else notes, jk.Array
     names = [
         n
@@ -114,7 +114,7 @@ def step_by_step(jk, function, *args):
 
 
 class Machine:
-    """A clock and a device, both made of paper. A call puts work into the device's queue and returns; the first one compiles."""
+    """A simulated clock and device. A call puts work into the device's queue and returns; the first call also compiles."""
 
     def __init__(self, compile=0.0, work=0.5, slow_call=None, works=()):
         self.now = self.free = 0.0
@@ -122,7 +122,7 @@ class Machine:
         self.received = []
 
     def clock(self):
-        """The time, in seconds."""
+        """Return the time in seconds."""
         return self.now
 
     def call(self, *args):
@@ -137,7 +137,7 @@ class Machine:
 
 
 class Pending:
-    """A result that will be there at a time."""
+    """A result that is ready at a certain time of the simulated clock."""
 
     def __init__(self, machine, ready):
         self.machine, self.ready = machine, ready
@@ -863,7 +863,7 @@ def proven(jk, rng, predict, program):
 
 
 def quiz(jk):
-    """The module of the quiz."""
+    """Return the module of the quiz."""
     return module(jk, "kata.subjects.quiz")
 
 

@@ -43,7 +43,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def least(call, tries: int) -> float:
-    """The least time of a call, in milliseconds."""
+    """Return the shortest time of a call, in milliseconds."""
     call().block_until_ready()
     times = []
     for _ in range(tries):
@@ -54,7 +54,7 @@ def least(call, tries: int) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Four lines over n, both axes logarithmic."""
+    """Draw four lines over n, both axes logarithmic."""
     styles = [(":", "#555555"), ("o-", "#0072B2"), ("s--", "#E69F00"), ("^-.", "#D55E00")]
     names = [name for name in data if name.endswith("(ms)")]
     for name, (style, color) in zip(names, styles, strict=True):

@@ -10,7 +10,7 @@ from jitkit.kata.checking import check, module, of_arrays, raised, random_progra
 
 
 def normal(rng, *shape):
-    """Numbers of float32."""
+    """Return normal random numbers as float32."""
     return rng.normal(size=shape).astype("float32")
 
 

@@ -35,7 +35,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def least(call, tries: int) -> float:
-    """The least time of a call, in milliseconds."""
+    """Return the shortest time of a call, in milliseconds."""
     call().block_until_ready()
     times = []
     for _ in range(tries):
@@ -46,7 +46,7 @@ def least(call, tries: int) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Two lines over B, both axes logarithmic."""
+    """Draw two lines over B, both axes logarithmic."""
     sizes, loop_times, vmap_times = data.values()
     axes.loglog(sizes, loop_times, "s--", color="#D55E00", label="a loop: B calls")
     axes.loglog(sizes, vmap_times, "o-", color="#0072B2", label="vmap: one call")

@@ -19,8 +19,8 @@ def chips(jk):
 
 
 def floats(jk, numbers):
-    """Return the numbers as a float32 array of jitkit's. A traced index works on it, not on a numpy array: without it, the versions to
-    mend could not run.
+    """Return the numbers as a float32 array of jitkit's, which a traced index can read. (With a numpy array, the versions to mend could
+    not run.)
     """
     return jk.numpy.asarray(np.asarray(numbers, "float32"))  # numpy converts, so that nothing is compiled
 
@@ -63,7 +63,7 @@ def elsewhere(jk, fun, *args):
 
 
 def names(rng, count):
-    """Names that nobody knows beforehand."""
+    """Return random names."""
     return [f"{word}.{number}" for word, number in zip("abcdefghij", rng.choice(900, size=count), strict=False)]
 
 

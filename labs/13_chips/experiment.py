@@ -40,7 +40,7 @@ def moved(lowered, targets, target: str) -> float:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Bars, a group a target."""
+    """Draw bars, in a group for each target."""
     places, *series = data.values()
     for i, (name, values) in enumerate(zip(list(data)[1:], series, strict=True)):
         at = [place + 0.26 * (i - 1) for place in places]

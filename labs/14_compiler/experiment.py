@@ -35,7 +35,7 @@ def measure(jk, quick: bool) -> dict[str, list[float]]:
 
 
 def plot(data: dict[str, list[float]], axes) -> None:
-    """Lines over the number of turns."""
+    """Draw lines over the number of turns."""
     turns = data["turns"]
     for name, (color, style) in _LOOKS.items():
         axes.plot(turns, data[name], style, color=color, label=name)

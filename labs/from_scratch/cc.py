@@ -62,7 +62,7 @@ def _gone(place):
 
 
 def _is_ours(x):
-    """Whether it is an array in memory that `alloc` gave."""
+    """Whether x is an array in memory that `alloc` gave."""
     whole = x
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
@@ -122,7 +122,7 @@ def translate(source):
 
 @functools.cache
 def compiler():
-    """The command of a C compiler: cc, clang or gcc, or that of the package ziglang."""
+    """Return the command of a C compiler: cc, clang or gcc, or that of the package ziglang."""
     for name in ("cc", "clang", "gcc"):
         if found := shutil.which(name):
             return [found]
@@ -134,7 +134,7 @@ def compiler():
 
 
 def outermost_loops(source):
-    """How many `for` and `while` of a text of C stand in no other one: each is a pass over memory."""
+    """Return the number of `for` and `while` loops in a C text that are in no other loop: each is a pass over memory."""
     source = re.sub(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|^\s*#[^\n]*', " ", source, flags=re.DOTALL | re.MULTILINE)
     found, depth, inside = 0, 0, None  # `inside` is the depth of braces and parentheses at which the loop at hand began
     for token in re.findall(r"\b(?:for|while)\b|[(){};]", source):

@@ -12,7 +12,7 @@ def floats(rng, *shape):
 
 
 def tracing(jk, body=lambda x: x * 2.0):
-    """A jitted function, and the list of its traces."""
+    """Return a jitted function, and the list of its traces."""
     traces = []
 
     def f(*args):

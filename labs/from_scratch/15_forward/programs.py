@@ -171,7 +171,7 @@ EVERY_BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "
 
 
 def anywhere(rng, n):
-    """Numbers of both signs, with 0 and numbers beyond 1."""
+    """Return numbers of both signs, with 0 and numbers greater than 1 among them."""
     return np.concatenate([rng.uniform(-2.0, 2.0, n), [0.0, 1.0, -1.0]]).astype(np.float32)
 
 

@@ -10,7 +10,7 @@ def floats(rng, *shape):
 
 
 def chain(jk, n):
-    """Return a function that n times takes the exponential and divides it by its sum."""
+    """Return a function that applies "take the exponential, divide it by its sum" n times."""
 
     def f(x):
         for _ in range(n):

@@ -12,7 +12,7 @@ def floats(rng, *shape):
 
 
 def right_to_a_millionth(found, exact):
-    """Whether each number is as close as that, in relation to its size."""
+    """Return whether every number differs from the exact one by at most a millionth of its size."""
     return bool(np.all(np.abs(np.asarray(found) / exact - 1) < 1e-6))
 
 
