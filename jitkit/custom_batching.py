@@ -199,8 +199,8 @@ def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpRule:
-    """The batching rule of the derivative: differentiates what the user's rule computes. It asks the user's rule with those
-    arguments as batches whose value and tangent both are; where only one of the two is, the derivative is mapped.
+    """The batching rule of a derivative. It differentiates the result of the user's rule, which it calls with those
+    arguments as batches whose value and tangent are both batches; an argument with only one of the two is mapped.
     """
 
     rule: Any

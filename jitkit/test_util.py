@@ -164,7 +164,9 @@ def _conj_like(x: Any) -> Any:
 
 
 def _difference(f: Callable[..., Any], args: Any, tangents: Any, eps: float) -> Any:
-    """Return how the result changes along the direction, by two calls. The same infinity twice is no change."""
+    """Return the change of the result along the direction, from two calls. If both results are the same infinity, the
+    change is 0.
+    """
 
     def moved(sign: int) -> Any:
         def move(x: Any, t: Any) -> Any:

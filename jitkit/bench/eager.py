@@ -25,8 +25,8 @@ TURNS = 1000  # the loop of scalars has this many turns
 
 
 class Program(NamedTuple):
-    """A program with its data in numpy. `eager` and `jitted` take a library and make the function that is called op by
-    op, and the one that is jitted; most programs have one for both. `compiled` is numba's version. `remark` is for
+    """A program with its data in numpy. `eager` takes a library and makes the function that is called op by op,
+    `jitted` the one that is jitted; in most programs both are the same. `compiled` is numba's version. `remark` is for
     the reader.
     """
 

@@ -21,7 +21,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 
 class Theme(NamedTuple):
-    """The colours on a ground: of text (`ink`), of what matters less (`grey`, `faint`), and five that can be told apart."""
+    """The colours on a background: for text (`ink`), for less important things (`grey`, `faint`), and five that are
+    easy to distinguish.
+    """
 
     name: str
     ground: str

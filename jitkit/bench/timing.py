@@ -51,8 +51,8 @@ def no_wait(result: Any) -> None:
 
 @contextlib.contextmanager
 def quiet_collector() -> Iterator[None]:
-    """Collect garbage now, and not by itself before the block ends; objects alive now are not scanned in between. Objects
-    that somebody had set aside with `gc.freeze()` stay aside.
+    """Collect garbage now, and prevent collections until the block ends. Objects that are alive now are not scanned in
+    the meantime. Objects that a program has set aside with `gc.freeze()` stay aside.
     """
     was_enabled, was_frozen = gc.isenabled(), gc.get_freeze_count() > 0
     gc.collect()

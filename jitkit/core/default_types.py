@@ -59,8 +59,8 @@ def narrowed(x64: bool, dtype: Any) -> Any:
 
 
 def canonicalize_dtype(dtype: Any) -> DType:
-    """Return the dtype, narrowed to 32 bits unless x64 mode is on; an extended dtype as it is. Raise TypeError if NumPy
-    does not know it.
+    """Return the dtype, narrowed to 32 bits unless x64 mode is on; return an extended dtype unchanged. Raise TypeError
+    if NumPy does not know it.
     """
     canonical: DType = narrowed(config.local.state.options.enable_x64, dtype)
     return canonical

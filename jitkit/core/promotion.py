@@ -205,7 +205,7 @@ def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType
 
 
 def _node(operand: DType, weak: bool) -> Node:
-    """Return the lattice node of a value. There is no weak bool: bool is below everything anyway."""
+    """Return the lattice node of a value. Bool has no weak form, since it is below everything anyway."""
     return python_type_of(operand) if weak and operand != np.bool_ else operand
 
 

@@ -292,7 +292,9 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """Return a schedule as it is, and a constant one for a number. Raise TypeError for an array with axes."""
+    """Return a schedule: a given schedule unchanged, or for a number a constant schedule. Raise TypeError for an array
+    with axes.
+    """
     if callable(scalar_or_schedule):
         schedule: Schedule = scalar_or_schedule
         return schedule

@@ -55,7 +55,7 @@ def is_page(text: str, of: str) -> bool:
 
 
 def as_json(model: dict[str, Any]) -> str:
-    """Return JSON that can stand in a `<script>`. Every JSON reader gets the same data from it."""
+    """Return JSON that can be put into a `<script>`. Every JSON reader gets the same data from it."""
     text = json.dumps(model, ensure_ascii=False, separators=(",", ":"))
     text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates, which no file can hold
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -79,9 +79,9 @@ class Function(NamedTuple):
 
 
 def functions(calls: Iterable[Call], named: Mapping[int, str]) -> list[Function]:
-    """Return the functions of some calls without the library's own; first comes the one that took longest to trace, lower and
-    compile. `named` maps the `id` of the object that `jit` keeps for a function to its name in the program; a function that is
-    not in it has its own name.
+    """Return the functions that were called, without the library's own, sorted: the one that took longest to trace,
+    lower and compile comes first. `named` maps the `id` of the object that `jit` keeps for a function to the function's
+    name in the program; other functions have their own names.
     """
     calls = list(calls)
     names: dict[Any, set[str]] = {}  # jitted function -> its names: it may have been jitted under two

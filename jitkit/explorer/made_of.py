@@ -314,8 +314,9 @@ def given_by_a_loop(
 def reads_a_constant(
     number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> Iterator[tuple[Key, bool, bool]]:
-    """Yield the instructions of an equation's readers that read a constant of as many elements where the equation only arranged a value
-    that is no argument's. Say of each whether that constant can be the equation's result, and whether it can be its operand, by its shape.
+    """Yield the instructions of an equation's readers that read a constant of as many elements in its place. The equation only arranges a
+    value, and the value is not an argument's. For each instruction, say whether the constant can be the equation's result, and whether it
+    can be its operand, by its shape.
     """
     this, data = equations[number], links.data
     if len(this.eqn.invars) != 1 or any(this.operands) or hasattr(this.eqn.invars[0], "val"):

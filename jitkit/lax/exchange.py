@@ -66,8 +66,8 @@ def _(
 def _along_several(
     x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
 ) -> Any:
-    """Return x, exchanged along several named axes, of which the last varies fastest. Named axes before and after this one
-    are left to the traces that have them; meanwhile their chunks are in three axes in front.
+    """Return x, exchanged along several named axes, the last of which varies fastest. Other traces have the named axes
+    before and after this one; until they are done, the chunks for them are in three axes in front.
     """
     place = names.index(axis.name)
     before, behind = names[:place], names[place + 1 :]

@@ -50,7 +50,9 @@ def copy(x: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """Return x, a pytree of arrays, such that no derivative flows through it. (None flows through random keys anyway.)"""
+    """Return the arrays of a pytree unchanged, so that no derivative flows through them. (None flows through random
+    keys anyway.)
+    """
     return tree_util.tree_map(_stop_gradient, x)
 
 
@@ -146,7 +148,7 @@ def _(ctx: LoweringContext, *operands: str) -> str:
 
 
 def create_token(_: Any = None) -> Any:
-    """Return a token: it has no data, but its reader runs after its writer."""
+    """Return a token. It has no data; an operation that reads it runs after the operation that returned it."""
     return create_token_p.bind()
 
 
@@ -181,8 +183,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 
 
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
-    """Mark the arrays of a tree as needed, so that dead code elimination keeps what computes them in jaxprs; with
-    `prevent_mlir_dce`, XLA keeps it, too.
+    """Mark the arrays of a tree as needed: dead code elimination in jaxprs keeps the equations that compute them, and
+    with `prevent_mlir_dce` XLA keeps them, too.
     """
     for leaf in tree_util.tree_leaves(val):
         dce_sink_p.bind(leaf, prevent_mlir_dce=prevent_mlir_dce)

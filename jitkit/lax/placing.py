@@ -31,7 +31,7 @@ from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 
 
 class ArrayCopySemantics(enum.Enum):
-    """What happens to a value's memory."""
+    """Says whether a value's memory is reused, copied or given away."""
 
     REUSE_INPUT = enum.auto()  # the result may share it
     DONATE_INPUT = enum.auto()  # it is not needed any more
@@ -193,7 +193,7 @@ def _semantics(donate: bool | None, may_alias: bool | None) -> ArrayCopySemantic
 
 
 def _source(said: Any, x: Any) -> Any:
-    """Return `said` unless it is None, and else where a value is; None where that is not known while tracing."""
+    """Return `said`, or if it is None the sharding of the value; None if that is not known while tracing."""
     if said is not None:
         return said
     value = x.to_concrete_value() if isinstance(x, Tracer) else x
@@ -206,8 +206,8 @@ def _in_place(place: Any) -> Any:
 
 
 def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
-    """Return a parameter of `device_put`, a value or a tree of them, as one for each leaf. Raise ValueError for a tree
-    that is not a prefix of the value's.
+    """Return a parameter of `device_put`, which is one value or a tree of values, as a list with one value for each
+    leaf. Raise ValueError for a tree that is not a prefix of the tree of arrays.
     """
     if prefix is None or isinstance(prefix, bool):
         return [prefix] * count

@@ -24,10 +24,9 @@ _known: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Any]] = weakref.
 
 
 def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]) -> _T:
-    """Return `make()`, called once per computation, key and options, and keep it as long as the computation lives; without
-    keeping it for a computation that cannot be hashed or weakly referenced.
-
-    So two equations with the same reducer share its jaxpr, which shows when they are printed.
+    """Return `make()`. It is called once for each computation, key and options, and its result is kept as long as the
+    computation lives; but a result for a computation that cannot be hashed or weakly referenced is not kept. So two
+    equations with the same reducer share its jaxpr, which shows when they are printed.
     """
     try:
         known = _known.setdefault(computation, {})

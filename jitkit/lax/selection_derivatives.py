@@ -57,7 +57,9 @@ defjvp(
 
 
 def _share(x: Any, extreme: Any, y: Any) -> Any:
-    """Return the factor of x's tangent in the tangent of `extreme`, the maximum or minimum: 1 where it is x, 0 where y, 1/2 where both."""
+    """Return the factor of x's tangent in the tangent of `extreme`, the maximum or minimum of x and y: 1 where x is the
+    extreme, 0 where y is, 1/2 where they are equal.
+    """
     return div(
         select(eq(x, extreme), full_like(extreme, 1), full_like(extreme, 0)),
         select(eq(y, extreme), full_like(extreme, 2), full_like(extreme, 1)),

@@ -25,7 +25,7 @@ slice_p = Primitive("slice")
 
 
 class _Sliding(Slots):
-    """Slot for the primitive of `dynamic_slicing`, which does eager slices."""
+    """Slot for the primitive of `dynamic_slicing`, by which eager slices are computed."""
 
     dynamic_slice_p: Primitive
 
@@ -97,7 +97,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, start_indices: Any, li
 
 
 def _known(indices: Sequence[Any]) -> tuple[Any, ...]:
-    """Return indices, with Arrays among them as ints."""
+    """Return indices, with Arrays among them converted to ints."""
     return tuple(operator.index(i) if type(i) is Array else i for i in indices)
 
 

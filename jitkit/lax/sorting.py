@@ -45,7 +45,9 @@ def _(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) ->
 
 
 def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """Whether x comes before y. Each pair has a key of x and the same key of y; the most important key comes first."""
+    """Return whether x comes before y, as a bool array. Each pair holds a key of x and the same key of y, the most
+    important key first.
+    """
     first = None
     for x, y in reversed([part for pair in pairs for part in _parts(*pair)]):
         less = lt_to(x, y)
@@ -63,7 +65,7 @@ def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
 
 
 def _canonical(x: Any) -> Any:
-    """Return an array with all zeros of a float as one, and all nans as one: XLA's total order distinguishes them."""
+    """Return an array in which all zeros of a float are equal, and all nans: XLA's total order distinguishes them."""
     zero, nan = (scalar_like(x, value) for value in (0, np.nan))
     return select(ne(x, x), nan, select(eq(x, zero), zero, x))
 

@@ -136,7 +136,7 @@ def _transpose_gather(
 
 
 def _never(select_prim: Primitive, dtype: Any) -> Any:
-    """Return the value that is selected only if there is no other one."""
+    """Return a value that is selected only if there is no other one."""
     return (max_identity if select_prim is ge_p else min_identity)(dtype)
 
 
@@ -203,7 +203,9 @@ primitive_transposes[select_and_scatter_add_p] = _transpose_scatter
 
 
 def _of_source(primitive: Primitive) -> None:
-    """Define it as linear in the first operand, with zero tangent for the second; a batch axis comes first."""
+    """Define a primitive as linear in its first operand; the tangent of the second one counts as zero, and a batch axis
+    comes first.
+    """
     defjvp(primitive, lambda g, out, source, x, **params: primitive.bind(g, x, **params), None)
 
     @register_batcher(primitive)

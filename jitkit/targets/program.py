@@ -125,7 +125,7 @@ class TargetProgram:
         return {kernel: self._bundles.get(kernel, count_bundles(text)) for kernel, text in code.items()}
 
     def launches(self) -> list[str]:
-        """Return what a GPU is told to do, in order: kernels with their grids and threads, copies, library calls. Raise
+        """Return what a GPU executes, in order: kernels with their grids and threads, copies, library calls. Raise
         TargetError for other targets.
         """
         if self.target.platform != "gpu":
@@ -133,7 +133,7 @@ class TargetProgram:
         return self._launches
 
     def code(self) -> dict[str, str]:
-        """Return the last readable stage, whatever its language: by kernel or module; empty where there is none."""
+        """Return the last readable stage, in whatever language it is, by kernel or module; {} if there is none."""
         return self._code
 
     def _code_in(self, language: str) -> dict[str, str]:

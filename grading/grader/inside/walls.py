@@ -121,7 +121,7 @@ def prepare() -> None:
 
 
 def mount_disk(limits: dict[str, int]) -> None:
-    """Mount a small, empty /tmp and /dev/shm over whatever is there."""
+    """Mount a small, empty /tmp and /dev/shm over the present ones."""
     tmp = f"size={limits['disk']},nr_inodes={limits['files']},mode=1777".encode()
     for place in _DISKS:  # a library can be loaded from /tmp where checks get libraries, and only there
         runs = limits["compiles"] and place == _DISKS[0]

@@ -111,9 +111,7 @@ class Screen:
         self.line("─" * (self.width - 1), "dim")
 
     def code(self, text: str, indent: int = 4, notes: Mapping[int, str] | None = None) -> None:
-        """Write program text as it is, cut at the right edge; `notes` are remarks at that edge, by line
-        number from 0.
-        """
+        """Write program text unchanged, cut at the right edge; `notes` are remarks at that edge, by line number from 0."""
         margin, notes = " " * indent, notes or {}
         for i, line in enumerate(text.splitlines()):
             note = "  " + self._shown(notes[i]) if i in notes else ""

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def make_benchmark(arguments: argparse.Namespace) -> Benchmark:
-    """Return the benchmark that was asked for.
+    """Return the benchmark that the command line names.
 
     Raises:
       WrongUsage: a name where none is taken, or one that does not exist.

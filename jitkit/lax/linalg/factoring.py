@@ -296,7 +296,7 @@ def _qr(a: Any, pivoting: bool, full_matrices: bool, use_magma: bool | None) -> 
 
 
 def _corner(x: Any, rows: int, columns: int) -> Any:
-    """Return the first rows and columns of matrices."""
+    """Return the first rows and columns of matrices: their upper left corners."""
     return slice(x, [0] * x.ndim, (*x.shape[:-2], rows, columns))
 
 

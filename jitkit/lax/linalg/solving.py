@@ -172,7 +172,7 @@ def _two_triangles(trans: int, lu: Any, permutation: Any, b: Any) -> Any:
 
 
 def _spread(x: Any, shape: Shape) -> Any:
-    """Return `x`, broadcast to a shape, with an equation even if it has that shape, as in JAX's derivatives."""
+    """Return `x`, broadcast to a shape. Write the equation even if x has that shape already, as JAX's derivatives do."""
     return broadcast_in_dim(x, shape, range(len(shape) - x.ndim, len(shape)))
 
 

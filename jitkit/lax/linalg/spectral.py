@@ -174,8 +174,8 @@ def _(
 def _geev(
     ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: dict[str, bool], implementation: EigImplementation | None
 ) -> tuple[str, str, str, str]:
-    """Write LAPACK's call; return the names of the eigenvalues, the left and right eigenvectors, and `info`. On a GPU the host
-    computes them, or MAGMA.
+    """Write LAPACK's call; return the names of the eigenvalues, the left and right eigenvectors, and `info`. On a GPU,
+    the host or MAGMA computes them.
     """
     [aval] = ctx.avals_in
     is_real = aval.dtype.kind != "c"

@@ -113,7 +113,9 @@ def _(ctx: LoweringContext, *operands: str, perturb_singular: bool) -> str:
 
 
 def _by_elimination(dl: Any, d: Any, du: Any, b: Any) -> Any:
-    """Return the solution of one system, by two passes over its rows (Thomas' algorithm), which is for platforms that have no routine."""
+    """Return the solution of one system, by two passes over its rows (Thomas' algorithm). This is for platforms that
+    have no routine.
+    """
 
     def eliminate(row_above: Any, row: Any) -> Any:
         c, right = row_above

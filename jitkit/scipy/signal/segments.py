@@ -62,8 +62,8 @@ def named_window(window: Any, size: int) -> Any:
 
 
 def _window_of(window: Any, nperseg: int | None, length: int, dtype: Any) -> tuple[Any, int]:
-    """Return the window and its size, which is the size of a segment. Raise ValueError for a window that is no vector,
-    is longer than the signal, or is not of size `nperseg`.
+    """Return the window and its size, which is the size of a segment. Raise ValueError for a window that is not a
+    vector, is longer than the signal, or does not have the size `nperseg`.
     """
     if isinstance(window, (str, tuple)):
         size = length if nperseg is None else nperseg

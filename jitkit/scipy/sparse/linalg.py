@@ -105,8 +105,8 @@ def _bicgstab_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: 
 
 
 def _as_function(f: Any) -> Callable[[Any], Any]:
-    """Return multiplication with a matrix as a function; a function is returned as it is. Raise TypeError for others, ValueError for
-    a matrix that is not square.
+    """Return a function that multiplies with the matrix `f`; if `f` is a function, return it unchanged. Raise TypeError
+    for other values, ValueError for a matrix that is not square.
     """
     if callable(f):
         function: Callable[[Any], Any] = f

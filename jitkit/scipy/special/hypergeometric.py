@@ -122,8 +122,8 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _series_that_ends(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Return the sum of the series that a or b ends, as it is whole and not positive: the larger one of the two, unless c would
-    divide by 0 before.
+    """Return the sum of the series if it is finite, because a or b is an integer <= 0. If both could end it, b does
+    where it is smaller, unless c would divide by 0 before.
     """
     nearly = dtypes.finfo(x.dtype).eps * _NEARLY
     whole = jnp.round(b)
