@@ -180,6 +180,29 @@ def test_what_is_known_is_computed_and_the_rest_is_a_jaxpr():
     assert partly_known("jitkit") == partly_known("jax")
 
 
+def traced_and_pruned(name):
+    """What an interpreter of a library's sees: the jaxpr of a function, and what is left of it for the first result."""
+    jax, pe = importlib.import_module(name), importlib.import_module(f"{name}.interpreters.partial_eval")
+    lu, core = importlib.import_module(f"{name}.extend.linear_util"), importlib.import_module(f"{name}.core")
+    first, second = jax.numpy.arange(3.0), jax.numpy.ones(3)
+
+    def f(x, y):
+        return [jax.numpy.sin(x) * first, y + 1, x * second * 2]
+
+    info = importlib.import_module(f"{name}.api_util").debug_info("traced", f, (first, second), {})
+    aval = core.ShapedArray((3,), first.dtype)
+    jaxpr, avals, consts = pe.trace_to_jaxpr_dynamic(lu.wrap_init(f, debug_info=info), [aval, aval])
+    pruned, used = pe.dce_jaxpr(jaxpr, [True, False, False])
+    values = jax.core.eval_jaxpr(pruned, consts, first)
+    ways = [([True, False, False],), ([True, False, False], True), ([True, False, False], [False, True, False, True])]
+    without_consts = [pe.dce_jaxpr_consts(jaxpr, *way) for way in ways]
+    return [str(x) for x in (jaxpr, avals, consts, pruned, used, values, without_consts)]
+
+
+def test_libraries_trace_and_prune_as_on_jax():
+    assert traced_and_pruned("jitkit") == traced_and_pruned("jax")
+
+
 NAMES_THAT_ARE_NOT_HERE = {
     "jax.new_ref(1.0)": "`jax.new_ref` is not here",
     "jax.Ref(1, 2)": "`jax.Ref` is not here",

@@ -3,6 +3,8 @@
 Operations whose operands are all known are done at once, in the outer trace; the others are recorded. A loop or a
 jitted function is one operation here: all its results are unknown if one operand is. (JAX looks inside.)
 
+Libraries with interpreters of their own call this, and `trace_to_jaxpr_dynamic`, for which all values are unknown.
+
 JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr_nounits
 """
 
@@ -13,8 +15,9 @@ from typing import Any
 
 from .. import core
 from ..core import Primitive, Trace
-from ..jaxpr import DebugInfo, Jaxpr
-from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
+from ..jaxpr import DebugInfo, Jaxpr, Var, pruning
+from ..jaxpr.language import selected
+from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack, trace_to_jaxpr
 
 
 class PartialVal(tuple[Any, Any]):
@@ -78,3 +81,34 @@ def trace_to_jaxpr_nounits(
     finally:
         trace.end()
     return jaxpr, found, jaxpr.consts
+
+
+def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], Sequence[Any]]:
+    """Call a wrapped function of flat lists on tracers of these avals. Return the jaxpr, the avals of its outputs, and the
+    values of its constvars.
+    """
+    debug_info = getattr(fun, "debug_info", None) or DebugInfo("trace_to_jaxpr_dynamic", "fun")
+    jaxpr = trace_to_jaxpr(fun.call_wrapped, in_avals, debug_info)
+    return jaxpr, [x.aval for x in jaxpr.outvars], jaxpr.consts
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """Eliminate dead code as `pruning.dce_jaxpr` does, but keep all constvars: callers have their values beside the jaxpr."""
+    return pruning.dce_jaxpr(jaxpr.replace(consts=()), used_outputs, instantiate)
+
+
+def dce_jaxpr_consts(
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool], list[bool]]:
+    """Eliminate dead code, also among the constvars, which `instantiate` counts before the inputs. Return the jaxpr, and for each
+    constvar and for each input whether it is still there.
+    """
+    count = len(jaxpr.constvars)
+    of_inputs = instantiate if isinstance(instantiate, bool) else instantiate[count:]
+    pruned, used_inputs = dce_jaxpr(jaxpr, used_outputs, of_inputs)
+    read = {x for eqn in pruned.eqns for x in eqn.invars if isinstance(x, Var)} | set(pruned.outvars)
+    asked = [instantiate] * count if isinstance(instantiate, bool) else instantiate[:count]
+    used_consts = [keep or var in read for var, keep in zip(jaxpr.constvars, asked, strict=True)]
+    return pruned.replace(constvars=selected(jaxpr.constvars, used_consts)), used_consts, used_inputs
