@@ -360,7 +360,8 @@ def test_a_program_becomes_a_tree_with_costs_and_guesses():
     assert read.listing.equations[2] == [0, 1]
     assert read.listing.notes[2] == "fusion of 2 operations · 64 flop · 256 B moved"
     assert read.listing.equations[6] == [1]  # it holds what the fusion ends with
-    assert read.listing.notes[6] == "its value, moved or rounded"
+    layout = "in another layout: the axes in memory are {0,1} after {1,0}"
+    assert read.listing.notes[6] == f"its value, moved or rounded · {layout}"
     assert read.listing.guesses == {}
     assert read.linked == (4, 4, 3, 0)
     # not the copy, which has no name

@@ -10,12 +10,12 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     source         equations -> the Python that they were written in
     locations, stablehlo   StableHLO with locations -> the same, with more equations' numbers; -> Listing
     flow, links    optimised HLO -> where values go; by instruction: the equations that it came from, and how that is known
-    hlo, costs, opcodes, again   optimised HLO -> Listing: a tree of fusions and loops, with costs; what several kernels compute
+    hlo, costs, turns, copies, opcodes, again   optimised HLO -> Listing: a tree of fusions and loops; costs; why copies are there
     by_line        kernels + their links -> what each line of Python became
     machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing
-    values         which equations compute a value that is there already
-    origins, fates   which instructions make what an equation reads; why nothing is left of it, and how that is known
-    made_of        instruction that XLA has merged, or recognised as a whole -> the equations in it
+    values, reads  which equations compute a value that is there already; which make the operands of each
+    origins, parts, fates   which instructions make what an equation reads; why nothing is left of it, and how that is known
+    made_of, dimensions   instruction that XLA has merged, or recognised as a whole -> the equations in it
     apart          kernels that read one another -> why they are not one
     rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content

@@ -2,7 +2,8 @@
 
 XLA computes a cheap operation anew in each fusion that reads it, if that is cheaper than to write the result to memory and read it back.
 Then each of these fusions contains an instruction of the same name, operation and type. (This is also so if the program itself has it
-several times, in a loop that was unrolled.) Operations that only arrange elements cost next to nothing, and are left out.
+several times, in a loop that was unrolled.) If a function is called several times, each call is counted by itself. Operations that only
+arrange elements cost next to nothing, and are left out.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint
 """
@@ -10,7 +11,11 @@ JAX: jax/_src/ad_checkpoint.py:checkpoint
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
+from ..targets.hlo import Instruction
+from .equations import paths_in
+from .flow import OP_NAME
 from .links import OPERANDS, PLUMBING, Links
 
 _ARRANGES = frozenset({"copy", "transpose", "reshape", "slice", "reverse", "concatenate", "pad", "convert"})
@@ -25,7 +30,7 @@ def computed_again(
     that wrote one operation into StableHLO (`wrote` has the operations): others, such as random bits, wrote many, which different kernels
     may compute once each.
     """
-    places: dict[tuple[int, str, str], set[str]] = {}
+    places: dict[tuple[Any, ...], set[str]] = {}
     opcodes: dict[int, set[str]] = {}  # a division may have become a multiplication
     for at, numbers in links.own.items():
         opcode = links.data.at[at].opcode
@@ -37,9 +42,16 @@ def computed_again(
             continue
         asked, done = {*wrote.get(numbers[0], ())} - _NOT_COMPUTED, opcodes.get(numbers[0], set())
         if len(asked) == 1 and instruction.opcode in asked | (done if len(done) == 1 else set()):
-            places.setdefault((numbers[0], instruction.opcode, instruction.type), set()).add(at[0])
+            key = numbers[0], instruction.opcode, instruction.type, _calls(instruction)
+            places.setdefault(key, set()).add(at[0])
     found: dict[str, int] = {}
-    for (number, _, _), computations in places.items():
+    for (number, *_), computations in places.items():
         if len(computations) > 1:
             found[str(number)] = max(found.get(str(number), 0), len(computations))
     return found
+
+
+def _calls(instruction: Instruction) -> tuple[tuple[int, ...], ...]:
+    """Return the equations around an instruction's own: two calls of one function are two computations, and not one done twice."""
+    name = OP_NAME.search(instruction.rest)
+    return tuple(map(tuple, paths_in(name[1]))) if name else ()

@@ -3,7 +3,7 @@
 The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
 convolution, and n - 1 applications of its function for n elements that a reduction makes one of. Both branches of a `cond` are counted.
-How many turns a loop takes is known where XLA wrote it down.
+How many turns a loop takes, `turns` finds.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from ..targets.hlo import Instruction, Program, called
 from .flow import operands
 from .links import AS_WRITTEN, PLUMBING
+from .turns import trips
 
 _NOT_COUNTED = PLUMBING | {
     "copy", "broadcast", "reshape", "transpose", "slice", "concatenate", "pad", "iota", "gather", "convert",
@@ -33,7 +34,6 @@ _GEMM = re.compile(r'"?lhs_contracting_dimensions"?:\[([\d,"]*)\]')
 _LABELS = re.compile(r"dim_labels=\w+_(\w+)->")
 _DILATED = re.compile(r"lhs_dilate|rhs_reversal|batch_group_count")
 _BITS = re.compile(r"\d+")
-_TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"')
 
 
 class Costs:
@@ -51,17 +51,21 @@ class Costs:
                     self._runs.setdefault(inner, []).append((name, each))
 
     def turns(self, computation: str) -> int | None:
-        """Return how often a computation runs, over all turns of the loops around it; None if XLA does not know it."""
+        """Return how often a computation runs, over all turns of the loops around it; None if this is not known."""
         if computation not in self._turns:
             self._turns[computation] = total = 0
             for name, instruction in self._runs.get(computation, ()):
-                around, own = self.turns(name), trips(instruction) if instruction.opcode == "while" else 1
+                around, own = self.turns(name), self.trips(name, instruction) if instruction.opcode == "while" else 1
                 if around is None or own is None:
                     self._turns[computation] = None
                     return None
                 total += around * own
             self._turns[computation] = total
         return self._turns[computation]
+
+    def trips(self, computation: str, loop: Instruction) -> int | None:
+        """Return how many turns a `while` takes each time that it runs; None if this is not known."""
+        return trips(self._program, computation, loop)
 
     def types(self, computation: str) -> dict[str, str]:
         """Return the types of the values of a computation, by name."""
@@ -190,12 +194,6 @@ class Costs:
             body = self._program.computations.get(computation, ())
             self._flops[computation] = sum(self.flops(computation, each) for each in body)
         return self._flops[computation]
-
-
-def trips(loop: Instruction) -> int | None:
-    """Return how many turns a `while` takes; None if XLA did not write it down."""
-    found = _TRIPS.search(loop.rest)
-    return int(found[1]) if found else None
 
 
 def _flops_of_dot(instruction: Instruction, left: str) -> int:

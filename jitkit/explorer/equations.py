@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .equation import Dialect, Equation
-from .values import CALLS, find_operands, find_same, jaxprs_of
+from .reads import find_operands
+from .values import CALLS, find_same, jaxprs_of
 
 _MARK = re.compile(r"eqn~(\d+)")
 _SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is not in a scope of the user's

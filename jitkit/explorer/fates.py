@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import made_of
+from . import dimensions, made_of
 from .costs import elements_of
 from .equation import Equation, all_behind, is_applied
 from .flow import Key
@@ -265,6 +265,11 @@ class _Fates(Origins):
                 return self._told("removed", *(("constant", folded) if is_result else ("merged", into)))
             return self._told("unknown", "constant?", f"{folded}; or {into}", sure=False, row=at)
         sources = self._sources(number)
+        for at in dimensions.merged_into(number, self._equations, readers, self._named, self._data):
+            words = (
+                f"merged into the dimension numbers of {at[1]}{self._lines_of(at)}, which reads its operand directly"
+            )
+            return self._told("removed", "merged", words, row=at)
         for at in made_of.given_by_a_loop(number, self._equations, readers, self._named, self._links):
             words = f"merged into {at[1]}{self._lines_of(at)}, which reads its operand directly"
             return self._told("removed", "merged", words, row=at)
@@ -278,11 +283,27 @@ class _Fates(Origins):
                     if instruction.opcode in self._can_be(number) and elements_of(instruction.type) == equation.size:
                         how = _MERELY_MOVED.get(instruction.opcode, f"a {instruction.opcode} without its name")
                         return self._told("renamed", "renamed", f"is now {each[1]}: {how}", row=each)
-                reader = self._data.at[at]
-                into = "the dimension numbers of " if reader.opcode in PRODUCTS else ""
-                words = f"merged into {into}{at[1]}{self._lines_of(at)}, which reads its operand directly"
+                words = self._converted(number, at, operand) or self._merged(number, at)
                 return self._told("removed", "merged", words, row=at)
         return None
+
+    def _merged(self, number: int, at: Key) -> str:
+        """Say into which instruction an equation that only arranged elements was merged."""
+        is_product = self._data.at[at].opcode in PRODUCTS and not self._converts(number)
+        into = "the dimension numbers of " if is_product else ""
+        return f"merged into {into}{at[1]}{self._lines_of(at)}, which reads its operand directly"
+
+    def _converts(self, number: int) -> bool:
+        return self._wrote.get(number, set()) == {"convert"}
+
+    def _converted(self, number: int, at: Key, operand: Key) -> str:
+        """Say that the value of a conversion is there already, in its type: its operand is computed in it. "" if that is not so."""
+        maker = self._data.source(operand) or operand
+        kind = self._data.at[maker].type.partition("[")[0]
+        asked = {made_of.NUMPY_S.get(kind, kind) == str(var.aval.dtype) for var in self._equations[number].eqn.outvars}
+        if not self._converts(number) or asked != {True} or self._data.at[maker].opcode == "parameter":
+            return ""
+        return f"{maker[1]}{self._lines_of(maker)} makes {kind} at once, so that there is nothing to convert"
 
     def _guess(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]

@@ -108,6 +108,10 @@ class Data:
             element = int(index[1]) if index else 0
             at = self.operands[at][0]
 
+    def source(self, at: Key) -> Key | None:
+        """Return where a value that is moved or rearranged comes from (the last of `above`); None if it cannot be followed."""
+        return next(iter([*self.above(at)][-1:]), None)
+
     def argument(self, at: Key) -> int | None:
         """Return the position of the program's argument that the value `at` is; None if it is not an argument."""
         numbers = self._parameters.get(self._entry, {}) if at[0] == self._entry else {}

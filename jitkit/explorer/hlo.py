@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
 from . import by_line
-from .costs import Costs, amount, bytes_of, trips
+from .copies import Copies
+from .costs import Costs, amount, bytes_of
 from .equation import Equation
 from .equations import without_marks
 from .flow import Key, end_of_operands
@@ -131,7 +132,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
     """Return a program as a tree of instructions; it was compiled from `equations`."""
     program = Program(text)
     links = Links(program, equations)
-    costs = Costs(program)
+    costs, copies = Costs(program), Copies(program, text)
     found = Listing("hlo")
     written: set[str] = set()
     row_of: dict[tuple[str, str], int] = {}
@@ -139,7 +140,8 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
     def write(name: str, depth: int) -> None:
         written.add(name)
         for instruction in program.computations.get(name, ()):
-            notes = [_note(program, costs, name, instruction), links.rules.get((name, instruction.name), "")]
+            at = name, instruction.name
+            notes = [_note(program, costs, name, instruction), links.rules.get(at, ""), copies.why(name, instruction)]
             row = found.add(
                 f"{'  ' * depth}{shown(instruction)}",
                 links.exact[name, instruction.name],
@@ -210,7 +212,7 @@ def _role(instruction: Instruction, name: str) -> str:
 def _note(program: Program, costs: Costs, computation: str, instruction: Instruction) -> str:
     """Return the note beside a fusion, a product or a loop; "" beside anything else."""
     if instruction.opcode == "while":
-        turns = trips(instruction)
+        turns = costs.trips(computation, instruction)
         return "" if turns is None else f"runs {turns} times"
     if instruction.opcode not in ("fusion", "dot", "convolution", "custom-call"):
         return ""

@@ -26,7 +26,8 @@ from .flow import Key
 from .links import Links
 
 _PRODUCTS = frozenset({"dot", "convolution", "custom-call"})
-_FLOATS = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+# types of HLO, as numpy names them
+NUMPY_S = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
 _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 
 
@@ -240,8 +241,8 @@ def fills(
 
 def _constant(at: Key, links: Links) -> float | None:
     """Return the number that a broadcast spreads, if it is written in the program, else None."""
-    *_, source = links.data.above(links.data.operands[at][0])
-    if links.data.at[source].opcode != "constant":
+    source = links.data.source(links.data.operands[at][0])
+    if source is None or links.data.at[source].opcode != "constant":
         return None
     text = links.data.at[source].rest.partition(")")[0]
     try:
@@ -283,7 +284,7 @@ def made_for_a_reader(
         kinds = {str(getattr(var.aval, "dtype", "")) for var in equations[numbers[0]].eqn.outvars}
         makers = {number for each in links.data.above(links.data.operands[at][0]) for number in links.exact[each]}
         readers = links.readers(at) or []
-        is_own = _FLOATS.get(instruction.type.partition("[")[0], "") in {"", *kinds}
+        is_own = NUMPY_S.get(instruction.type.partition("[")[0], "") in {"", *kinds}
         if numbers[0] in makers and not is_own and len(readers) == 1 and readers != numbers:
             found[at] = readers
     return found
@@ -305,7 +306,9 @@ def given_by_a_loop(
         unknown = [*can_be, *(made for made in equations[reader].operands if number in made)]
         for at in named.get(reader, ()) if len(unknown) == 1 else ():
             for operand in data.operands[at]:
-                *_, source = data.above(operand)
+                source = data.source(operand)
+                if source is None:
+                    continue
                 is_given = set(links.own.get(source, ())) <= {this.parent} and data.at[source].opcode != "constant"
                 if is_given and elements_of(data.at[operand].type) == size:
                     yield at
@@ -331,7 +334,7 @@ def reads_a_constant(
         others = [is_computed(made) or _size(atom) != this.size for atom, made in pairs if number not in made]
         for at in named.get(reader, ()) if all(others) else ():
             for operand in data.operands[at]:
-                source = next(iter([*data.above(operand)][-1:]), None)
+                source = data.source(operand)
                 if source and data.at[source].opcode == "constant" and elements_of(data.at[source].type) == this.size:
                     is_result, is_operand = (shape in data.at[source].type for shape in shapes)
                     yield at, is_result, is_operand

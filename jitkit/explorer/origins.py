@@ -15,6 +15,7 @@ from .equation import Equation, all_behind
 from .flow import Key
 from .hlo import Fused
 from .opcodes import ARRANGING, COMMUTE, PRODUCTS
+from .parts import agrees
 from .values import only_reshapes
 
 _MOST_SOURCES = 1000  # at most this many are looked at for one equation
@@ -135,6 +136,9 @@ class Origins:
         """Whether an instruction has an equation's operands, in the equation's order; in any order if the operation is
         commutative.
         """
+        return self._has_its_operands(at, number) and agrees(self._equations[number], at, self._equations, self._data)
+
+    def _has_its_operands(self, at: Key, number: int) -> bool:
         asked, reads = self._equations[number].operands, self._data.operands[at]
         if len(asked) == 1 and len(reads) == 2 and reads[0] == reads[1] and self._is_square(number):
             reads = reads[:1]

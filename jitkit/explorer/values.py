@@ -1,4 +1,4 @@
-"""numbered equations -> which of them compute a value that already exists, and where their operands come from
+"""numbered equations -> which of them compute a value that already exists
 
 From the equations alone, this module finds what a compiler's simplifier finds: two equations that do the same with the same operands
 (common subexpressions), and equations that change nothing (`x + 0`, `x * 1`, a reshape to the same shape), that undo another one (a
@@ -26,6 +26,10 @@ _NEUTRAL = {
     "max": (-math.inf, True, "max(x, {}) is x"), "min": (math.inf, True, "min(x, {}) is x"), "or": (0, True, "x | {} is x"),
     "xor": (0, True, "x ^ {} is x"), "shift_left": (0, False, "x << {} is x"),
 }  # fmt: skip
+# the same for bools
+_NEUTRAL_TO_BOOLS = {
+    "eq": (True, True, "x == {} is x"), "ne": (False, True, "x != {} is x"), "and": (True, True, "x & {} is x"),
+}  # fmt: skip
 _IDEMPOTENT = {"max": "max(x, x)", "min": "min(x, x)", "and": "x & x", "or": "x | x"}
 # for bools and integers: primitive -> the constant that alone decides the result, and the result for two equal operands
 _ABSORBING: dict[str, tuple[Any, str]] = {"mul": (0, "x * 0 is 0"), "and": (0, "x & 0 is 0")}
@@ -34,6 +38,9 @@ _WITH_ITSELF: dict[str, tuple[Any, str]] = {
     "lt": (False, "x < x is False"), "gt": (False, "x > x is False"), "le": (True, "x <= x is True"), "ge": (True, "x >= x is True"),
 }  # fmt: skip
 _COMPUTED: dict[str, Callable[[Any, Any], Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
 # primitives that change nothing with some parameters
 _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}
@@ -134,6 +141,8 @@ class _Same:
             number = _converted(self.number_in(eqn.invars[0]), getattr(eqn.outvars[0].aval, "dtype", None))
             self.filled.update({} if number is None else {id(eqn.outvars[0]): number})
         numbers = [self.number_in(atom) for atom in eqn.invars]
+        if equation.primitive in _COMPARED and None not in numbers and eqn.invars[0].aval.dtype.kind in "biuf":
+            self.filled[id(eqn.outvars[0])] = bool(_COMPARED[equation.primitive](*numbers))
         if equation.primitive in _COMPUTED and None not in numbers and eqn.outvars[0].aval.dtype.kind in "iuf":
             kind = eqn.outvars[0].aval.dtype.type
             with np.errstate(all="ignore"):
@@ -145,6 +154,8 @@ class _Same:
             kept = next((i for i, atom in enumerate(eqn.invars) if atom is source), None)
             equation.unchanged = Unchanged(words, None if partner is None else self.by_eqn[id(partner)], kept)
             self.value_of[id(eqn.outvars[0])] = self.value(source)
+            if self.number_in(source) is not None:
+                self.filled[id(eqn.outvars[0])] = self.number_in(source)
         elif equation.primitive == "stop_gradient":
             self.value_of.update({id(v): self.value(a) for v, a in zip(eqn.outvars, eqn.invars, strict=True)})
 
@@ -207,8 +218,9 @@ def _unchanged(
     if len(eqn.outvars) != 1 or not eqn.invars:
         return None
     result, first = eqn.outvars[0].aval, eqn.invars[0]
-    if primitive in _NEUTRAL and len(eqn.invars) == 2:
-        neutral, either, words = _NEUTRAL[primitive]
+    neutrals = _NEUTRAL_TO_BOOLS | _NEUTRAL if getattr(getattr(result, "dtype", None), "kind", "") == "b" else _NEUTRAL
+    if primitive in neutrals and len(eqn.invars) == 2:
+        neutral, either, words = neutrals[primitive]
         for at in (1, 0) if either else (1,):
             other = eqn.invars[1 - at]
             if number_in(eqn.invars[at]) == neutral and _alike(other.aval, result):
@@ -343,53 +355,3 @@ def _text_or_identity(value: Any) -> Any:
     return (
         str(value) if isinstance(value, plain) and " at 0x" not in str(value) and len(str(value)) < 500 else id(value)
     )
-
-
-# --- what is read ---------------------------------------------------------------------------------------------
-
-
-def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
-    """Fill in, for each equation, which equations (`~i` is the i-th argument) make its operands, through calls; and whether it makes a
-    result of the function, of a branch or of a turn.
-    """
-    origins: dict[int, frozenset[int]] = {id(var): frozenset({~i}) for i, var in enumerate(jaxpr.invars)}
-    seen: set[Any] = set()
-
-    def fill(jaxpr: Any) -> None:
-        for eqn in jaxpr.eqns:
-            number = by_eqn[id(eqn)]
-            equation = equations[number]
-            reads = [
-                frozenset() if dialect.is_literal(atom) else origins.get(id(atom), frozenset()) for atom in eqn.invars
-            ]
-            known = equation.operands or (frozenset(),) * len(reads)
-            equation.operands = tuple(one | other for one, other in zip(known, reads, strict=True))
-            inner = list(jaxprs_of(eqn, dialect))
-            made = [frozenset({number})] * len(eqn.outvars)
-            is_call = equation.primitive in CALLS and len(inner) == 1 and len(inner[0].invars) == len(reads)
-            is_elsewhere = not equation.live and any(equations[by_eqn[id(e)]].live for each in inner for e in each.eqns)
-            if is_elsewhere:  # another call runs it, on other values
-                inner = []
-            if is_call and inner:
-                for var, own in zip(inner[0].invars, reads, strict=True):
-                    origins[id(var)] = origins.get(id(var), frozenset()) | own
-            for each in inner:
-                key = id(each), tuple(reads)
-                if key not in seen:  # a jaxpr that is called twice has the operands of both calls
-                    seen.add(key)
-                    fill(each)
-                if not is_call:
-                    mark_results(each)
-            if is_call and inner and len(inner[0].outvars) == len(made):
-                made = [made[0] if dialect.is_literal(v) else origins.get(id(v)) or made[0] for v in inner[0].outvars]
-            for var, own in zip(eqn.outvars, made, strict=True):
-                origins[id(var)] = origins.get(id(var), frozenset()) | own
-
-    def mark_results(jaxpr: Any) -> None:
-        for atom in jaxpr.outvars:
-            for origin in origins.get(id(atom), ()):
-                if origin >= 0:
-                    equations[origin].is_result = True
-
-    fill(jaxpr)
-    mark_results(jaxpr)

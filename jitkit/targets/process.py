@@ -99,11 +99,19 @@ def _refusal_text(name: str, target: Target, error: str) -> str:
     routine = _NOT_REGISTERED.search(error)
     if routine is None:
         return f"The compiler for {target.name} refused {name!r}:\n{error}"
+    calls = f"{name!r} calls {routine[1]}, which is no part of the compiler for {target.name}: it is a routine of a library."
+    if _is_of_jax(routine[1]) and not table.has_operations():
+        package = table.operations().replace("_", "-")
+        return f"{calls} JAX's package of operations for CUDA describes it to the compiler: install {package} (`pip install {package}`)."
     return (
-        f"{name!r} calls {routine[1]}, which is no part of the compiler for {target.name}: it is a routine of a library, and the framework "
-        "that wrote the call (JAX, for `linalg.solve` on a GPU) registers it only in processes of its own. So the program cannot be "
-        "compiled for this target here."
+        f"{calls} The framework that wrote the call registers it only in processes of its own. So the program cannot be compiled "
+        "for this target here."
     )
+
+
+def _is_of_jax(routine: str) -> bool:
+    """Whether a routine is one that JAX's package of operations for CUDA has, by its name."""
+    return routine.startswith(("cusolver_", "cuhybrid_", "cusparse_", "cu_"))
 
 
 def _crash_text(name: str, target: Target, status: int | None, last_words: str) -> str:

@@ -122,6 +122,16 @@ def cuda() -> Cuda:
     return next((each for each in CUDAS if _is_there(each.plugin[1])), CUDAS[0])
 
 
+def operations() -> str:
+    """Return the module of JAX's operations for the CUDA plugin that is installed, such as `jax_cuda12_plugin`."""
+    return cuda().plugin[1].replace("jax_plugins.xla_", "jax_") + "_plugin"
+
+
+def has_operations() -> bool:
+    """Whether JAX's package of operations for CUDA is installed, which the plugin needs for the routines of cuSOLVER."""
+    return _is_there(operations())
+
+
 def toolkit() -> pathlib.Path | None:
     """Return the folder of NVIDIA's toolkit: the one installed with the plugin, else this machine's own, by `ptxas` on
     the PATH; None if there is neither.

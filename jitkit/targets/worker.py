@@ -145,7 +145,7 @@ class Cuda(Plugin):
         """Load the plugin, from the folder in which JAX would look for it; return its table of functions."""
         package = table.cuda().plugin[1]
         api = _load_plugin("cuda", str(table.folder_of(package) / "xla_cuda_plugin.so"))
-        _register_routines(api, package)
+        _register_routines(api)
         return api
 
     def topology(self, target: Target) -> tuple[str, dict[str, Any]]:
@@ -233,11 +233,11 @@ def _load_plugin(name: str, library: str) -> Any:
     return api
 
 
-def _register_routines(api: Any, package: str) -> None:
+def _register_routines(api: Any) -> None:
     """Register the routines that programs call by name, such as those of cuSOLVER and cuSPARSE: XLA does not compile
     calls of unknown routines. The routines are in JAX's package of operations for CUDA, which need not be installed.
     """
-    operations = package.replace("jax_plugins.xla_", "jax_") + "_plugin"
+    operations = table.operations()
     parts = ("cuda_plugin_extension", "_solver", "_hybrid", "_sparse", "_linalg")
     try:
         extension, *libraries = (importlib.import_module(f"{operations}.{part}") for part in parts)

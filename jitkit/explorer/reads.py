@@ -1,0 +1,58 @@
+"""numbered equations -> which equations make the operands of each, through calls
+
+JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .equation import Dialect, Equation
+from .values import CALLS, jaxprs_of
+
+
+def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
+    """Fill in, for each equation, which equations (`~i` is the i-th argument) make its operands, through calls; and
+    whether it makes a result of the function, of a branch or of a turn.
+    """
+    origins: dict[int, frozenset[int]] = {id(var): frozenset({~i}) for i, var in enumerate(jaxpr.invars)}
+    seen: set[Any] = set()
+
+    def fill(jaxpr: Any) -> None:
+        for eqn in jaxpr.eqns:
+            number = by_eqn[id(eqn)]
+            equation = equations[number]
+            reads = [
+                frozenset() if dialect.is_literal(atom) else origins.get(id(atom), frozenset()) for atom in eqn.invars
+            ]
+            known = equation.operands or (frozenset(),) * len(reads)
+            equation.operands = tuple(one | other for one, other in zip(known, reads, strict=True))
+            inner = list(jaxprs_of(eqn, dialect))
+            made = [frozenset({number})] * len(eqn.outvars)
+            is_call = equation.primitive in CALLS and len(inner) == 1 and len(inner[0].invars) == len(reads)
+            is_elsewhere = not equation.live and any(equations[by_eqn[id(e)]].live for each in inner for e in each.eqns)
+            if is_elsewhere:  # another call runs it, on other values
+                inner = []
+            if is_call and inner:
+                for var, own in zip(inner[0].invars, reads, strict=True):
+                    origins[id(var)] = origins.get(id(var), frozenset()) | own
+            for each in inner:
+                key = id(each), tuple(reads)
+                if key not in seen:  # a jaxpr that is called twice has the operands of both calls
+                    seen.add(key)
+                    fill(each)
+                if not is_call:
+                    mark_results(each)
+            if is_call and inner and len(inner[0].outvars) == len(made):
+                made = [made[0] if dialect.is_literal(v) else origins.get(id(v)) or made[0] for v in inner[0].outvars]
+            for var, own in zip(eqn.outvars, made, strict=True):
+                origins[id(var)] = origins.get(id(var), frozenset()) | own
+
+    def mark_results(jaxpr: Any) -> None:
+        for atom in jaxpr.outvars:
+            for origin in origins.get(id(atom), ()):
+                if origin >= 0:
+                    equations[origin].is_result = True
+
+    fill(jaxpr)
+    mark_results(jaxpr)
