@@ -119,7 +119,7 @@ def passes(verdict: Verdict) -> bool:
 
 
 def source_of(target: Target, mutation: Mutation) -> str:
-    """Return the source of a mutant, as a learner would hand it in."""
+    """Return the file that a learner would hand in, with the mutant as its function."""
     return in_its_class(target, _as_a_learner_writes_it(reference_function(target), mutation))
 
 

@@ -156,7 +156,7 @@ def _of_call(node: ast.AST) -> Iterator[Any]:
     if isinstance(node.func, ast.Name) and node.func.id in _DOES_NOTHING and len(node.args) == 1:
         yield node.args[0]
     for i, keyword in enumerate(node.keywords):
-        if keyword.arg == "strict":  # of `zip`: no caller passes lists of different lengths
+        if keyword.arg == "strict":  # do not mutate `zip(strict=True)`: no caller passes lists of different lengths
             continue
         yield _with(node, keywords=[k for k in node.keywords if k is not keyword])
         if isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, bool):

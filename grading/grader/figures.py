@@ -51,8 +51,8 @@ def _spread(id: str, title: str, parts: Sequence[float]) -> Spread:
 
 
 def of_class(standing: Standing) -> list[float]:
-    """Return each student's share of the points of all labs that anybody has handed in; leave out students of whom nothing
-    was run.
+    """Return each student's share of the points of all labs that anybody has handed in. Leave out students whose work
+    could not be run at all.
     """
     sums = totals(standing.records)
     most: dict[str, float] = {}

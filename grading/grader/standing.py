@@ -283,7 +283,7 @@ def _attempts(
     """
     attempts = []
     known = {h.submission for h in handins}
-    for row in rows:  # of an older grader, which noted no hand-ins
+    for row in rows:  # rows of an older grader, which did not store hand-ins
         if row.submission in by_submission and row.submission not in known:
             known.add(row.submission)
             attempts.append(_Attempt((0, row.id), None, by_submission[row.submission]))
@@ -350,8 +350,8 @@ def _passed(row: Grade, i: int) -> bool:
 
 
 def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None, float]]]:
-    """Return points and maximum points, by student and lab. The points are None if an exercise of the lab has no score. A student of
-    whom nothing was run has no lab.
+    """Return points and maximum points, by student and lab. The points are None if an exercise of the lab has no score. A student has no
+    lab here if none of the student's work could be run.
     """
     found: dict[str, dict[str, tuple[float | None, float]]] = {}
     for record in records:

@@ -163,7 +163,7 @@ class Trials:
                 return [told._replace(check=check) for _, check in checks]
             stands = _stands(outcomes[0]) if outcomes else False  # no check ran before it in this process
             if any(r.status != Status.PASS for r in results) or len(results) < len(first):
-                results = results[:1] if stands else []  # else a wrong answer could be another one in its second try
+                results = results[:1] if stands else []  # keep what stands: a second try may give another answer
             passed = {r.check.name: r for r in results}
             ended = sum(o.trouble == Status.TIME for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]

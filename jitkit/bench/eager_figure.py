@@ -14,7 +14,7 @@ from .words import duration
 
 
 def drawings(results: Sequence[Compared], where: str) -> dict[str, Drawing]:
-    """Return `eager`: all programs, on one scale."""
+    """Return one figure, named `eager`: all programs, on one scale."""
     columns = min(len(results), 2)
     rows = -(-len(results) // columns)
 

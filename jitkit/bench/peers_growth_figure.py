@@ -12,7 +12,7 @@ from .plotting import MARKERS, Drawing, Theme, signed
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return `growth`, with a panel for each group of rows."""
+    """Return one figure, named `growth`, with a panel for each group of rows."""
     groups = list(dict.fromkeys(result.row.group for result in results))
     columns = min(len(groups), 2)
     rows = -(-len(groups) // columns)

@@ -19,7 +19,7 @@ from .timing import Action
 
 _SMALL = np.arange(8, dtype=np.float32)
 _PACKAGE = pathlib.Path(__file__).resolve().parents[1]
-_ROOTS = (_PACKAGE.parent, _PACKAGE / "kata")  # of a clone, or of what is installed
+_ROOTS = (_PACKAGE.parent, _PACKAGE / "kata")  # roots of a clone, and of an installation
 
 
 @functools.cache

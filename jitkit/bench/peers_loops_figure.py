@@ -13,7 +13,7 @@ from .plotting import Drawing, Theme, bare, signed
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return `loops`, with two bars for each program."""
+    """Return one figure, named `loops`, with two bars for each program."""
     return {"loops": Drawing(lambda f, t: _draw(f, t, results, where), height=2.8 + 0.9 * len(results))}
 
 

@@ -25,7 +25,7 @@ _CONSTANT = 0.15  # an exponent up to which nothing is said to grow
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return `scaling`, the seconds, and `scaling-memory`, the bytes, with one panel an axis."""
+    """Return two figures by name: `scaling` shows seconds, `scaling-memory` bytes. Each has one panel for each axis."""
     made = {}
     for name, quantities, title, ylabel in (
         ("scaling", SECONDS, "What each stage costs as things grow", "time (band: quartiles)"),
@@ -68,7 +68,7 @@ def _drawing(results: Sequence[Result], quantities: Sequence[str], title: str, y
 def _draw_axis(axes: Any, theme: Theme, result: Result, quantities: Sequence[str]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    ends: list[tuple[float, str, str]] = []  # where a line ends, what is said of it, its colour
+    ends: list[tuple[float, str, str]] = []  # for each line: the height of its end, its label, its colour
     everything: list[float] = []
     for quantity, color, marker in zip(quantities, theme.series, MARKERS, strict=False):
         if quantity not in result.slopes:

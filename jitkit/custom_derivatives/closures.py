@@ -32,7 +32,8 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     """Return the function, traced for arguments like `example_args`, with additional arguments at the end; and the values for
     these arguments: the traced floats that it closed over.
 
-    With it, a `custom_vjp` rule for a function that takes functions can differentiate by values that these close over.
+    With it, a `custom_vjp` rule for a function that takes functions can differentiate with respect to values that these
+    close over.
     """
     leaves, in_tree = tree_flatten(example_args)
     out_trees: list[PyTreeDef] = []

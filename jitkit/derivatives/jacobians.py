@@ -1,8 +1,8 @@
 """function -> its matrices of derivatives
 
-A Jacobian has the derivative of each element of the result by each element of the arguments. `jacfwd` computes its
-columns from tangents, `jacrev` its rows from cotangents; all of them are computed at once, as a batch (`vmap`).
-`hessian`, the second derivatives, is `jacfwd` of `jacrev`.
+A Jacobian has the derivative of each element of the result with respect to each element of the arguments. `jacfwd`
+computes its columns from tangents, `jacrev` its rows from cotangents; all of them are computed at once, as a batch
+(`vmap`). `hessian`, the second derivatives, is `jacfwd` of `jacrev`.
 
 JAX: jax/_src/api.py:jacrev
 """
@@ -35,10 +35,9 @@ def jacfwd(
     few arguments and many results.
 
     Args:
-      fun: a function of trees of floats.
-      argnums: the argument to differentiate by, or a sequence of them.
-      has_aux: `fun` returns a pair: what is differentiated, and other data, which is returned beside the Jacobian.
-      holomorphic: `fun` is a holomorphic function of complex numbers.
+      fun: a function of trees of floats. argnums: the argument with respect to which to differentiate, or a sequence of
+      them. has_aux: `fun` returns a pair: what is differentiated, and other data, which is returned beside the
+      Jacobian. holomorphic: `fun` is a holomorphic function of complex numbers.
 
     Returns:
       A function that returns a tree like the result, of trees like the argument (of tuples of them for a sequence of

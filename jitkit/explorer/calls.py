@@ -77,7 +77,7 @@ class Call(NamedTuple):
     stages: list[tuple[str, float]]
     miss: Missed | None
     jaxpr: list[str] | None
-    arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # of a miss, or of a call that failed
+    arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # kept for a miss or a call that failed; else None
     error: str | None = None  # `TypeError: ...`, its first line: the call ended with it
 
     @property

@@ -165,7 +165,7 @@ def _mark_loop(
         before, tested = tested[: params["cond_nconsts"]], tested[params["cond_nconsts"] :]
         body, first, carries = dialect.inside(params["body_jaxpr"]), params["body_nconsts"], len(results)
     elif "num_carry" in params or "ft_in" in params:
-        if "ft_in" in params:  # of JAX since 0.11: the trees of constants, carry and xs
+        if "ft_in" in params:  # since JAX 0.11 a scan has these: the trees of constants, carry and xs
             first, carries, _ = (len(list(part)) for part in params["ft_in"].unpack())
         else:
             first, carries = params["num_consts"], params["num_carry"]

@@ -178,7 +178,7 @@ class _Fates(Origins):
                 fate = "rewritten" if is_its else "renamed"
                 told = self._told(fate, fate, f"is now an iota, {at[1]}", row=at)
                 return told if is_its or equation.primitive == "iota" else None
-            if self._arranges(number):  # else the compiler has computed the number, too
+            if self._arranges(number):  # otherwise the compiler has also computed the number
                 filled = made_of.fills(number, self._equations, self._consumers(number), self._rows, self._links)
                 for at in filled:
                     self.filled[at] = list(dict.fromkeys([number, *self.filled.get(at, self._links.exact[at])]))

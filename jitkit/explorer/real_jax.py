@@ -108,8 +108,9 @@ def _is_installed(file: str) -> bool:
 
 
 def jaxpr_listing(jaxpr: Any) -> Listing:
-    """Return JAX's print-out, each line with its equation. The jaxpr comes from `equations.numbered`, which puts the equation's number
-    into the name stack. JAX prints it on request. (It then breaks a short jaxpr into lines.)
+    """Return the lines of the jaxpr as JAX prints it, each with its equation. The jaxpr comes from
+    `equations.numbered`, which puts each equation's number into its name stack, and JAX prints name stacks if asked.
+    (Then it prints even a short jaxpr in several lines.)
     """
     lines: list[str] = []
     begun: list[int | None] = []

@@ -32,7 +32,7 @@ class Place(NamedTuple):
     """A place of a jaxpr, with the atoms that are read there, and the variables that are bound. `eqn` is None at inputs and outputs."""
 
     jaxpr: Jaxpr
-    position: int  # of the equation; -1 at the inputs, the number of equations at the outputs
+    position: int  # the equation's number; -1 at the inputs, the number of equations at the outputs
     eqn: JaxprEqn | None  # None at the inputs and the outputs
     reads: Sequence[Atom]  # what is read here
     binds: Sequence[Var]  # the variables that get their values here

@@ -111,10 +111,10 @@ class _Use:
 
 
 def sort_consts(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the jaxpr with its constants in JAX's order for a partially known program.
+    """Return the jaxpr with its constants in the order in which JAX has them in a partially known program.
 
-    JAX sorts such a program topologically from its end: results first, an operand when all its readers are done.
-    Constants come in the reverse of this order; each use of one counts by itself.
+    JAX sorts the program's equations topologically, from the results backwards: an operand comes after all its readers.
+    The constants are in the reverse of the order in which this meets them; each use of a constant counts by itself.
 
     JAX: jax/_src/interpreters/partial_eval.py:tracers_to_jaxpr
     """

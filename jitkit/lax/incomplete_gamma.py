@@ -1,8 +1,9 @@
-"""The incomplete gamma functions, their derivatives by the parameter, and those of samples of the gamma distribution.
+"""The incomplete gamma functions, their derivatives in the parameter, and derivatives of samples of the gamma
+distribution.
 
 With p = x**a exp(-x) / gamma(a) there are two expansions, each used where it converges fast: a power series where x < a
 or x < 1, for the share below x, and elsewhere a continued fraction for the share above (Cephes, S. Moshier, igam.c).
-The derivatives by `a` are carried along, step by step.
+The derivatives with respect to `a` are computed beside the terms, step by step.
 
     below    p / a * (1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...)
     above    p * 1 / (x + 1 - a - (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...)))

@@ -169,7 +169,7 @@ class Change(NamedTuple):
     """A difference between two calls, not yet put in words. `differences.Difference` lists the kinds."""
 
     kind: str
-    name: str  # of the argument, of the leaf, or of the option
+    name: str  # the name of the argument, the leaf or the option
     before: Any
     now: Any
     size: int = 1

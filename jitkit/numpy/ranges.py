@@ -25,7 +25,9 @@ from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
 
 
 def _placed(x: Any, device: Any) -> Any:
-    """Return x on this device; a recorded equation has a sharding instead. None leaves x where it is."""
+    """Return x on this device; None leaves it where it is. (If the move is recorded, its equation has a sharding in
+    place of the device.)
+    """
     return put(x, runtime.single_device_sharding(device) if hasattr(device, "client") else device)
 
 

@@ -95,7 +95,7 @@ class Jitted(Traceable):
                                 found = quick.get((x.shape, x.dtype))
                             else:
                                 found = quick.get(_key_functions[type(x)](x))
-                        except Exception:  # of another type, or not an array: `call` raises the error
+                        except Exception:  # another type, or not an array: `call` raises the error
                             found = None
                         if found is not None:
                             execute, handlers, dtype, aval, out_key = found

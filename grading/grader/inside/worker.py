@@ -136,7 +136,7 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
             plain = importlib.import_module("jitkit.kata.engine.plain")
             to_plain = plain.to_plain
             # Import all rooms before a check. If a student's code is spliced in, only this worker uses the import: then import only what
-            # the check needs (saves a fifth of a second). The control run, of the reference's functions, passes that way, too.
+            # the check needs (saves a fifth of a second). The control run, which runs the reference's functions, does the same.
             for name in () if spliced else sorted(modules):
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)

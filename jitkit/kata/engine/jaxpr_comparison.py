@@ -33,7 +33,7 @@ class JaxprDifference(NamedTuple):
     sentence: str
     expected: str
     actual: str
-    line: tuple[str, int] | None  # of the learner's equation
+    line: tuple[str, int] | None  # the source line of the learner's equation
 
 
 def compare_jaxprs(expected: Plain, actual: Plain) -> JaxprDifference | None:

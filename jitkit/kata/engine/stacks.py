@@ -72,6 +72,6 @@ def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
 def _text(file: IO[bytes]) -> str:
     file.seek(0)
     text = file.read().decode("ascii", "replace")
-    if sys.platform == "win32":  # where a backslash belongs to a path
+    if sys.platform == "win32":  # there a backslash is part of a path
         return text
     return _ESCAPED.sub(lambda found: chr(int(next(filter(None, found.groups())), 16)), text)

@@ -92,7 +92,7 @@ class _Program:
         left = tuple(1 if k in gone else size for k, size in enumerate(shape))
         kept = tuple(size for k, size in enumerate(shape) if k not in gone)
         kind = self.choices.of(_REDUCE)
-        if kind in _OTHERS:  # of another type, and then of this one again
+        if kind in _OTHERS:  # these give another type, and `* 1.0` converts back
             self.add(f"{_OTHERS[kind].format(name)}(axis={axes}, keepdims={keep}) * 1.0", left if keep else kept)
         elif keep and self.choices.chance(60):
             self.add(f"{name} - {name}.{kind}(axis={axes}, keepdims=True)", shape)

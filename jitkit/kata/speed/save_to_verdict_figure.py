@@ -13,7 +13,7 @@ from .save_to_verdict import Felt
 
 
 def drawings(results: Sequence[Felt], where: str) -> dict[str, Drawing]:
-    """Return `kata`, with a row for each exercise and way."""
+    """Return one figure, named `kata`: a row for each exercise, and for each way in which it was checked."""
     return {"kata": Drawing(lambda f, t: _draw(f, t, results, where), width=12.0, height=3.0 + 0.6 * len(results))}
 
 

@@ -62,7 +62,7 @@ def cube_root(a: Any, steps: int) -> Any:
 def through_layers(x: Any, weights: Any) -> Any:
     """Return x after a row of layers: for each w of `weights` in turn, `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
 
-    It has a gradient by both arguments. For the reverse pass, each layer keeps only the x that came in and its w:
+    It has a gradient with respect to both arguments. For the reverse pass, each layer keeps only its input x and its w:
     everything else is recomputed there. The version to mend keeps seven arrays a layer:
 
         def layer(x, w):

@@ -29,7 +29,7 @@ class Loop(NamedTuple):
     traces: int
     compiles: int
     seconds: float
-    reasons: list[list[str]]  # of each miss, line by line
+    reasons: list[list[str]]  # the reason of each miss, as lines
 
 
 _LOOPS = (

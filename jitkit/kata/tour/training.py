@@ -31,7 +31,7 @@ class Training(NamedTuple):
     rest: float  # seconds of all other steps together
     traces: int
     compiles: int
-    equations: tuple[int, int]  # of the loss, and of the step
+    equations: tuple[int, int]  # the number of equations of the loss, and of the step
     slopes: tuple[float, float]  # the slope along one direction, by the gradient and by differences
 
 

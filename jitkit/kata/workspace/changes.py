@@ -69,7 +69,7 @@ class Changes:
 
     def wait(self) -> None:
         """Wait until something may have happened, but no longer than a moment."""
-        if sys.platform == "win32":  # where `select` knows sockets only
+        if sys.platform == "win32":  # there `select` works only for sockets
             time.sleep(self._pause())
             _drain(self._read)
             return

@@ -73,8 +73,8 @@ class _Root(NamedTuple):
 def custom_root(
     f: Callable[[Any], Any], initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
-    """Return a root of `f`, found by `solve(f, initial_guess)`. Its derivatives by values that `f` closes over follow from the
-    equation `f(root) = 0`.
+    """Return a root of `f`, found by `solve(f, initial_guess)`. Its derivatives with respect to values that `f` closes
+    over follow from the equation `f(root) = 0`.
 
     Args:
       f: takes a tree, and returns one of the same structure.
@@ -291,10 +291,10 @@ def custom_linear_solve(
     """Return the solution x of `matvec(x) = b`, found by `solve(matvec, b)`. Its derivatives follow from the equation.
 
     Args:
-      matvec: a linear function of trees like `b`, which is differentiable by what it closes over.
-      b: the right side, a tree of arrays.
-      solve: returns x with `matvec(x) = b`; this is not checked. It need not be differentiable.
-      transpose_solve: takes the transpose of `matvec` and a right side, and returns the solution; needed for reverse-mode
+      matvec: a linear function of trees like `b`, differentiable with respect to what it closes over. b: the right
+      side, a tree of arrays. solve: returns x with `matvec(x) = b`; this is not checked. It need not be differentiable.
+      transpose_solve: takes the transpose of `matvec` and a right side, and returns the solution; needed for
+      reverse-mode
         derivatives, unless `symmetric`.
       symmetric: `matvec` is its own transpose, and `solve` solves for it.
       has_aux: `solve` and `transpose_solve` return a pair: the solution, and other data, which is returned beside it.

@@ -50,9 +50,9 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
-    """Return the product of several matrices, in an order with few multiplications: of up to four operands the fewest, of more
-    what `einsum` finds with optimize="auto". The first and the last may be vectors. Raise ValueError for less
-    than two operands, or shapes that do not fit.
+    """Return the product of several matrices, in an order with few multiplications. For up to four operands it is the
+    best order; for more, the one that `einsum` finds with optimize="auto". The first and the last operand may be
+    vectors. Raise ValueError for less than two operands, or shapes that do not fit.
     """
     arrays = ensure_arraylikes("jnp.linalg.multi_dot", *arrays)
     if len(arrays) < 2:

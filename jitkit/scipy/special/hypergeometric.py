@@ -1,4 +1,4 @@
-"""Hypergeometric functions of real numbers, 1F1 and 2F1, with derivatives by their parameters, too.
+"""Hypergeometric functions of real numbers, 1F1 and 2F1, with derivatives in their parameters, too.
 
 Both are power series, whose terms are added until one no longer counts, or for 250 terms. 1F1 has an asymptotic series
 where |x| is large. Of 2F1, a series that ends is summed to its end; near x = 1 the series is of 1 - x (AMS55, 15.3.10 to
