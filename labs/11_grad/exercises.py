@@ -250,11 +250,13 @@ def grad(
     one number, changes with each element of an argument.
 
     Args:
-      fun: returns a float scalar.
-      argnums: the argument to differentiate by, or a sequence of them. They are trees of floats.
-      has_aux: `fun` returns a pair: the number, and other data, which is returned unchanged.
-      holomorphic: `fun` is a holomorphic function of complex numbers.
-      allow_int: accept integers; their gradient is an array of dtype float0, which has no bytes.
+      fun: returns a float scalar. argnums: the argument with respect to which to differentiate, or
+        a sequence of them.
+      They are trees of floats. has_aux: `fun` returns a pair: the number, and other data, which is
+      returned unchanged.
+      holomorphic: `fun` is a holomorphic function of complex numbers. allow_int: accept integers;
+        their gradient is an
+      array of dtype float0, which has no bytes.
 
     Returns:
       A function that returns a tree like the argument, or a tuple of them for a sequence of
@@ -399,9 +401,9 @@ def through_layers(x: Any, weights: Any) -> Any:
     """Return x after a row of layers: for each w of `weights` in turn,
     `x = jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2)))`.
 
-    It has a gradient by both arguments. For the reverse pass, each layer keeps only the x that came
-    in and its w: everything else is recomputed there. The version to mend keeps seven arrays a
-    layer:
+    It has a gradient with respect to both arguments. For the reverse pass, each layer keeps only
+    its input x and its w: everything else is recomputed there. The version to mend keeps seven
+    arrays a layer:
 
         def layer(x, w):
             return jnp.sin(jnp.tanh(w * x) * jnp.exp(-(x**2))), None
