@@ -9,7 +9,7 @@ def floats(rng, *shape):
 
 
 def both(jk, f, *args):
-    """Return the results of f at once, and compiled."""
+    """Return the results of f twice: run eagerly, and compiled."""
     return f(*args), jk.jit(f)(*args)
 
 
