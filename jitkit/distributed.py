@@ -13,6 +13,15 @@ from .runtime.devices import clients
 
 _started: list[str] = []  # the address, after `initialize`
 
+
+class _GlobalState:
+    """What `jax._src.distributed.global_state` says to libraries: this process is the first, and has no connection to others."""
+
+    process_id, client = 0, None
+
+
+global_state = _GlobalState()
+
 _SEVERAL = (
     "jax.distributed.initialize(num_processes={}): jitkit runs in one process, and cannot join others.\n"
     "Start the program once, without `num_processes` and `coordinator_address` or with `num_processes=1`."

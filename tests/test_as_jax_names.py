@@ -204,7 +204,75 @@ POLICIES = """
     except ValueError as error:
         print(str(error).split(" Got")[0])
     """
+OF_CHECKPOINTS = """
+    import abc, inspect
+    import jax, jax.numpy as jnp, numpy as np
+    from jax.experimental import colocated_python as cp
+    from jax.experimental.array_serialization import serialization
+    from jax.experimental.layout import Format, Layout
+    from jax.extend import backend, ifrt_programs
+    from jax.interpreters import pxla
+    import jax.experimental.colocated_python.func, jax.experimental.colocated_python.serialization
+
+    print(cp.colocated_cpu_devices(jax.devices()), isinstance(serialization.GlobalAsyncCheckpointManagerBase, abc.ABCMeta))
+
+    x, place = jnp.ones((2, 3)), jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    for each in (Format(), Format(None, place), Format(Layout((0, 1)), place), Layout((1, 0), ((2, 2),)), Layout.AUTO):
+        print(each, hash(each) == hash(each))
+    print(Format(None, place) == Format(None, place), Layout((0, 1)) == Layout((1, 0)), Format() == 3)
+    print(jax.device_put({"a": x}, Format(None, place)), jax.device_put(x, Format(Layout((0, 1)), place)).sharding)
+    for wrong in (lambda: Format(Layout((0,))), lambda: Format((0, 1), place), lambda: Format(None, 3)):
+        try:
+            wrong()
+        except (TypeError, ValueError) as error:
+            print(type(error).__name__, str(error).split(" Got ")[0])
+
+    print(pxla.thread_resources.env.physical_mesh.empty)
+    with jax.sharding.Mesh(np.array(jax.devices()), ("x",)):
+        print(pxla.thread_resources.env.physical_mesh)
+    print(sorted(backend.backends()), backend.get_backend().platform, backend.get_default_device())
+    print(hasattr(ifrt_programs.ifrt_programs, "make_plugin_program"))
+    print(jax._src.distributed.global_state.process_id, jax._src.distributed.global_state.client)
+    print(jax._src.tree_util.flatten_one_level({"b": [1], "a": 2}))
+    from jax._src.api_util import infer_argnums_and_argnames as infer
+    signature = inspect.signature(lambda a, b, *, c: 0)
+    print([infer(signature, *which) for which in ((None, None), (1, None), ((0, 1), None), (None, "b"), (None, ["a", "c"]), (0, "c"))])
+    from jax._src.numpy.util import promote_dtypes_complex
+    from jax._src.scipy.special import gammaln, logsumexp
+    print(promote_dtypes_complex(1, jnp.float32(2)), gammaln(3.0), logsumexp(jnp.arange(3.0)))
+    """
+OF_PLATFORMS = """
+    import functools
+    import jax, jax.numpy as jnp
+    from jax.extend.core import Primitive
+    from jax.interpreters import batching, mlir, xla
+
+    def make(name, *platforms):
+        made = Primitive(name)
+        made.def_impl(functools.partial(xla.apply_primitive, made))
+        made.def_abstract_eval(lambda x, *, by: x)
+        for factor, platform in enumerate(platforms):
+            rule = lambda x, *, by, factor=factor: x * by + factor
+            mlir.register_lowering(made, mlir.lower_fun(rule, multiple_results=False), platform=platform)
+        return made
+
+    for platforms in (["cpu"], [None, "cpu"], ["cpu", None], ["tpu", None], [None, "cuda"], ["gpu"]):
+        made = make("mine", *platforms)
+        for run in (made.bind, jax.jit(made.bind, static_argnames="by")):
+            try:
+                print(platforms, run(jnp.arange(3.0), by=2.0), run(jnp.arange(2), by=3))
+            except NotImplementedError as error:
+                print(str(error).splitlines()[0])
+
+    class Mine:
+        pass
+
+    batching.register_vmappable(Mine, int, int, lambda *a: a, lambda *a: a, None)
+    print(jax.vmap(lambda x: x + 1)(jnp.arange(3)))
+    """
 PROGRAMS = {
+    "of checkpoints": OF_CHECKPOINTS,
+    "of platforms": OF_PLATFORMS,
     "policies": POLICIES,
     "meshes": MESHES,
     "listeners": LISTENERS,
@@ -236,6 +304,65 @@ def test_a_missing_private_name_names_who_asks_for_it(tmp_path):
         "-c", "import jax; print(hasattr(jax._src, 'api'), getattr(jax._src, 'core').ShapedArray)", cwd=tmp_path
     )
     assert found[1] == "False <class 'jitkit.core.avals.ShapedArray'>\n", found[2]
+
+
+def test_meshes_may_be_asked_for_before_the_first_array(tmp_path):
+    program = """
+        import jitkit.as_jax; jitkit.as_jax.install()
+        import jax
+        jax.sharding.Mesh
+        print(jax.numpy.arange(2) + jax.Array.ndim.fget(jax.numpy.ones(3)))
+        """
+    found = python(write(tmp_path, "meshes_first.py", program), cwd=tmp_path)
+    assert found[:2] == (0, "[1 2]\n"), found[2]
+
+
+def test_a_function_for_the_hosts_of_devices_runs_here(tmp_path):
+    """On JAX this needs a library that the project's tests do not install; it printed the same, but for the name of numpy's class."""
+    program = """
+        import jax, jax.numpy as jnp, numpy as np
+        from jax.experimental import colocated_python as cp
+
+        plus = cp.colocated_python(lambda x: {"y": x + 1})
+        print(plus(jnp.arange(3)), plus.specialize(devices=jax.devices())(jnp.arange(2)))
+        try:
+            cp.colocated_python(lambda x: np.asarray(x))(jnp.arange(3))
+        except ValueError as error:
+            print(error)
+        """
+    assert as_jax(write(tmp_path, "here.py", program), cwd=tmp_path)[1].splitlines() == [
+        "{'y': Array([1, 2, 3], dtype=int32)} {'y': Array([1, 2], dtype=int32)}",
+        "colocated_python only supports jax.Array as input and output, but got <class 'numpy.ndarray'>.",
+    ]
+
+
+def test_a_layout_that_is_not_row_major_and_a_type_with_axes_of_its_own_are_refused(tmp_path):
+    program = """
+        import jax, jax.numpy as jnp
+        from jax.experimental.layout import Format, Layout
+        from jax.interpreters import batching
+
+        class Mine:
+            pass
+
+        batching.register_vmappable(Mine, int, int, None, None, None)
+        place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+        for wrong in (
+            lambda: jax.device_put(jnp.ones((2, 3)), Format(Layout((1, 0)), place)),
+            lambda: jax.vmap(lambda x: x)([Mine()]),
+            lambda: jax.experimental.array_serialization.serialization.GlobalAsyncCheckpointManager,
+        ):
+            try:
+                wrong()
+            except (AttributeError, NotImplementedError) as error:
+                print(str(error).splitlines()[0])
+        """
+    printed = as_jax(write(tmp_path, "refused.py", program), cwd=tmp_path)[1].splitlines()
+    assert [line.split(":")[0] for line in printed] == [
+        "Layout(major_to_minor=(1, 0), tiling=None, sub_byte_element_size_in_bits=0) is not here",
+        "jax.interpreters.batching.register_vmappable of Mine",
+        "'jax.experimental.array_serialization.serialization.GlobalAsyncCheckpointManager' is not here",
+    ]
 
 
 def test_several_processes_are_refused(tmp_path):

@@ -207,7 +207,6 @@ NAMES_THAT_ARE_NOT_HERE = {
     "jax.new_ref(1.0)": "`jax.new_ref` is not here",
     "jax.Ref(1, 2)": "`jax.Ref` is not here",
     "experimental.sparse.BCOO.fromdense(1)": "`jax.experimental.sparse.BCOO` is not here: jitkit has no sparse matrices",
-    "experimental.layout.Format(None, None)": "`jax.experimental.layout.Format` is not here",
     "experimental.hijax.HiPrimitive('mine').bind()": "`jax.experimental.hijax.HiPrimitive mine` is not here",
     "experimental.cur_qdd(1)": "`jax.experimental.cur_qdd` is not here",
 }

@@ -19,6 +19,9 @@ from . import refusals
 # JAX module: name in it -> our module and name
 _NAMES: dict[str, dict[str, str]] = {
     "jax._src": {},
+    "jax._src.api_util": {  # e3nn
+        "infer_argnums_and_argnames": "jitkit.signature.argument_spec:infer_argnums_and_argnames"
+    },
     "jax._src.ad_util": {"stop_gradient_p": "jitkit.lax:stop_gradient_p"},  # lineax
     "jax._src.checkify": {  # flax, chex's tests
         **{
@@ -32,6 +35,7 @@ _NAMES: dict[str, dict[str, str]] = {
         name: f"jitkit.core:{name}" for name in ("ShapedArray", "physical_aval", "trace_state_clean")
     },
     "jax._src.dispatch": {},  # equinox looks for a function that waits at exit, and works without
+    "jax._src.distributed": {"global_state": "jitkit.distributed:global_state"},  # orbax
     "jax._src.dtypes": {  # equinox, flax (for floats of 8 bits)
         "TypePromotionError": "jitkit.dtypes:TypePromotionError",
         "extended": "jitkit.dtypes:extended",
@@ -41,9 +45,16 @@ _NAMES: dict[str, dict[str, str]] = {
         "ExtendedDType": "jitkit.core.element_types:ExtendedDType",
     },
     "jax._src.flatten_util": {"ravel_pytree": "jitkit.flatten_util:ravel_pytree"},  # blackjax
+    "jax._src.numpy": {},
+    "jax._src.numpy.util": {"promote_dtypes_complex": "jitkit.numpy.promotion:promote_dtypes_complex"},  # s2fft
+    "jax._src.scipy": {},
+    "jax._src.scipy.special": {  # jaxns
+        name: f"jitkit.scipy.special:{name}" for name in ("gammaln", "logsumexp")
+    },
     "jax._src.state": {},
     "jax._src.state.types": {"AbstractRef": "jitkit.core.references:AbstractRef"},  # flax
-    "jax._src.tree_util": {  # flax, its tests
+    "jax._src.tree_util": {  # flax, its tests, jaxlie, orbax
+        "flatten_one_level": "jitkit.tree_util.registry:flatten_one_level",
         "_registry": "jitkit.tree_util.registry:registered",
         "prefix_errors": "jitkit.tree_util.paths:prefix_errors",
     },

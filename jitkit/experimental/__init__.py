@@ -1,8 +1,10 @@
 """The names of `jax.experimental`: `io_callback` and `enable_x64` are here, the rest in modules
 
+    array_serialization  a class of managers of checkpoints, for which orbax tests
     checkify     errors as values: checks within traced code
+    colocated_python  functions that run where the devices of their arguments are: in this process
     hijax        names for libraries' own types with state, which jitkit does not support
-    layout       names for the memory layout of arrays, which XLA chooses here
+    layout       the layout and the sharding of an array
     mesh_utils   devices as meshes
     multihost_utils  what several processes tell each other: here there is one
     ode          ordinary differential equations

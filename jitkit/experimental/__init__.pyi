@@ -1,6 +1,8 @@
 from ..base.switches import enable_x64 as enable_x64
 from ..lax.callback import io_callback as io_callback
+from . import array_serialization as array_serialization
 from . import checkify as checkify
+from . import colocated_python as colocated_python
 from . import hijax as hijax
 from . import layout as layout
 from . import mesh_utils as mesh_utils

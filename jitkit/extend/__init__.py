@@ -1,6 +1,8 @@
 """The names of `jax.extend`, for libraries with their own transformations. They refer to our own classes.
 
+    backend             jaxlib's clients of this machine
     core                Jaxpr, Var, Primitive and the other parts of a jaxpr
+    ifrt_programs       programs of plugins, which orbax imports
     linear_util         functions wrapped in layers of transformations
     random              implementations of random keys, and the hash of ours
     source_info_util    where in the user's program an equation comes from

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import core
-from ..base import config, missing_names, source_info
+from ..base import config, late_rooms, missing_names, source_info
 from ..base.late_rooms import Slots
 from ..core import Primitive
 from ..core.trace import Trace
@@ -396,4 +396,5 @@ def batch_jaxpr_if(
     return on_batches, [dim is not None for dim in dims]
 
 
+late_rooms.hand_on(__name__, register_vmappable="jitkit.interpreters.library_rules:register_vmappable")
 missing_names.explain("interpreters.batching", sys.modules[__name__])

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core import Primitive, set_current_trace
 from ..jaxpr import DebugInfo
+from ..tree_util import tree_leaves
 from .partial_eval import trace_to_jaxpr
 
 
@@ -36,6 +37,35 @@ class BatchingRules(dict[Primitive, Callable[..., Any]]):
         self._into.update(
             {primitive: lambda axis, vals, dims, **params: rule(*told(axis), tuple(vals), tuple(dims), **params)}
         )
+
+
+_vmappables: set[type] = set()
+
+
+def register_vmappable(
+    data_type: type,
+    spec_type: type,
+    axis_size_type: type,
+    to_elt: Callable[..., Any],
+    from_elt: Callable[..., Any],
+    make_iota: Callable[..., Any] | None,
+) -> None:
+    """Note that a library's class has a way of its own to be mapped over, which jitkit lacks: `vmap` refuses its instances
+    (`check_vmappable`). Brax registers such a class at import, for simulations by another program than XLA.
+    """
+    _vmappables.add(data_type)
+
+
+def check_vmappable(tree: Any) -> None:
+    """Raise NotImplementedError if a tree has an instance of a class of `register_vmappable`."""
+    if not _vmappables:
+        return
+    for x in tree_leaves(tree, is_leaf=lambda x: type(x) in _vmappables):
+        if type(x) in _vmappables:
+            raise NotImplementedError(
+                f"jax.interpreters.batching.register_vmappable of {type(x).__name__}: jitkit maps over arrays, in trees, and not over "
+                "types with axes of their own.\nMap over its arrays: vmap(lambda leaves: ...)(jax.tree.leaves(x))."
+            )
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:

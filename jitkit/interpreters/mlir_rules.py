@@ -19,22 +19,56 @@ lowering_rules: dict[Primitive, LoweringRule] = {}
 rank_polymorphic: set[Primitive] = set()
 
 
-def register_lowering(*primitives: Any) -> Callable[[LoweringRule], LoweringRule]:
+def register_lowering(*primitives: Any, platform: str | None = None) -> Callable[[LoweringRule], LoweringRule]:
     """Decorator: register the rule that lowers these primitives. It is called as `rule(ctx, *operand_names, **params)`.
 
     It returns the name of the result, or a list of names when the primitive has `multiple_results`. Libraries give
     the rule as the last argument, as to JAX's function of this name.
+
+    With `platform`, the rule is for programs for "cpu", "gpu", "cuda", "rocm" or "tpu" only, and comes before one that is for all.
     """
 
     def register(rule: LoweringRule) -> LoweringRule:
         for primitive in primitives:
-            lowering_rules[primitive] = rule
+            if platform is None and primitive not in _of_platforms:
+                lowering_rules[primitive] = rule
+                continue
+            before = {None: lowering_rules[primitive]} if primitive in lowering_rules else {}
+            rules = _of_platforms.setdefault(primitive, before)
+            rules[platform] = rule
+            lowering_rules[primitive] = _by_platform(primitive, rules)
         return rule
 
     if len(primitives) > 1 and not isinstance(primitives[-1], Primitive):
         rule, primitives = primitives[-1], primitives[:-1]
         register(rule)
     return register
+
+
+_of_platforms: dict[Primitive, dict[str | None, LoweringRule]] = {}
+_NAMES = {
+    "cuda": ("cuda", "gpu"),
+    "gpu": ("cuda", "gpu"),
+    "rocm": ("rocm", "gpu"),
+}  # a program's platform -> names of rules for it
+
+
+def _by_platform(primitive: Primitive, rules: dict[str | None, LoweringRule]) -> LoweringRule:
+    """Return a rule that calls the one for the program's platform, or else the one for all. It raises NotImplementedError if there is
+    neither.
+    """
+
+    def rule(ctx: Any, *operands: str, **params: Any) -> Any:
+        platform = ctx.module.platform
+        for name in (*_NAMES.get(platform, (platform,)), None):
+            if name in rules:
+                return rules[name](ctx, *operands, **params)
+        raise NotImplementedError(
+            f"MLIR translation rule for primitive '{primitive}' not found for platform {platform}\n"
+            f"Register one: `register_lowering(primitive, rule, platform={platform!r})`."
+        )
+
+    return rule
 
 
 def lowering_rule(primitive: Primitive) -> LoweringRule | None:

@@ -37,6 +37,7 @@ from ..tree_util import (
 )
 from . import partial_eval
 from .batching import AxisData, Dim, batch, move_to
+from .library_rules import check_vmappable
 
 
 def vmap(
@@ -103,6 +104,7 @@ def vmap(
                 * bool(kwargs)
             )
         args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
+        check_vmappable((args, kwargs))
         with source_info.transform("vmap"):
             return call_on_batches(called, args, kwargs, in_axes, out_axes, axis_name, axis_size)
 

@@ -201,7 +201,9 @@ def _source(said: Any, x: Any) -> Any:
 
 
 def _in_place(place: Any) -> Any:
-    """Return a place; a partition spec becomes a sharding over the mesh that was set."""
+    """Return a place; a partition spec becomes a sharding over the mesh that was set, and a format its sharding."""
+    if type(place).__name__ == "Format":
+        return import_room("jitkit.runtime.layouts").sharding_of(place)
     return import_room("jitkit.runtime.meshes").in_place(place) if is_spec(place) else place
 
 

@@ -17,6 +17,7 @@ reading:
     stages               Wrapped -> Traced -> Lowered -> Compiled: a user can stop after each arrow
     compiled_arguments   arguments of a Compiled -> an error, if they do not fit
     dispatch             primitive + values -> values, now: an operation outside of `jit`
+    applying             runs a primitive that a library defines
     several_devices      pmap, shard_map and make_mesh, for one device
     api                  make_jaxpr and eval_shape: what a call would do
 

@@ -75,7 +75,8 @@ def let_jax_take(holder: type) -> None:
     with _meeting:
         _holders.append(holder)
         if _met:
-            _introduce(holder)
+            with _apart():
+                _introduce(holder)
 
 
 def _meet(module: Any) -> None:

@@ -114,6 +114,19 @@ def infer_missing(
     return nums, names
 
 
+def infer_argnums_and_argnames(
+    sig: inspect.Signature, argnums: Any, argnames: Any
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the chosen arguments by position and by name, as tuples, as a private function of JAX's that libraries call does: see
+    `infer_missing`.
+    """
+    nums = None if argnums is None else _as_positions(argnums, "argnums")
+    names = None if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    if nums is not None and names is not None:
+        return nums, names
+    return infer_missing(sig, nums if nums is not None or names is not None else (), names)
+
+
 def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
     try:
         return (operator.index(argnums),)

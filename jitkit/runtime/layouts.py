@@ -1,0 +1,93 @@
+"""How an array lies in memory, and where: `Layout` and `Format`. Here XLA chooses the layout, and that of an array in memory is row-major
+
+JAX: jax/_src/layout.py:Format
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+_NOT_HERE = (
+    "{} is not here: jitkit leaves it to XLA how arrays lie in memory, and their layout is row-major. "
+    "Give a sharding, or a Format without a layout."
+)
+
+
+class _Auto:
+    def __repr__(self) -> str:
+        return "AUTO"
+
+
+class Layout:
+    """The order of axes in memory, from the one whose steps are largest; and in which tiles an array is cut."""
+
+    AUTO: ClassVar[_Auto] = _Auto()  # XLA chooses
+
+    def __init__(
+        self,
+        major_to_minor: tuple[int, ...],
+        tiling: tuple[tuple[int, ...], ...] | None = None,
+        sub_byte_element_size_in_bits: int = 0,
+    ) -> None:
+        self.major_to_minor = tuple(major_to_minor)
+        self.tiling = None if tiling is None else tuple(map(tuple, tiling))
+        self.sub_byte_element_size_in_bits = sub_byte_element_size_in_bits
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.major_to_minor, self.tiling, self.sub_byte_element_size_in_bits
+
+    def __repr__(self) -> str:
+        names = ("major_to_minor", "tiling", "sub_byte_element_size_in_bits")
+        return f"Layout({', '.join(f'{name}={part}' for name, part in zip(names, self._parts(), strict=True))})"
+
+    def __hash__(self) -> int:
+        return hash(self._parts())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Layout) and self._parts() == other._parts()
+
+
+class Format:
+    """A layout and a sharding; None is a choice left open.
+
+    Raises:
+      ValueError: there is a layout, and no sharding.
+      TypeError: the layout or the sharding is something else.
+    """
+
+    def __init__(self, layout: Layout | _Auto | None = None, sharding: Any = None) -> None:
+        if isinstance(layout, Layout) and sharding is None:
+            raise ValueError(
+                f"Sharding has to be concrete when layout is of type {type(layout)}. Please pass a `jax.sharding.NamedSharding` or "
+                f"`jax.sharding.SingleDeviceSharding` to the sharding argument. Got sharding {sharding}"
+            )
+        if not isinstance(layout, Layout | _Auto | None):
+            raise TypeError(
+                "Invalid value received for the layout argument. Expected values are `None`, `Layout.AUTO` or an instance of `Layout`. "
+                f"Got {layout} of type {type(layout)}"
+            )
+        if sharding is not None and not hasattr(sharding, "device_set"):
+            raise TypeError(
+                "Invalid value received for the sharding argument. Expected values are `None` or an instance of `jax.Sharding`. "
+                f"Got {sharding} of type {type(sharding)}"
+            )
+        self.layout, self.sharding = layout, sharding
+
+    def __repr__(self) -> str:
+        return f"Format(layout={self.layout}, sharding={self.sharding})"
+
+    def __hash__(self) -> int:
+        return hash((self.layout, self.sharding))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Format) and (self.layout, self.sharding) == (other.layout, other.sharding)
+
+
+def sharding_of(place: Any) -> Any:
+    """Return the sharding of a Format, and anything else unchanged. Raise NotImplementedError if its layout is not row-major."""
+    if not isinstance(place, Format):
+        return place
+    layout = place.layout
+    if isinstance(layout, Layout) and (layout.tiling or layout.major_to_minor != tuple(sorted(layout.major_to_minor))):
+        raise NotImplementedError(_NOT_HERE.format(layout))
+    return place.sharding
