@@ -1,6 +1,6 @@
 """The clients of jaxlib for this machine's platforms, under the names of `jax.extend.backend`
 
-JAX: jax/extend/backend.py:get_backend
+JAX: jax/_src/xla_bridge.py:get_backend
 """
 
 from __future__ import annotations

@@ -14,9 +14,8 @@ Comes in: StableHLO text, and values in the host's memory. Goes out: executables
     buffers      value -> buffer
     compiling    StableHLO text -> loaded executable
     executing    loaded executable + buffers -> buffers
-    layouts      the layout of an array in memory, with its sharding
     array        value -> Array: an aval and a handle on a buffer
-    putting      value + place -> an Array there
+    layouts, putting  the layout of an array in memory; value + place -> an Array there
     placing      `device_get`, `block_until_ready`, `devices`: the functions for users
     from_parts   parts of an array + sharding -> Array
     environment_info  what a report of a bug needs
