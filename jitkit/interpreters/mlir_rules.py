@@ -33,8 +33,9 @@ def register_lowering(*primitives: Any, platform: str | None = None) -> Callable
             if platform is None and primitive not in _of_platforms:
                 lowering_rules[primitive] = rule
                 continue
-            before = {None: lowering_rules[primitive]} if primitive in lowering_rules else {}
-            rules = _of_platforms.setdefault(primitive, before)
+            if primitive not in _of_platforms:
+                _of_platforms[primitive] = {None: lowering_rules[primitive]} if primitive in lowering_rules else {}
+            rules = _of_platforms[primitive]
             rules[platform] = rule
             lowering_rules[primitive] = _by_platform(primitive, rules)
         return rule

@@ -5,4 +5,6 @@ JAX: jax/experimental/colocated_python/serialization.py:DeviceList
 
 from __future__ import annotations
 
-DeviceList = tuple
+from typing import Any
+
+DeviceList = tuple[Any, ...]
