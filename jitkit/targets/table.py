@@ -123,7 +123,9 @@ def cuda() -> Cuda:
 
 
 def operations() -> str:
-    """Return the module of JAX's operations for the CUDA plugin that is installed, such as `jax_cuda12_plugin`."""
+    """Return the name of the module with JAX's operations for the CUDA plugin that is installed, such as
+    "jax_cuda12_plugin".
+    """
     return cuda().plugin[1].replace("jax_plugins.xla_", "jax_") + "_plugin"
 
 
