@@ -554,3 +554,46 @@ def test_a_checkpoint_at_once_gives_the_numbers_and_weak_types_of_its_operations
         in_jvp,
         [jax.linearize(jax.checkpoint(lax.sin), p)[1](t) for p, t in pairs],
     )
+
+
+@same_as_jax
+def test_in_a_trace_a_number_that_is_a_tangent_is_as_weak_as_its_primal(jax, jnp):
+    strong = jnp.float32(0.5)
+
+    def told(f, *args):
+        jaxpr = jax.make_jaxpr(f)(*args)
+        return str(jaxpr), [v.aval.weak_type for v in jaxpr.jaxpr.outvars]
+
+    def rate(f, tangent):
+        return lambda x: jax.jvp(f, (x,), (tangent,))
+
+    return [
+        each
+        for f in (jnp.max, jnp.abs, lambda x: x + x, lambda x: x * 2)
+        for each in (
+            told(rate(f, np.float32(1)), 0.5),
+            told(lambda x, t, f=f: jax.jvp(lambda z: rate(f, 1.0)(z)[1], (x,), (t,)), strong, 2.0),
+            told(jax.vmap(rate(f, 1.0)), jnp.arange(2.0)),
+            jax.grad(lambda x, f=f: rate(f, 1.0)(x)[1] * x)(strong),
+        )
+    ]
+
+
+@same_as_jax
+def test_a_rule_by_parts_has_a_part_for_each_argument(jax, jnp):
+    def with_parts(*parts):
+        f = jax.custom_jvp(lambda x, y: x * y)
+        f.defjvps(*parts)
+        return lambda: jax.grad(f, (0, 1))(3.0, 2.0)
+
+    def of_x(t, out, x, y):
+        return t * y
+
+    return raised(with_parts(of_x)), raised(with_parts(of_x, None, None)), with_parts(of_x, None)()
+
+
+@same_as_jax
+def test_an_update_may_name_no_sharding(jax, jnp):
+    at = jnp.arange(3.0).at[1]
+    names = ("set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max")
+    return at.get(out_sharding=None), [getattr(at, name)(2.0, out_sharding=None) for name in names]

@@ -18,6 +18,7 @@ from typing import Any
 from .. import core
 from ..base import edits, traceback_util
 from ..base.jax_version import since
+from ..base.util import safe_zip
 from ..core import Tracer
 from ..interpreters import partial_eval
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
@@ -153,7 +154,8 @@ class custom_jvp:
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set the rule by parts, one for each argument: `jvp(tangent, result, *primals)` is the argument's contribution
-        to the result's tangent; None for no contribution. Raise TypeError with `nondiff_argnums`.
+        to the result's tangent; None for no contribution. Raise TypeError with `nondiff_argnums`. A later call
+        raises ValueError if the parts are not as many as its arguments.
         """
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
@@ -162,7 +164,7 @@ class custom_jvp:
             out = self(*primals)
             parts = [
                 part(tangent, out, *primals) if part else tree_map(zero_tangent, out)
-                for tangent, part in zip(tangents, jvps, strict=False)
+                for tangent, part in safe_zip(tangents, jvps)
             ]
             total = tree_map(lambda *each: functools.reduce(add_tangents, each), *parts)
             return out, total

@@ -31,6 +31,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+
 from .. import core
 from ..base import late_rooms, missing_names
 from ..core import Primitive, Trace, Tracer
@@ -209,14 +211,20 @@ class JVPTrace(DualTrace):
         return finish
 
     def as_weak_as(self, aval: Any, tangent: Any) -> Any:
-        """Return the tangent with the weak type of `aval`, without recording an equation. Return it unchanged if it is a tracer
-        of a trace other than `jit`'s, or if an outer trace would see a new array as a new constant.
+        """Return the tangent with the weak type of `aval`, without recording an equation. If an outer trace would see it as a
+        constant, a number becomes a number of Python or numpy, which is written as a literal.
+
+        Return the tangent unchanged if that is not possible: it is a batch, say, or an array that would be a new constant.
         """
+        if isinstance(tangent, DualTracer):
+            return type(tangent)(tangent._trace, self.as_weak_as(aval, tangent.primal), tangent.tangent)
+        known = core.get_aval(tangent).update(weak_type=aval.weak_type)
         if type(tangent) is partial_eval.DynamicJaxprTracer:
-            known = tangent.aval.update(weak_type=aval.weak_type)
             return partial_eval.DynamicJaxprTracer(tangent._trace, known, tangent.atom, tangent.source_info)
-        if isinstance(tangent, Tracer) or self.is_within_a_trace():
+        if isinstance(tangent, Tracer):
             return tangent
+        if self.is_within_a_trace():
+            return as_number(known, tangent)
         x = array.as_array(tangent)
         known = x.aval.update(weak_type=aval.weak_type)
         # an array that was put on a device keeps its type
@@ -244,6 +252,17 @@ class JVPTrace(DualTrace):
         """Return the results and their tangents: run the rule under the outer trace."""
         with core.set_current_trace(self.parent):
             return rule(primals, tangents, **params)
+
+
+def as_number(aval: Any, x: Any) -> Any:
+    """Return the number x in Python's form if the aval is weak, in numpy's otherwise; x if it is an array, or if Python's
+    form would have another dtype.
+    """
+    value = partial_eval.literal_form(x)
+    if value is None:
+        return x
+    number = np.asarray(value, aval.dtype)[()]
+    return number if not aval.weak_type else number.item() if core.get_aval(number.item()).dtype == aval.dtype else x
 
 
 def jvp(

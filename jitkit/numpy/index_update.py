@@ -10,6 +10,7 @@ from typing import Any
 
 from .. import lax
 from ..base import edits
+from ..lax.utils import refuse_sharding
 from .arithmetic import power
 from .creation import ones_like
 from .index_plan import scatter_update
@@ -61,8 +62,10 @@ def _update(name: str, scatter: Callable[..., Any], doc: str) -> Any:
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Any = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
+        refuse_sharding(f".at[index].{name}", out_sharding)
         return scatter_update(
             self.array,
             self.index,
@@ -100,8 +103,10 @@ def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> An
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
         mode: Any = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
+        refuse_sharding(f".at[index].{name}", out_sharding)
         factors = IndexUpdateRef(ones_like(self.array), self.index).multiply(
             values,
             indices_are_sorted=indices_are_sorted,
@@ -119,7 +124,7 @@ class IndexUpdateRef:
 
     All methods take `mode`, for indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; `get` clips by
     default, and may also "fill"), and the promises `indices_are_sorted` and `unique_indices`. With `wrap_negative_indices=False`, negative
-    ones are out of bounds.
+    ones are out of bounds. `out_sharding` is None: a program cannot say where its parts are.
     """
 
     __slots__ = ("array", "index")
@@ -143,9 +148,11 @@ class IndexUpdateRef:
         unique_indices: bool = False,
         mode: Any = None,
         fill_value: Any = None,
+        out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
         """Return `x[index]`; for indices out of bounds "fill" gives `fill_value`, by default that of `take`."""
+        refuse_sharding(".at[index].get", out_sharding)
         return take_index(
             self.array,
             self.index,
