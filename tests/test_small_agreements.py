@@ -597,3 +597,43 @@ def test_an_update_may_name_no_sharding(jax, jnp):
     at = jnp.arange(3.0).at[1]
     names = ("set", "add", "subtract", "multiply", "mul", "divide", "power", "min", "max")
     return at.get(out_sharding=None), [getattr(at, name)(2.0, out_sharding=None) for name in names]
+
+
+@same_as_jax
+def test_in_a_trace_numbers_of_64_bits_are_narrowed_before_they_are_converted(jax, jnp):
+    y, big, wide = jnp.ones(2), np.int64(2**40 + 3), np.uint64(2**32 + 5)
+    functions = [
+        *(lambda x: y + x, lambda x: x * y, lambda x: jnp.maximum(x, y), lambda x: y < x, jnp.sin),
+        *(lambda x: y.astype("bfloat16") + x, lambda x: jnp.hypot(x, y), lambda x: jnp.where(y > 0, x, y)),
+    ]
+    return [(jax.jit(lambda f=f, x=x: f(x))(), f(x)) for f in functions for x in (big, wide)]
+
+
+@same_as_jax
+def test_numbers_of_a_class_derived_from_float_are_weak(jax, jnp):
+    class Real(float):
+        pass
+
+    class Whole(int):
+        pass
+
+    def told(f, x):
+        jaxpr = jax.make_jaxpr(lambda: f(x))()
+        return f(x), str(jaxpr), [v.aval.weak_type for v in jaxpr.jaxpr.outvars]
+
+    functions = [
+        *(jnp.asarray, jnp.array, lambda x: jnp.full(2, x), lambda x: jnp.stack([x, x]), jnp.ravel, jnp.copy),
+        *(lambda x: jnp.broadcast_to(x, (2,)), lambda x: jnp.tile(x, 2), lambda x: jax.lax.full((2,), x)),
+    ]
+    return [told(f, x) for f in functions for x in (Real(3), Whole(3))], jax.grad(lambda x: x)(Real(3))
+
+
+@same_as_jax
+def test_a_callback_may_say_that_it_has_one_device(jax, jnp):
+    from_host, shape = np.sin, jnp.zeros((), "float32")
+    io_callback = import_module(f"{jax.__name__}.experimental").io_callback
+    return [
+        f(from_host, shape, np.float32(2), sharding=sharding)
+        for f in (jax.pure_callback, io_callback)
+        for sharding in (None, jax.sharding.SingleDeviceSharding(jax.devices()[0]))
+    ]

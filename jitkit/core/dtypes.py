@@ -20,9 +20,11 @@ from .default_types import default_float_dtype as default_float_dtype
 from .default_types import default_int_dtype as default_int_dtype
 from .default_types import default_uint_dtype as default_uint_dtype
 from .default_types import dtype as dtype
+from .default_types import is_number_of_subclass as is_number_of_subclass
 from .default_types import is_python_scalar as is_python_scalar
 from .default_types import is_weakly_typed as is_weakly_typed
 from .default_types import jax_dtype as jax_dtype
+from .default_types import plain_number as plain_number
 from .default_types import python_scalar_dtypes as python_scalar_dtypes
 from .default_types import python_scalar_types as python_scalar_types
 from .default_types import scalar_type_of as scalar_type_of

@@ -240,7 +240,7 @@ def literal_form(x: Any) -> Any:
         return x
     if isinstance(x, np.generic) or (isinstance(x, np.ndarray) and x.ndim == 0):
         return np.asarray(x, dtypes.canonicalize_dtype(x.dtype))[()]
-    return None
+    return literal_form(dtypes.plain_number(x)) if dtypes.is_number_of_subclass(x) else None
 
 
 def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debug_info: DebugInfo) -> Jaxpr:

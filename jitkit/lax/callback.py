@@ -251,7 +251,12 @@ _VMAP_METHODS = [*("sequential", "sequential_unrolled", "expand_dims", "broadcas
 
 @traceback_util.api_boundary
 def pure_callback(
-    callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, vmap_method: str | None = None, **kwargs: Any
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
 ) -> Any:
     """Call `callback(*args, **kwargs)` when the compiled program runs.
 
@@ -261,6 +266,7 @@ def pure_callback(
       callback: takes trees of Arrays, returns a tree of arrays with the shapes and dtypes of `result_shape_dtypes`.
       result_shape_dtypes: a tree of `ShapeDtypeStruct`s, or of anything with a shape and a dtype.
       args, kwargs: trees of arrays.
+      sharding: None, or a sharding of one device, which changes nothing.
       vmap_method: what `vmap` does. "sequential": a call for each element, in a loop; "sequential_unrolled": the same
         without a loop; "expand_dims": one call with batches, and axes of size 1 in front of the other arguments;
         "broadcast_all": one call, with everything as a batch; "legacy_vectorized": one call with batches, and the other
@@ -275,27 +281,39 @@ def pure_callback(
     """
     if vmap_method not in _VMAP_METHODS:
         raise ValueError(f"vmap_method must be on of the allowed methods {_VMAP_METHODS}, but got: {vmap_method}")
-    return _bind(pure_callback_p, callback, result_shape_dtypes, args, kwargs, vmap_method=vmap_method)
+    placed = {"sharding": _of_one_device("pure_callback", sharding)}
+    return _bind(pure_callback_p, callback, result_shape_dtypes, args, kwargs, vmap_method=vmap_method, **placed)
 
 
 @traceback_util.api_boundary
 def io_callback(
-    callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, ordered: bool = False, **kwargs: Any
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
 ) -> Any:
     """Return the results of `callback(*args, **kwargs)`, which is called each time that the compiled program gets there.
 
     Like `pure_callback`, for functions with side effects: read a file, draw from a generator. With `ordered`, the calls
-    happen in the order of the program.
+    happen in the order of the program. `sharding` is None, or of one device.
     """
-    return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered)
+    placed = {"sharding": _of_one_device("io_callback", sharding)}
+    return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered, **placed)
+
+
+def _of_one_device(name: str, sharding: Any) -> Any:
+    """Return the sharding that tells where a callback runs; raise NotImplementedError if it has several devices."""
+    if len(getattr(sharding, "device_set", ())) > 1:
+        raise NotImplementedError(f"{name}(sharding={sharding!r}) is not here: a callback runs on one device.")
+    return sharding
 
 
 def _bind(primitive: Primitive, function: Callable[..., Any], types: Any, args: Any, kwargs: Any, **params: Any) -> Any:
     leaves, in_tree = tree_flatten((args, kwargs))
     avals, out_tree = tree_flatten(tree_map(_result_aval, types))
-    outs = primitive.bind(
-        *leaves, callback=_FlatCallback(function, in_tree), result_avals=tuple(avals), sharding=None, **params
-    )
+    outs = primitive.bind(*leaves, callback=_FlatCallback(function, in_tree), result_avals=tuple(avals), **params)
     return tree_unflatten(out_tree, outs)
 
 

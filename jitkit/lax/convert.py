@@ -140,8 +140,8 @@ def asarray(x: Any) -> Any:
         return stage(x)
     if type(x) in dtypes.python_scalar_types:
         return _convert_element_type(dtypes.coerce_to_array(x)[()], weak_type=type(x) is not bool)
-    if isinstance(x, int):  # a member of an IntEnum
-        return asarray(int(x))
+    if dtypes.is_number_of_subclass(x):
+        return asarray(dtypes.plain_number(x))
     if core.is_array_type(type(x)):
         return _convert_element_type(x)
     raise TypeError(f"asarray: expected ArrayLike, got {x} of type {type(x)}.{errors.about_value_of_jax(x)}")

@@ -39,7 +39,14 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     aval = getattr(x, "aval", None)
     if aval is not None and aval.dtype == dtype and aval.weak_type == weak_type and isinstance(x, Operators):
         return x
-    return lax._convert_element_type(x, dtype, weak_type)
+    return lax._convert_element_type(narrowed(x), dtype, weak_type)
+
+
+def narrowed(x: Any) -> Any:
+    """Return a number of numpy's as an argument of a jitted function has it: without x64 mode, of at most 32 bits."""
+    if not isinstance(x, np.generic):
+        return x
+    return np.asarray(x).astype(dtypes.canonicalize_dtype(x.dtype), copy=False)[()]
 
 
 Step = Callable[[Any], Any]  # the conversion of one operand
@@ -148,7 +155,7 @@ def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
         if isinstance(value, np.ndarray):
             # an equation, as in JAX, where the array would be an argument of a jitted function
             return lax.convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak)
-        return lax._convert_element_type(value, dtype, weak)
+        return lax._convert_element_type(narrowed(value), dtype, weak)
 
     return converted
 
