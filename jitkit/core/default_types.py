@@ -152,22 +152,18 @@ def is_python_scalar(x: Any) -> bool:
 
 
 def is_weakly_typed(x: Any) -> bool:
-    """Whether `x` has a kind but no width of its own: an int, float or complex of Python or of a user's class of them, or a
-    value whose `weak_type` is True.
-    """
+    """Whether `x` has a kind but no width of its own: Python's int, float or complex, or a value whose `weak_type` is True."""
     x_type = type(x)
-    if x_type is int or x_type is float or x_type is complex:
-        return True
-    return getattr(x, "weak_type", False) is True or (is_number_of_subclass(x) and x_type is not bool)
+    return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 
 
 def is_number_of_subclass(x: Any) -> bool:
-    """Whether `x` is a Python number, also of a user's class, or a member of an IntEnum; numpy's numbers are not."""
-    return isinstance(x, (int, float, complex)) and not isinstance(x, np.generic)
+    """Whether `x` is of a user's class of int, float or complex, such as an IntEnum. A bool is not, nor a number of numpy's."""
+    return isinstance(x, (int, float, complex)) and type(x) not in python_scalar_types and not isinstance(x, np.generic)
 
 
 def plain_number(x: Any) -> Any:
-    """Return a Python number as one of Python's own classes."""
+    """Return such a number as an int, float or complex."""
     return next(t for t in (int, float, complex) if isinstance(x, t))(x)
 
 

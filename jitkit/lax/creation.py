@@ -73,6 +73,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     if np.shape(fill_value):
         value_shape = np.shape(fill_value)
         raise TypeError(f"full must be called with scalar fill_value, got fill_value.shape {value_shape}.")
+    if dtypes.is_number_of_subclass(fill_value):
+        fill_value = dtypes.plain_number(fill_value)
     weak_type = dtype is None and dtypes.is_weakly_typed(fill_value)
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
