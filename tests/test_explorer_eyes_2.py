@@ -254,13 +254,38 @@ def test_a_routine_of_jaxs_that_the_compiler_lacks_has_a_package_to_install(monk
     assert words in said
 
 
-def test_a_factorisation_in_a_loop_has_a_page():
-    def f(k, y):
-        def turn(k, _):
-            c = jnp.linalg.cholesky(k)
-            return k + 0.1 * jnp.diag(jnp.diagonal(c)), jnp.sum(jnp.log(jnp.diagonal(c)))
+def test_a_loop_whose_carry_divides_rows_has_a_page():
+    def fit(length, x):
+        def turn(length, _):
+            return length - jitkit.grad(lambda length: jnp.sum(jnp.exp(-((x / length) ** 2))))(length), None
 
-        return lax.scan(turn, k, None, length=3)[1] + y
+        return lax.scan(turn, length, None, length=3)[0]
 
-    _, cpu, _ = seen(jitkit.grad(lambda k, y: f(k, y).sum()), spec(8, 8), spec())
+    _, cpu, _ = seen(fit, spec(3), spec(6, 3))
     assert cpu["fates"]
+
+
+def test_a_bound_that_is_one_number_in_all_calls_is_in_the_clamp():
+    @jitkit.jit
+    def within(x, low, high):
+        return jnp.minimum(jnp.maximum(x, low), high)
+
+    data, cpu, _ = seen(lambda x, y: within(jnp.sin(x), -1.0, 0.5) * within(jnp.cos(y), -1.0, 0.5), spec(64), spec(64))
+    assert [each["rule"] for each in fates_of(data, cpu, "max") if each] == ["clamp"]
+    assert not any(each["fate"] == "unknown" for each in cpu["fates"].values())
+
+
+def test_an_iota_is_never_negative():
+    data, cpu, _ = seen(lambda x: x + (jnp.arange(64) < 0) + (jnp.arange(64) >= 0), spec(64))
+    told = [each["why"] for name in ("lt", "ge") for each in fates_of(data, cpu, name)]
+    assert told == ["constant folded: an iota is never negative, and was computed by the compiler"] * 2
+
+
+def test_a_sum_is_not_guessed_to_be_a_maximum():
+    def loss(logits, label):
+        return -jnp.mean(jnp.sum(jitkit.nn.log_softmax(logits) * jitkit.nn.one_hot(label, 5), -1))
+
+    _, cpu, _ = seen(jitkit.value_and_grad(loss), spec(4, 5), spec(4, dtype="int32"))
+    whys = [each["why"] for each in cpu["fates"].values()]
+    assert whys
+    assert not any("it may be reduce_max" in each for each in whys)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import dimensions, made_of
+from . import dimensions, made_of, opcodes
 from .costs import elements_of
 from .equation import Equation, all_behind, is_applied
 from .flow import Key
@@ -227,7 +227,7 @@ class _Fates(Origins):
         for opcode in self._wrote.get(number, set()) - ARRANGING - OPERANDS:
             for each in PRODUCTS.get(opcode, {opcode}):
                 for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]:
-                    if self._reads_the_same(at, number):
+                    if self._applies(at, number) and self._reads_the_same(at, number):
                         return at
         return None
 
@@ -319,12 +319,18 @@ class _Fates(Origins):
                     and number not in numbers
                     and not is_a_loop_s
                     and not self._is_another(at, number)
+                    and self._applies(at, number)
                 ):
                     words = f"it may be {at[1]}, of the same line, operation and size"
                     return self._told("unknown", "renamed?", words, sure=False, row=at)
         return self._told(
             "unknown", "unknown", "simplified, or merged into its neighbours: the program does not show how", sure=False
         )
+
+    def _applies(self, at: Key, number: int) -> bool:
+        """Whether a reduction applies the function of an equation: a maximum is no sum."""
+        asked = opcodes.REDUCES_BY.get(self._equations[number].primitive)
+        return asked is None or asked in self._data.applied(at)
 
     def _is_another(self, at: Key, number: int) -> bool:
         """Whether the instruction `at` belongs to another equation than `number`: all its equations are in the other

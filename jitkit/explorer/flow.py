@@ -108,6 +108,10 @@ class Data:
             element = int(index[1]) if index else 0
             at = self.operands[at][0]
 
+    def applied(self, at: Key) -> set[str]:
+        """Return the operations of the function that an instruction applies, as a reduction does."""
+        return {self.at[one].opcode for name in called(self.at[at]) for one in self.at if one[0] == name}
+
     def source(self, at: Key) -> Key | None:
         """Return where a value that is moved or rearranged comes from (the last of `above`); None if it cannot be followed."""
         return next(iter([*self.above(at)][-1:]), None)

@@ -13,3 +13,8 @@ ARRANGING = frozenset({
 PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
 # operations whose operands may come in any order
 COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor", "dot", "convolution", "custom-call"})
+# reductions -> the operation that each applies
+REDUCES_BY = {
+    "reduce_sum": "add", "reduce_max": "maximum", "reduce_min": "minimum", "reduce_prod": "multiply", "reduce_and": "and",
+    "reduce_or": "or", "reduce_xor": "xor",
+}  # fmt: skip

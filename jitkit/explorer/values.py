@@ -75,6 +75,7 @@ class _Same:
         self.constant: set[int] = set()
         self.filled: dict[int, Any] = {}  # variables all of whose elements are one number
         self.calls: collections.Counter[int] = collections.Counter()
+        self.given: dict[int, list[Any]] = {}  # jaxpr -> the live equations that call it
         self.seen: set[int] = set()
 
     def value(self, atom: Any) -> Any:
@@ -95,6 +96,7 @@ class _Same:
         for eqn in filter(self._is_live, jaxpr.eqns):
             for inner in jaxprs_of(eqn, self.dialect):
                 self.calls[id(inner)] += 1
+                self.given.setdefault(id(inner), []).append(eqn)
                 if self.calls[id(inner)] == 1:
                     self.count(inner)
 
@@ -119,6 +121,7 @@ class _Same:
                 self._enter(called, eqn)
             for each in inner:
                 if id(each) not in self.seen:
+                    self._take_numbers(each)
                     self.find(each, alike if each is called else None)
             if not eqn.effects:
                 self._learn(equation, eqn)
@@ -130,7 +133,7 @@ class _Same:
 
     def _learn(self, equation: Equation, eqn: Any) -> None:
         """Note what an equation's operands say about its result."""
-        absorbed = _absorbed(equation.primitive, eqn, self.value, self.number_in)
+        absorbed = _absorbed(equation.primitive, eqn, self.value, self.number_in) or self._of_an_iota(eqn)
         if absorbed:
             equation.becomes, equation.why_constant = absorbed
             self.filled[id(eqn.outvars[0])] = equation.becomes
@@ -159,6 +162,16 @@ class _Same:
         elif equation.primitive == "stop_gradient":
             self.value_of.update({id(v): self.value(a) for v, a in zip(eqn.outvars, eqn.invars, strict=True)})
 
+    def _of_an_iota(self, eqn: Any) -> tuple[Any, str] | None:
+        """Return what the comparison of an `iota` with a number gives for all elements, and the reason; None if it differs."""
+        name, maker = str(eqn.primitive.name), self.makers.get(id(eqn.invars[0])) if eqn.invars else None
+        if name not in ("lt", "ge") or maker is None or str(maker.primitive.name) != "iota":
+            return None
+        number = self.number_in(eqn.invars[1])
+        if number is None or number > 0 or getattr(eqn.invars[0].aval.dtype, "kind", "") not in "iu":
+            return None
+        return name == "ge", "an iota is never negative"
+
     def _is_one_call(self, eqn: Any, inner: list[Any]) -> bool:
         """Whether an equation is the only call of its jaxpr: then what is known about its operands also holds inside."""
         return (
@@ -177,6 +190,16 @@ class _Same:
             self.constant.add(id(var))
         if self.number_in(atom) is not None:
             self.filled[id(var)] = self.number_in(atom)
+
+    def _take_numbers(self, called: Any) -> None:
+        """Note which inputs of a function are one number in all calls."""
+        calls = self.given.get(id(called), [])
+        if not all(str(each.primitive.name) in CALLS and len(each.invars) == len(called.invars) for each in calls):
+            return
+        for place, var in enumerate(called.invars):
+            atoms = [each.invars[place] for each in calls]
+            if atoms and all(map(self.dialect.is_literal, atoms)) and len({*map(self.value, atoms)}) == 1:
+                self._pass(atoms[0], var)
 
     def _enter(self, called: Any, eqn: Any) -> None:
         for atom, var in zip(eqn.invars, called.invars, strict=True):
