@@ -20,6 +20,11 @@ class Layer:
     w: object
 
 
+class Plain:
+    def __init__(self, w):
+        self.w = w
+
+
 @dataclasses.dataclass(frozen=True)
 class Sizes:
     sizes: list
@@ -136,6 +141,13 @@ PROGRAMS = {
     ),
     "concatenate of two ranks": (lambda lib, jnp: jnp.concatenate([jnp.ones((2, 3)), jnp.ones(3)]), "`x[None]` adds one"),
     "concatenate of two arguments": (lambda lib, jnp: jnp.concatenate(jnp.ones(3), jnp.ones(3)), "jnp.concatenate([x, y])"),
+    "stack of two arguments": (lambda lib, jnp: jnp.stack(jnp.ones(3), jnp.ones(3)), "`jnp.stack([x, y])`"),
+    "vstack of two arguments": (lambda lib, jnp: jnp.vstack(jnp.ones(3), jnp.ones(3)), "`jnp.vstack([x, y])`"),
+    "hstack of two arguments": (lambda lib, jnp: jnp.hstack(jnp.ones(3), jnp.ones(3)), "`jnp.hstack([x, y])`"),
+    "an object with an array": (lambda lib, jnp: lib.jit(lambda f: f.w)(Plain(jnp.ones(3))), "above `@dataclasses.dataclass`)"),
+    "register_dataclass of another class": (
+        lambda lib, jnp: lib.tree_util.register_dataclass(type("Model", (), {})), "write `@dataclasses.dataclass` below",
+    ),
     "stack of two shapes": (lambda lib, jnp: jnp.stack([jnp.ones(2), jnp.ones(3)]), "`jnp.concatenate` joins them"),
     "an axis that is not there": (lambda lib, jnp: jnp.sum(jnp.ones((2, 3)), axis=2), "0 to 1, or from the end -1 to -2"),
     "softmax over no axis": (lambda lib, jnp: lib.nn.softmax(jnp.ones(3), axis=1), "Its only axis is 0"),
@@ -275,6 +287,19 @@ def test_advice_on_a_static_object_does_not_lead_into_the_next_error():
     np.testing.assert_array_equal(found, [3.0, 3.0])
 
 
+def test_the_advice_on_an_object_with_an_array_runs():
+    @jitkit.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Model:
+        w: object
+
+        @jitkit.jit
+        def __call__(self, x):
+            return self.w @ x
+
+    assert float(Model(np.ones(3))(np.ones(3))) == 3
+
+
 def test_where_a_concrete_value_was_asked_for_is_said_once():
     with pytest.raises(jitkit.errors.ConcretizationTypeError) as caught:
         jitkit.jit(lambda x: x.item())(1.0)
@@ -328,7 +353,7 @@ FITTING = {
     "range": (added, [1.0, 2], "lax.fori_loop(0, n, body, start)"),
     "an index": (entry, [1], "jnp.array(numbers)[i]"),
     "math": (lambda x: math.exp(x), [1.0], "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)"),
-    "float": (lambda x: float(x), [1.0], "x.astype(jnp.int32) instead of int(x)"),
+    "float": (lambda x: float(x), [1.0], "x.astype(jnp.int32) instead of int(x), x.astype(jnp.float32) instead of float(x)"),
     "unique": (lambda x: jitkit.numpy.unique(x), [np.ones(3)], "say how many: jnp.unique(x, size=3), jnp.nonzero(x, size=3)"),
     "a size": (lambda n: jitkit.numpy.arange(n), [3], "make that argument static: jit(f, static_argnames='n')"),
     "a sum": (lambda x: x[x > 0].sum(), [np.ones(3)], "jnp.where(mask, x, 0).sum()"),

@@ -29,6 +29,13 @@ OF_A_LIST = (
     "`jnp.array([a, b])`."
 )
 
+OF_ONE_SEQUENCE = "\nPass one list or tuple of arrays: `jnp.{}([x, y])`."
+
+A_DATACLASS_FIRST = (
+    "\nMake it one, with a field for each attribute: write `@dataclasses.dataclass` below `@register_dataclass`. A class that has "
+    "to keep its own `__init__` is registered by `register_pytree_node_class`."
+)
+
 JOINED = "\nThe arrays may differ in size along that axis only. `jnp.stack` joins arrays of one shape along a new axis."
 
 RANKS = "\nAll arrays must have the same number of axes: `x[None]` adds one in front, `x[:, None]` one after the first."

@@ -24,6 +24,9 @@ from .shaping import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, rol
 from .taking import take
 from .util import check_arraylike, concrete_index, ensure_arraylike, ensure_arraylikes, is_array
 
+_ARRAY_AS_DTYPE = ValueError(
+    "Passing an array as a dtype argument is no longer supported; instead of dtype=arr use dtype=arr.dtype."
+)
 Arrays = Any  # a sequence of arrays, or one array whose first axis is that sequence
 
 
@@ -83,6 +86,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """Return arrays of one shape, stacked along a new axis. Raise ValueError for no arrays. Raise NotImplementedError if `out` is given."""
+    _refuse_an_array("stack", axis, TypeError("Only integer scalar arrays can be converted to a scalar index."))
     if not len(arrays):
         raise ValueError("Need at least one array to stack.")
     if out is not None:
@@ -97,11 +101,13 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) ->
 
 def vstack(tup: Arrays, dtype: Any = None) -> Any:
     """Return arrays, concatenated along the first axis: one-dimensional ones become rows first."""
+    _refuse_an_array("vstack", dtype, _ARRAY_AS_DTYPE)
     return concatenate(_each("vstack", atleast_2d, tup), axis=0, dtype=dtype)
 
 
 def hstack(tup: Arrays, dtype: Any = None) -> Any:
     """Return arrays, concatenated along the second axis, or the only one."""
+    _refuse_an_array("hstack", dtype, _ARRAY_AS_DTYPE)
     arrays = _each("hstack", atleast_1d, tup)
     rank = arrays.ndim - 1 if _is_one_array(arrays) else arrays[0].ndim
     return concatenate(arrays, axis=0 if rank == 1 else 1, dtype=dtype)
@@ -109,6 +115,7 @@ def hstack(tup: Arrays, dtype: Any = None) -> Any:
 
 def dstack(tup: Arrays, dtype: Any = None) -> Any:
     """Return arrays, concatenated along the third axis, after `atleast_3d`."""
+    _refuse_an_array("dstack", dtype, _ARRAY_AS_DTYPE)
     return concatenate(_each("dstack", atleast_3d, tup), axis=2, dtype=dtype)
 
 
@@ -120,6 +127,12 @@ def column_stack(tup: Arrays) -> Any:
 def _as_columns(x: Any) -> Any:
     x = asarray(x)
     return atleast_2d(x).T if x.ndim < 2 else x
+
+
+def _refuse_an_array(name: str, given: Any, error: Exception) -> None:
+    """Raise an error if the argument after the sequence of arrays is an array, too: `jnp.stack(x, y)`."""
+    if isinstance(getattr(given, "ndim", None), int) and given.ndim:
+        raise type(error)(f"{error}{edits.OF_ONE_SEQUENCE.format(name)}")
 
 
 def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:

@@ -5,6 +5,7 @@ JAX: jax/_src/pjit.py:_infer_input_type
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -63,10 +64,13 @@ def _instead_of(fun: Callable[..., Any], x: Any, name: str) -> str:
         return f"A function is not an array. Use it in the function without passing it, or {_made_static(fun, name)}."
     if isinstance(x, np.generic):
         return f"Arrays hold numbers: convert {name} to one first."
-    return (
-        f"If {name} holds arrays, register its class as a pytree (`jitkit.tree_util.register_dataclass`); if it is a setting, "
-        f"{_made_static(fun, name)}."
-    )
+    how = "register its class as a pytree (`jitkit.tree_util.register_dataclass`)"
+    if not dataclasses.is_dataclass(x):
+        how = (
+            "make its class a dataclass with a field for each array, and register it (`@jitkit.tree_util.register_dataclass` above "
+            "`@dataclasses.dataclass`)"
+        )
+    return f"If {name} holds arrays, {how}; if it is a setting, {_made_static(fun, name)}."
 
 
 def _made_static(fun: Callable[..., Any], name: str) -> str:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, Self, TypeVar
 
-from ..base import traceback_util
+from ..base import edits, traceback_util
 from ..base.late_rooms import Slots
 from ..base.util import safe_zip
 from .key_entries import DictKey, KeyEntry
@@ -209,7 +209,7 @@ def register_dataclass(
         if not is_dataclass(nodetype):
             raise TypeError(
                 "register_dataclass: data_fields and meta_fields are required when nodetype is not a "
-                f"dataclass. Got {nodetype=}."
+                f"dataclass. Got {nodetype=}.{edits.A_DATACLASS_FIRST}"
             )
         kept = [field for field in fields(nodetype) if field.name not in drop_fields]
         data_fields = [field.name for field in kept if not field.metadata.get("static", False)]
