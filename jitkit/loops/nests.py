@@ -221,7 +221,7 @@ class Nest:
             raise Conflict
         if index == where and is_after:
             return name
-        if self.flat:
+        if self.flat or len(self.shape) == 1:
             return None  # an earlier loop has written all of it
         if len(index) == len(self.shape) == len(where) and index[:-1] == where[:-1]:
             return None

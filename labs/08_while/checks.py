@@ -39,7 +39,12 @@ def plain_loop(jk, rng):
 @check(
     "08.1",
     "The carry is a tree, and comes back as one.",
-    against=["a result is a list of arrays", "the carry is a tuple of leaves"],
+    against=[
+        "a result is a list of arrays",
+        "the carry is a tuple of leaves",
+        "a single leaf needs no tree",
+        "a carry of nothing needs no loop",
+    ],
 )
 def tree(jk, rng):
     start = {"x": row(rng, int(rng.integers(2, 9))), "rest": (np.int32(rng.integers(9)), np.float32(number(rng)))}
@@ -51,7 +56,13 @@ def tree(jk, rng):
 
         return jk.lax.while_loop(lambda c: c["rest"][0] < 9, step, start)
 
-    return jk.make_jaxpr(f)(start), jk.tree_util.tree_structure(jk.eval_shape(f, start))
+    def one(x):
+        return jk.lax.while_loop(lambda c: c[0] < 9, lambda c: (c[0] * 2,), (x,))
+
+    nothing = jk.make_jaxpr(lambda: jk.lax.while_loop(lambda _: False, lambda _: [], []))
+    kept = jk.make_jaxpr(lambda: jk.lax.while_loop(lambda _: False, lambda _: None, ()))
+    trees = [jk.tree_util.tree_structure(jk.eval_shape(g, x)) for g, x in ((f, start), (one, start["rest"][1]))]
+    return jk.make_jaxpr(f)(start), trees, nothing(), raised(kept, parts=["the same pytree structure"])
 
 
 @check(
@@ -174,6 +185,27 @@ def where_they_meet(jk, rng):
     kinds = rng.permutation(["int32", "float16", "bool", "complex64", "float32", "bfloat16"])[:4]
     outs = [shaped((), np.dtype(getattr(jk.numpy, kind))) for kind in map(str, kinds)]
     return promote(jk, [number(rng), number(rng), int(rng.integers(9)), number(rng)], outs)
+
+
+@check(
+    "08.2",
+    "Whatever goes in and comes out: a shape counts as the type does, and weakness does not.",
+    against=["the start takes the dtype that came out", "another shape is no other type", "who is as wide stays"],
+)
+def any_two_types(jk, rng):
+    def drawn(choices):
+        return choices[rng.integers(len(choices))]
+
+    leaves = [
+        drawn([number(rng), int(rng.integers(9)), row(rng, 2), np.int32(3), 1j, jk.numpy.full(2, 3), True])
+        for _ in range(24)
+    ]
+    kinds = [
+        np.dtype(getattr(jk.numpy, kind))
+        for kind in ("int32", "float16", "bool_", "complex64", "float32", "bfloat16", "int8", "uint32")
+    ]
+    outs = [jk.core.ShapedArray(drawn([(), (), (2,)]), drawn(kinds), bool(rng.integers(2))) for _ in leaves]
+    return promote(jk, leaves, outs)
 
 
 @check(
@@ -395,6 +427,21 @@ def nothing_to_take(jk, rng):
     return smaller(jk, more, lambda c: (c[1], c[0] * a), ("float32", "float32"))
 
 
+@check(
+    "08.4",
+    "A condition may return what it reads; what it computes and does not need, it does not read. A constant that comes out is no part.",
+    against=["an operation is what reads", "what occurs is read", "what the body closes over does not change"],
+)
+def reads_and_constants(jk, rng):
+    a, table = number(rng), jk.numpy.asarray(row(rng, 1))[0]
+    flag, unread = ("bool", "float32", "float32"), ("float32", "float32")
+    return [
+        smaller(jk, lambda c: c[0], lambda c: (c[0], c[1] * a, c[2]), flag),
+        smaller(jk, lambda c: (c[0] * a, c[1] < a)[1], lambda c: (c[0], c[1] + c[0]), unread),
+        smaller(jk, lambda c: c[1] < a, lambda c: (table, c[1] * table), unread),
+    ]
+
+
 def smaller(jk, more, step, dtypes):
     """Return the function's answer for a carry of scalars of these dtypes; lists and tuples count as equal."""
     common = jk.lax.control_flow.common
@@ -519,7 +566,12 @@ def effects(jk, rng):
 @check(
     "08.6",
     "With known bounds it is a scan with that number of steps.",
-    against=["fori_loop is always a while loop", "a loop counts from 0", "only ints of Python are known"],
+    against=[
+        "fori_loop is always a while loop",
+        "a loop counts from 0",
+        "only ints of Python are known",
+        "a single step needs no loop",
+    ],
 )
 def known_bounds(jk, rng):
     lower, steps = (int(k) for k in rng.integers(1, 9, size=2))
@@ -528,7 +580,8 @@ def known_bounds(jk, rng):
     of_numpy = jk.make_jaxpr(
         lambda x: jk.lax.fori_loop(np.int32(lower), np.int32(lower + steps), lambda i, v: v * i, x)
     )
-    return f(np.float32(1)), none(np.float32(1)), of_numpy(np.float32(1))
+    once = jk.make_jaxpr(lambda x: jk.lax.fori_loop(lower, lower + 1, lambda i, v: v * i, x))
+    return f(np.float32(1)), none(np.float32(1)), of_numpy(np.float32(1)), once(np.float32(1))
 
 
 @check(
@@ -620,7 +673,7 @@ def names(jk, rng):
 @check(
     "08.1",
     "The carry is checked, too, when a part of it was promoted.",
-    against=["who was promoted needs no check"],
+    against=["who was promoted needs no check", "it promotes until all parts agree"],
     fixed="an error of fixed words",
 )
 def drift_beside_a_promotion(jk, rng):
@@ -629,7 +682,11 @@ def drift_beside_a_promotion(jk, rng):
     def f(x):
         return jk.lax.while_loop(lambda c: c[0] < a, lambda c: (c[0] + x, c[1] * 0.5), (0, n))
 
-    return raised(jk.make_jaxpr(f), np.float32(1), parts=["while_loop body function carry", "int32[]", "float32[]"])
+    def late(x):  # the first part is a float only when the second one is
+        return jk.lax.while_loop(lambda c: c[0] < a, lambda c: (c[1], c[1] + x), (0, 0))
+
+    parts = ["while_loop body function carry", "int32[]", "float32[]"]
+    return [raised(jk.make_jaxpr(g), np.float32(1), parts=parts) for g in (f, late)]
 
 
 @check("08.2", "The flag is of all values, and not of the last one.", against=["the last value is what is new"])

@@ -794,3 +794,162 @@ edit(
     '    check_carry("while_loop body", body, in_tree, traced.out_tree, traced)\n',
     "",
 )
+
+
+@mutant(
+    "08.1",
+    "it promotes until all parts agree",
+    "How often are weak leaves promoted? What happens to a part that would be a float only later?",
+)
+def believes_it_promotes_until_all_parts_agree(cond, body, init_val):
+    leaves, carry_tree = tree_flatten(init_val)
+    in_tree = treedef_tuple((carry_tree,))
+    avals = avals_of(leaves)
+    c, b = trace_both(cond, body, in_tree, avals)
+    outs = [v.aval for v in b.jaxpr.outvars]
+    if len(outs) == len(leaves):
+        changed = True
+        while changed:
+            leaves, changed = promote_weak_inputs(leaves, avals_of(leaves), [v.aval for v in b.jaxpr.outvars])
+            if changed:
+                c, b = trace_both(cond, body, in_tree, avals_of(leaves))
+    check_carry("while_loop body", body, in_tree, b.out_tree, b)
+    return tree_unflatten(carry_tree, bind_while(c, b, leaves))
+
+
+@mutant("08.1", "a single leaf needs no tree", "What comes back for the carry `(x,)`?")
+def believes_a_single_leaf_needs_no_tree(cond, body, init_val):
+    leaves, carry_tree = tree_flatten(init_val)
+    in_tree = treedef_tuple((carry_tree,))
+    avals = avals_of(leaves)
+    c, b = trace_both(cond, body, in_tree, avals)
+    outs = [v.aval for v in b.jaxpr.outvars]
+    if len(outs) == len(leaves):
+        leaves, changed = promote_weak_inputs(leaves, avals, outs)
+        if changed:
+            c, b = trace_both(cond, body, in_tree, avals_of(leaves))
+    check_carry("while_loop body", body, in_tree, b.out_tree, b)
+    out = bind_while(c, b, leaves)
+    return out[0] if len(out) == 1 else tree_unflatten(carry_tree, out)
+
+
+@mutant(
+    "08.1", "a carry of nothing needs no loop", "Who checks the tree that the body returns, if there are no leaves?"
+)
+def believes_a_carry_of_nothing_needs_no_loop(cond, body, init_val):
+    leaves, carry_tree = tree_flatten(init_val)
+    if not leaves:
+        return init_val
+    in_tree = treedef_tuple((carry_tree,))
+    avals = avals_of(leaves)
+    c, b = trace_both(cond, body, in_tree, avals)
+    outs = [v.aval for v in b.jaxpr.outvars]
+    if len(outs) == len(leaves):
+        leaves, changed = promote_weak_inputs(leaves, avals, outs)
+        if changed:
+            c, b = trace_both(cond, body, in_tree, avals_of(leaves))
+    check_carry("while_loop body", body, in_tree, b.out_tree, b)
+    return tree_unflatten(carry_tree, bind_while(c, b, leaves))
+
+
+@mutant("08.2", "another shape is no other type", "Is a number of another shape of the same type?")
+def believes_another_shape_is_no_other_type(leaves, avals, out_avals):
+    new, changed = ([], False)
+    for leaf, aval, out in zip(leaves, avals, out_avals, strict=True):
+        if aval.weak_type and aval.dtype != out.dtype:
+            leaf = convert_element_type(leaf, dtypes.result_type(leaf, out))
+            changed = True
+        new.append(leaf)
+    return (new, changed)
+
+
+@mutant("08.2", "who is as wide stays", "A weak float meets an int. Is the float still weak afterwards?")
+def believes_who_is_as_wide_stays(leaves, avals, out_avals):
+    new, changed = ([], False)
+    for leaf, aval, out in zip(leaves, avals, out_avals, strict=True):
+        if aval.weak_type and (not same_type(aval, out)) and (dtypes.result_type(leaf, out) != aval.dtype):
+            leaf = convert_element_type(leaf, dtypes.result_type(leaf, out))
+            changed = True
+        new.append(leaf)
+    return (new, changed)
+
+
+@mutant(
+    "08.4",
+    "what the body closes over does not change",
+    "The body returns an array that it closed over. Is that the part as it came?",
+)
+def believes_what_the_body_closes_over_does_not_change(cond, body):
+    nc, nb = (len(cond.consts), len(body.consts))
+    n = len(body.jaxpr.outvars)
+    used = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + [False] * n)[1]
+    reads = used[nc:]
+    fwd = forwarded_inputs(body.jaxpr)
+    out = [fwd[i] is not None and (fwd[i] < nb or fwd[i] == nb + i) and (not reads[i]) for i in range(n)]
+    if not any(out):
+        return (cond.jaxpr, body.jaxpr, out)
+    keep = [not o for o in out]
+    smaller_cond = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + keep)[0]
+    smaller_body = keep_outputs(body.jaxpr, tuple(keep))
+    smaller_body = move_inputs_to_front(smaller_body, (False,) * nb + tuple(out))
+    return (smaller_cond, smaller_body, out)
+
+
+@mutant("08.4", "an operation is what reads", "A condition returns a part of the carry. Did it read the part?")
+def believes_an_operation_is_what_reads(cond, body):
+    nc, nb = (len(cond.consts), len(body.consts))
+    n = len(body.jaxpr.outvars)
+    dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + [False] * n)[1]
+    reads = [any((v is x for e in cond.jaxpr.eqns for x in e.invars)) for v in cond.jaxpr.invars[nc:]]
+    fwd = forwarded_inputs(body.jaxpr)
+    out = [fwd[i] == nb + i and (not reads[i]) for i in range(n)]
+    if not any(out):
+        return (cond.jaxpr, body.jaxpr, out)
+    keep = [not o for o in out]
+    smaller_cond = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + keep)[0]
+    smaller_body = keep_outputs(body.jaxpr, tuple(keep))
+    smaller_body = move_inputs_to_front(smaller_body, (False,) * nb + tuple(out))
+    return (smaller_cond, smaller_body, out)
+
+
+@mutant(
+    "08.4",
+    "what occurs is read",
+    "The condition computes something, and does not return it. Does it need what it computed that from?",
+)
+def believes_what_occurs_is_read(cond, body):
+    nc, nb = (len(cond.consts), len(body.consts))
+    n = len(body.jaxpr.outvars)
+    dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + [False] * n)[1]
+    reads = [
+        any((v is x for e in cond.jaxpr.eqns for x in e.invars)) or any((v is x for x in cond.jaxpr.outvars))
+        for v in cond.jaxpr.invars[nc:]
+    ]
+    fwd = forwarded_inputs(body.jaxpr)
+    out = [fwd[i] == nb + i and (not reads[i]) for i in range(n)]
+    if not any(out):
+        return (cond.jaxpr, body.jaxpr, out)
+    keep = [not o for o in out]
+    smaller_cond = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + keep)[0]
+    smaller_body = keep_outputs(body.jaxpr, tuple(keep))
+    smaller_body = move_inputs_to_front(smaller_body, (False,) * nb + tuple(out))
+    return (smaller_cond, smaller_body, out)
+
+
+@mutant("08.6", "a single step needs no loop", "Who checks the carry, if there is no loop?", target="fori_loop")
+def believes_a_single_step_needs_no_loop(lower, upper, body_fun, init_val, *, unroll=None):
+    if not callable(body_fun):
+        raise TypeError("the body of a fori_loop is a function")
+    dtype = dtype_of_bounds(lower, upper)
+    trips = known_trips(lower, upper)
+    if trips == 1:
+        return body_fun(lower, init_val)
+    if trips is not None:
+        return count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
+    if unroll is not None and unroll is not False and (unroll != 1):
+        raise ValueError("a loop whose bounds are traced cannot be unrolled")
+    if dtypes.dtype(lower) != dtype:
+        lower = convert_element_type(lower, dtype)
+    if dtypes.dtype(upper) != dtype:
+        upper = convert_element_type(upper, dtype)
+    return count_by_while(lower, upper, body_fun, init_val)

@@ -192,12 +192,12 @@ def disagreeing(jk, rng):
 @check(
     "09.2",
     "Where there are no arrays, `length` is needed. The number of steps is an int, whatever `length` was.",
-    against=["length is never needed", "a length is an int already"],
+    against=["length is never needed", "a length is an int already", "only what can be an index is a number of steps"],
 )
 def no_arrays(jk, rng):
     n = int(rng.integers(2, 9))
     length = jk.lax.control_flow.counting.scan_length
-    found = [length([], n), length([], np.int64(n)), length([row(rng, n)], np.int8(n))]
+    found = [length([], n), length([], np.int64(n)), length([row(rng, n)], np.int8(n)), length([], float(n))]
     return found, [type(steps).__name__ for steps in found], raised(length, [], None)
 
 
@@ -305,7 +305,7 @@ def weak_starts(jk, rng):
 @check(
     "09.3",
     "A carry that comes out as something else is refused; outputs are free.",
-    against=["the carry's type may drift", "all that goes in comes out"],
+    against=["the carry's type may drift", "all that goes in comes out", "it promotes until all parts agree"],
 )
 def drift(jk, rng):
     xs = rng.integers(9, size=int(rng.integers(2, 9)))
@@ -318,6 +318,10 @@ def drift(jk, rng):
     return [
         f(lambda c, x: (c * 2, (x, c > 0, None)))(c, xs),
         raised(f(lambda c, x: (x, c)), c, xs, parts=[*parts, "equal types", "float32[]"]),
+        # the first part is a float only when the second one is
+        raised(
+            f(lambda c, x: ((c[1], c[1] + 0.5), x)), (0, 0), xs, parts=[*parts, "equal types", "int32[]", "float32[]"]
+        ),
         raised(f(lambda c, x: ((c, c), x)), c, xs, parts=[*parts, "the same pytree structure"]),
         raised(f(lambda c, x: c), c, xs, parts=["scan body output must be a pair"]),
     ]
@@ -343,6 +347,8 @@ def parameters(jk, rng):
         "there is always a program",
         "what Python runs, it runs forwards",
         "the length is counted before the types are known",
+        "where Python runs the loop the arrays say how long it is",
+        "what Python runs is the user's function",
     ],
 )
 def disabled(jk, rng):
@@ -358,9 +364,11 @@ def disabled(jk, rng):
     with jk.disable_jit():
         jk.lax.scan(step, 0, None, n)
         refused = [raised(run_scan, body, 0, xs, None, False, 1), raised(run_scan, body, 0, ["text"], None, False, 1)]
+        refused.append(raised(run_scan, body, 0, xs[:1], n - 1, False, 1))
     c, array = np.float32(number(rng)), row(rng, n)
     back = by_python(jk, lambda c, xs: jk.lax.scan(lambda c, x: (c * 0.5 + x, c), c, xs, reverse=True), c, array)
-    return calls, refused, back
+    counting = by_python(jk, lambda c: jk.lax.fori_loop(1, n, lambda i, c: c * 0.5 + i, c), c)
+    return calls, refused, back, counting
 
 
 @check(
@@ -597,6 +605,25 @@ def no_steps_at_all(jk, rng):
     return [lowered(jk, lambda c, xs, r=r: f(c, xs, unroll, r), c, xs) for r in (False, True)]
 
 
+@check(
+    "09.5",
+    "Each output keeps its type, and all of its axes, whatever was made of blocks.",
+    against=["an output is a float32", "an output has one axis"],
+)
+def outputs_of_all_types(jk, rng):
+    n, unroll, shape = int(rng.integers(5, 9)), int(rng.integers(2, 4)), tuple(rng.integers(1, 4, size=2).tolist())
+
+    def f(c, xs, reverse):
+        def step(c, x):
+            whole = (x * 9).astype("int8")
+            return c + x.sum(), (whole, x > c, jk.numpy.stack([x, -x]).astype("float16"), (whole[0], c))
+
+        return jk.lax.scan(step, c, xs, unroll=unroll, reverse=reverse)
+
+    c, xs = np.float32(0.1), row(rng, (n, *shape))
+    return [lowered(jk, lambda c, xs, r=r: f(c, xs, r), c, xs) for r in (False, True)]
+
+
 # --- 09.6 Dead code in a loop -------------------------------------------------------------------------------------
 
 
@@ -670,6 +697,28 @@ def chains(jk, rng):
 
 @check(
     "09.6",
+    "However long a chain is, and wherever it begins; and the caller's lists stay as they are.",
+    against=["three looks are enough", "the list of used parts can be written to"],
+)
+def longer_chains(jk, rng):
+    n = int(rng.integers(6, 9))
+    order = rng.permutation(n).tolist()
+    before = dict(itertools.pairwise(order))  # part -> the part that it is made of
+
+    def step(c, x):
+        return tuple(c[before.get(i, i)] * (2.0 if rng.random() < 0.5 else 1.0) for i in range(n)), c[order[-2]]
+
+    program = jk.make_jaxpr(lambda carry, xs: jk.lax.scan(step, carry, xs))(tuple(row(rng, n)), row(rng))
+    params, found = program.eqns[-1].params, []
+    for i in [order[0], order[n // 2], None]:
+        carry, ys = [i == k for k in range(n)], [i is None]
+        answer = jk.lax.control_flow.scanning.needed_carry(params["jaxpr"], params["num_consts"], carry, ys)
+        found.append((list(answer), carry, ys))
+    return found
+
+
+@check(
+    "09.6",
     "The constants of the body come before its carry.",
     against=["the carry is the first input", "constants come after the carry"],
 )
@@ -713,7 +762,7 @@ def programs_2(jk, rng):
 
 @check("09.3", NEW, drawn=True)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_loops.unsettled("scan"), 8, types=True)
+    return random_programs(jk, rng, of_loops.unsettled("scan", "scan", "fori"), 8, types=True)
 
 
 @check("09.4", NEW, drawn=True, tolerance=1e-4)

@@ -1073,3 +1073,184 @@ edit(
     "needed = [before or now for before, now in zip(carry, reads, strict=True)]",
     "needed = [before or now for before, now in zip(carry, reads, strict=True)] if any(reads) else reads",
 )
+
+
+@mutant("09.2", "only what can be an index is a number of steps", "Is 3.0 a value that converts to an int?")
+def believes_only_what_can_be_an_index_is_a_number_of_steps(xs, length):
+    if any((not hasattr(x, "shape") for x in xs)):
+        raise no_leading_axis(xs)
+    sizes = [x.shape[0] for x in xs]
+    if isinstance(length, core.Tracer):
+        raise traced_length(length)
+    if length is not None:
+        n = __import__("operator").index(length)
+        if any((size != n for size in sizes)):
+            raise ValueError("`length` differs from a size")
+        return n
+    if not sizes:
+        raise ValueError("nothing says how many steps")
+    if any((size != sizes[0] for size in sizes)):
+        raise ValueError("sizes differ")
+    return sizes[0]
+
+
+@mutant(
+    "09.3",
+    "it promotes until all parts agree",
+    "How often are weak leaves promoted? What happens to a part that would be a float only later?",
+)
+def believes_it_promotes_until_all_parts_agree(body, init, xs, length, reverse, unroll):
+    carry, carry_tree = tree_flatten(init)
+    rows, xs_tree = tree_flatten(xs)
+    carry_avals, xs_avals = (avals_of(carry), avals_of(rows))
+    length = scan_length(rows, length)
+    if config.local.state.options.disable_jit:
+        return scan_in_python(body.fun, init, xs, length, reverse)
+    in_tree = treedef_tuple((carry_tree, xs_tree))
+    elements = [element_of(a) for a in xs_avals]
+    traced = trace_step(body, in_tree, [*carry_avals, *elements])
+    out_tree = traced.out_tree.children()[0]
+    if out_tree.num_leaves == len(carry):
+        [v.aval for v in traced.jaxpr.outvars[: len(carry)]]
+        changed = True
+        while changed:
+            carry, changed = promote_weak_inputs(
+                carry, avals_of(carry), [v.aval for v in traced.jaxpr.outvars[: len(carry)]]
+            )
+            traced = trace_step(body, in_tree, [*avals_of(carry), *elements])
+            out_tree = traced.out_tree.children()[0]
+    check_carry("scan body", body, in_tree, out_tree, traced)
+    leaves = bind_scan(traced, carry, rows, reverse, length, steps_at_once(unroll, length))
+    n = len(carry)
+    return (tree_unflatten(carry_tree, leaves[:n]), tree_unflatten(traced.out_tree.children()[1], leaves[n:]))
+
+
+@mutant(
+    "09.3",
+    "where Python runs the loop the arrays say how long it is",
+    "`length` is wrong, and jit is disabled. Who says so?",
+)
+def believes_where_python_runs_the_loop_the_arrays_say_how_long_it_is(body, init, xs, length, reverse, unroll):
+    carry, carry_tree = tree_flatten(init)
+    rows, xs_tree = tree_flatten(xs)
+    carry_avals, xs_avals = (avals_of(carry), avals_of(rows))
+    if config.local.state.options.disable_jit and length is not None:
+        return scan_in_python(body.fun, init, xs, length, reverse)
+    length = scan_length(rows, length)
+    if config.local.state.options.disable_jit:
+        return scan_in_python(body.fun, init, xs, length, reverse)
+    in_tree = treedef_tuple((carry_tree, xs_tree))
+    elements = [element_of(a) for a in xs_avals]
+    traced = trace_step(body, in_tree, [*carry_avals, *elements])
+    out_tree = traced.out_tree.children()[0]
+    if out_tree.num_leaves == len(carry):
+        outs = [v.aval for v in traced.jaxpr.outvars[: len(carry)]]
+        carry, changed = promote_weak_inputs(carry, carry_avals, outs)
+        if changed:
+            traced = trace_step(body, in_tree, [*avals_of(carry), *elements])
+            out_tree = traced.out_tree.children()[0]
+    check_carry("scan body", body, in_tree, out_tree, traced)
+    leaves = bind_scan(traced, carry, rows, reverse, length, steps_at_once(unroll, length))
+    n = len(carry)
+    return (tree_unflatten(carry_tree, leaves[:n]), tree_unflatten(traced.out_tree.children()[1], leaves[n:]))
+
+
+@mutant(
+    "09.3",
+    "what Python runs is the user's function",
+    "A `Body` has a `fun` and a `user`. Which of them takes the carry and an element?",
+)
+def believes_what_python_runs_is_the_user_s_function(body, init, xs, length, reverse, unroll):
+    carry, carry_tree = tree_flatten(init)
+    rows, xs_tree = tree_flatten(xs)
+    carry_avals, xs_avals = (avals_of(carry), avals_of(rows))
+    length = scan_length(rows, length)
+    if config.local.state.options.disable_jit:
+        return scan_in_python(body.user, init, xs, length, reverse)
+    in_tree = treedef_tuple((carry_tree, xs_tree))
+    elements = [element_of(a) for a in xs_avals]
+    traced = trace_step(body, in_tree, [*carry_avals, *elements])
+    out_tree = traced.out_tree.children()[0]
+    if out_tree.num_leaves == len(carry):
+        outs = [v.aval for v in traced.jaxpr.outvars[: len(carry)]]
+        carry, changed = promote_weak_inputs(carry, carry_avals, outs)
+        if changed:
+            traced = trace_step(body, in_tree, [*avals_of(carry), *elements])
+            out_tree = traced.out_tree.children()[0]
+    check_carry("scan body", body, in_tree, out_tree, traced)
+    leaves = bind_scan(traced, carry, rows, reverse, length, steps_at_once(unroll, length))
+    n = len(carry)
+    return (tree_unflatten(carry_tree, leaves[:n]), tree_unflatten(traced.out_tree.children()[1], leaves[n:]))
+
+
+@mutant("09.5", "an output is a float32", "Which types do the outputs of a block have?")
+def believes_an_output_is_a_float32(step, carry, xs, y_avals, length, reverse, unroll):
+    if length == 0:
+        return loop_over(step, carry, xs, y_avals, length, reverse)
+    unroll = unroll or length
+    blocks, rest = divmod(length, unroll)
+    if blocks == 1 and rest == 0:
+        return one_after_the_other(step, carry, xs, length, reverse)
+    start, stop = (rest, length) if reverse else (0, length - rest)
+    cut = [reshape(slice_in_dim(x, start, stop), (blocks, unroll, *x.shape[1:])) for x in xs]
+
+    def block(carry, parts):
+        return one_after_the_other(step, carry, parts, unroll, reverse)
+
+    avals = [core.ShapedArray((unroll, *a.shape), "float32") for a in y_avals]
+    carry, ys = loop_over(block, carry, cut, avals, blocks, reverse)
+    ys = [reshape(y, (blocks * unroll, *a.shape)) for y, a in zip(ys, y_avals, strict=False)]
+    if rest:
+        left = [slice_in_dim(x, 0, rest) if reverse else slice_in_dim(x, stop, length) for x in xs]
+        carry, more = one_after_the_other(step, carry, left, rest, reverse)
+        ys = [concatenate([m, y] if reverse else [y, m], 0) for y, m in zip(ys, more, strict=False)]
+    return (carry, ys)
+
+
+@mutant("09.5", "an output has one axis", "An output may be a matrix. Which shape have the outputs of all steps?")
+def believes_an_output_has_one_axis(step, carry, xs, y_avals, length, reverse, unroll):
+    if length == 0:
+        return loop_over(step, carry, xs, y_avals, length, reverse)
+    unroll = unroll or length
+    blocks, rest = divmod(length, unroll)
+    if blocks == 1 and rest == 0:
+        return one_after_the_other(step, carry, xs, length, reverse)
+    start, stop = (rest, length) if reverse else (0, length - rest)
+    cut = [reshape(slice_in_dim(x, start, stop), (blocks, unroll, *x.shape[1:])) for x in xs]
+
+    def block(carry, parts):
+        return one_after_the_other(step, carry, parts, unroll, reverse)
+
+    avals = [core.ShapedArray((unroll, *a.shape), a.dtype) for a in y_avals]
+    carry, ys = loop_over(block, carry, cut, avals, blocks, reverse)
+    ys = [reshape(y, (blocks * unroll, *a.shape[:1])) for y, a in zip(ys, y_avals, strict=False)]
+    if rest:
+        left = [slice_in_dim(x, 0, rest) if reverse else slice_in_dim(x, stop, length) for x in xs]
+        carry, more = one_after_the_other(step, carry, left, rest, reverse)
+        ys = [concatenate([m, y] if reverse else [y, m], 0) for y, m in zip(ys, more, strict=False)]
+    return (carry, ys)
+
+
+@mutant("09.6", "three looks are enough", "How long may a chain of parts be?")
+def believes_three_looks_are_enough(jaxpr, num_consts, carry, ys):
+    n = len(carry)
+    needed = list(carry)
+    for _ in range(3):
+        read = dce_jaxpr(jaxpr, [*needed, *ys])[1][num_consts : num_consts + n]
+        grown = [a or b for a, b in zip(needed, read, strict=False)]
+        if grown == needed:
+            return needed
+        needed = grown
+    return needed
+
+
+@mutant("09.6", "the list of used parts can be written to", "Whose list is `carry`?")
+def believes_the_list_of_used_parts_can_be_written_to(jaxpr, num_consts, carry, ys):
+    n = len(carry)
+    needed = carry
+    while True:
+        read = dce_jaxpr(jaxpr, [*needed, *ys])[1][num_consts : num_consts + n]
+        grown = [a or b for a, b in zip(needed, read, strict=False)]
+        if grown == needed:
+            return needed
+        needed[:] = grown

@@ -509,3 +509,45 @@ def doubling(x, rate):
 def diff(x):
     d = jnp.diff(x)
     return jnp.vdot(d, d)
+
+
+@mutant("13.1", "what begins something does not run", "Is `all-reduce-start` in `_FREE`?")
+def believes_what_begins_something_does_not_run(self, computation, seen):
+    seen.add(computation)
+    for instruction in self.computations[computation]:
+        if instruction.opcode == "while":
+            found = _TRIPS.search(instruction.rest)
+            self.loops.append(Loop(instruction.name, int(found.group(1)) if found else None))
+        if instruction.opcode in _WALKED:
+            for name in called(instruction):
+                if name in self.computations and name not in seen:
+                    self.walk(name, seen)
+        elif instruction.opcode not in _FREE and (not instruction.opcode.endswith(("-update", "-done", "-start"))):
+            self.kernels.append(self._kernel(instruction))
+
+
+@mutant("13.1", "an update runs on its own", "Which instructions end the work of another one?")
+def believes_an_update_runs_on_its_own(self, computation, seen):
+    seen.add(computation)
+    for instruction in self.computations[computation]:
+        if instruction.opcode == "while":
+            found = _TRIPS.search(instruction.rest)
+            self.loops.append(Loop(instruction.name, int(found.group(1)) if found else None))
+        if instruction.opcode in _WALKED:
+            for name in called(instruction):
+                if name in self.computations and name not in seen:
+                    self.walk(name, seen)
+        elif instruction.opcode not in _FREE and (not instruction.opcode.endswith("-done")):
+            self.kernels.append(self._kernel(instruction))
+
+
+@mutant(
+    "13.4", "an unrolled scan is parallel", "How many steps of an unrolled scan wait for each other?", target="decayed"
+)
+def believes_an_unrolled_scan_is_parallel(x, rate):
+
+    def step(y, element):
+        y = rate * y + element
+        return (y, y)
+
+    return lax.scan(step, jnp.float32(0), x, unroll=True)[1]

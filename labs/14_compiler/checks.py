@@ -26,7 +26,7 @@ def floats(rng, *shape):
 
 def moved(jk, name, params, shape, new, written=None):
     """Return the position in the operand of each element of a result, for an operation that moves elements. `written` is its index,
-    as texts. The returned texts are tried as operands of a product, and of a power, which binds closer than any operator of C.
+    as texts. The returned texts are tried as the first and the last factor of a product that is a part of a sum.
     """
     language, maps = module(jk, "loops.language"), module(jk, "loops.index_maps")
     of, out = (language.Value(jk.core.ShapedArray(size, np.dtype("float32"))) for size in (shape, new))
@@ -34,7 +34,7 @@ def moved(jk, name, params, shape, new, written=None):
     texts = written or tuple(f"i{k}" for k in range(len(new)))
     found = getattr(maps, f"{name.removesuffix('_in_dim')}_index")(op, texts)
     places = [{f"i{k}": i for k, i in enumerate(each)} for each in np.ndindex(*new)]
-    return [[(eval(f"100 - 10*{text}", {}, at), eval(f"2**{text} % 997", {}, at)) for text in found] for at in places]
+    return [[(eval(f"100 - 10*{text}", {}, at), eval(f"{text}*7 - 1", {}, at)) for text in found] for at in places]
 
 
 @check(
@@ -96,7 +96,7 @@ def reversals(jk, rng):
 @check(
     "14.1",
     "An index may be any expression, and what is made of it goes into others.",
-    against=["texts keep their parts together", "an index has no parentheses", "an index has no parentheses"],
+    against=["texts keep their parts together"],
 )
 def expressions(jk, rng):
     n, start, step = int(rng.integers(3, 6)), int(rng.integers(1, 4)), int(rng.integers(2, 4))
@@ -246,6 +246,35 @@ def parts(jk, rng):
 
 
 @check(
+    "14.2", "Whatever a nest has written, and whichever element is asked for, the answer is the one that the text gives.",
+    against=["one axis is an outer loop", "the first entry of an index says which row"],
+)  # fmt: skip
+def any_state(jk, rng):
+    found, flat = [], module(jk, "loops.nests").FLAT
+    texts = ("i0", "i1", "i2", "0", "(3 - i1)")
+
+    def asked_of(index):
+        """Return this index, one with another entry or of another length, or any."""
+        kind, other = rng.integers(8), texts[rng.integers(5)]
+        if kind == 0 or not index:
+            return tuple(texts[i] for i in rng.integers(5, size=rng.integers(4)))
+        if kind < 4:
+            at = rng.integers(len(index))
+            return (*index[:at], other, *index[at + 1 :])
+        return index if kind < 6 else (*index, other) if kind == 6 else index[1:]
+
+    for _ in range(300):
+        axes, inner = int(rng.choice([1, 2, 3, 3])), int(rng.choice([1, 2, 2, 3]))
+        shape, is_flat, is_after = (2, 3, 4)[:axes], rng.random() < 0.2, rng.random() < 0.3
+        where = texts[: axes - is_after] if rng.random() < 0.8 else asked_of(texts[:axes])
+        where = flat if is_flat and not is_after else where
+        asked = where if is_flat and rng.random() < 0.5 else asked_of(where)
+        written = (int(rng.integers(-1, inner) if rng.random() < 0.5 else inner // 2), where, "name", bool(is_after))
+        found.append(decide(jk, shape, written, asked, inner, bool(is_flat), base="k0*2" if rng.random() < 0.1 else ""))
+    return found
+
+
+@check(
     "14.2",
     "Softmax of rows is one nest, and reads each element where it is known.",
     against=["an earlier loop has written nothing"],
@@ -327,7 +356,7 @@ def not_in_rows(jk, rng):
 @check(
     "14.3",
     "The compiler is told that the order of a sum is free, and of which type it is.",
-    against=["a compiler sees that by itself"],
+    against=["a compiler sees that by itself", "every number is a float"],
 )
 def told(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
@@ -337,14 +366,19 @@ def told(jk, rng):
         return [(x * (i + 2.0)).sum(1) for i in range(times)]
 
     text = write("f", jk.make_jaxpr(lambda x: (x.max(1), *totals(x), (x > 0).any(1)))(x)).text
+    whole = write(
+        "f", jk.make_jaxpr(lambda x: (x.max(1), x.min(), x.astype("int8").min(1)))((x * 9).astype("int32"))
+    ).text
     kinds = sorted(re.sub(r"a\d+", "a", found) for found in re.findall(r"reduction\((\S+:\w+)\)", text))
     names = re.findall(r"reduction\(\S+:(\w+)\)", text)
-    return kinds, [len(re.findall(rf"\b{name} = ", text)) for name in names], "// reduce_sum  " in text
+    combined = [sorted(re.findall(r"\b(?:max|min)_\w+(?=\()", each)) for each in (text, whole)]
+    return kinds, [len(re.findall(rf"\b{name} = ", text)) for name in names], "// reduce_sum  " in text, combined
 
 
 @check(
     "14.3", "A reduction is counted: as an operation, and among what a loop does.",
-    against=["what a loop does can be seen in it", "additions cost nothing", "a source is the operation's name"],
+    against=["what a loop does can be seen in it", "additions cost nothing", "a source is the operation's name",
+             "a reduction is all that its loop does"],
 )  # fmt: skip
 def counted(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
@@ -352,7 +386,8 @@ def counted(jk, rng):
     # at the top stand the operation and its line
     lines = [(line.split()[1], ":" in line) for line in source.text.splitlines() if line.startswith("// reduce")]
     noted = [line.split("//")[1].split()[0] for line in source.text.splitlines() if "//" in line and " = " in line]
-    return lines, sorted(noted), source.costs["flops"]
+    scaled = write("f", jk.make_jaxpr(lambda x: ((x * 3.0 - 1.0).max(1), (x * x).sum(1)))(x))
+    return lines, sorted(noted), source.costs["flops"], scaled.costs["flops"]
 
 
 # --- 14.4 Who lives here ------------------------------------------------------------------------------------------
@@ -405,6 +440,21 @@ def order(jk, rng):
     sizes = [64 * int(n) for n in rng.permutation(6) + 1]
     lives = {name: (int(first), int(first) + 2) for name, first in zip("fedcba", (2, 1, 0, 2, 1, 0), strict=True)}
     return places(jk, lives, dict(zip(lives, sizes, strict=True)))
+
+
+@check(
+    "14.4",
+    "Each buffer has its place, one without bytes too, however lives and bytes overlap.",
+    against=["a place is behind the last neighbour", "what has no bytes has no place"],
+)
+def many_lives(jk, rng):
+    found = []
+    for _ in range(12):
+        count = int(rng.integers(3, 12))
+        first = rng.integers(0, 8, size=count).tolist()
+        lives = {f"b{k}": (a, a + int(rng.integers(0, 6))) for k, a in enumerate(first)}
+        found.append(places(jk, lives, {name: 64 * int(rng.integers(0, 6)) for name in lives}))
+    return found
 
 
 @check(

@@ -237,14 +237,18 @@ def only_this_loop(self, place, index):
 
 
 edit(
+    "14.2", "one axis is an outer loop", "Which loops of a nest of one axis are outer loops?",
+    "if self.flat or len(self.shape) == 1:", "if self.flat:",
+)  # fmt: skip
+edit(
     "14.2", "every nest has rows", "A nest of one axis has no outer loop. What has its first loop written when "
     "it is over?",
-    "if self.flat:\n        return None  # an earlier loop has written all of it\n", "pass\n",
+    "if self.flat or len(self.shape) == 1:\n        return None  # an earlier loop has written all of it\n", "pass\n",
 )  # fmt: skip
 edit(
     "14.2", "what stands behind a loop is not in memory", "The loop is over, and what stands behind it was "
     "stored. Where is it now?",
-    "if self.flat:", "if self.flat and not is_after:",
+    "if self.flat or len(self.shape) == 1:", "if (self.flat or len(self.shape) == 1) and not is_after:",
 )  # fmt: skip
 edit(
     "14.2", "a part is like the whole", "The place begins at element k of its buffer. Which element of the "
@@ -550,14 +554,15 @@ def the_outermost(first, last, regions):
 # --- what learners wrote who believed something else --------------------------------------------------------------
 
 
-edit(
-    "14.1",
-    "an index has no parentheses",
-    "An expression that is returned can be an operand of any other.",
-    'f"({i}*{s})"',
-    'f"{i}*{s}"',
-    target="slice_index",
-)
+@also_right("14.1", "a product has no parentheses", target="slice_index")
+def product_as_it_is(op, index):
+    starts = op.params["start_indices"]
+    strides = op.params["strides"] or (1,) * len(starts)
+    found = []
+    for i, start, stride in zip(index, starts, strides, strict=True):
+        text = i if stride == 1 else f"{i}*{stride}"
+        found.append(text if start == 0 else f"({text} + {start})")
+    return tuple(found)
 
 
 edit(
@@ -669,3 +674,90 @@ edit(
     "    return next((begin for begin, end in regions if begin <= first <= end), first), max(",
     target="whole_regions",
 )
+
+
+@mutant("14.2", "the first entry of an index says which row", "A nest has three axes. Which of them are outer loops?")
+def believes_the_first_entry_of_an_index_says_which_row(self, place, index):
+    if place.buffer not in self.written:
+        return None
+    when, where, name, is_after = self.written[place.buffer]
+    if place.base or when < 0:
+        raise Conflict
+    now = len(self.inner) - 1
+    if index == where and (when < now if is_after else when == now):
+        return name
+    if when < now:
+        if self.flat or len(self.shape) == 1:
+            return None
+        if len(index) == len(where) == len(self.shape) and index[:1] == where[:1]:
+            return None
+    raise Conflict
+
+
+@mutant("14.3", "every number is a float", "Which type stands for `{t}` if the elements are ints?", target="Nest.fold")
+def believes_every_number_is_a_float(self, kind, dtype, ctype, name, note):
+    self.counted += 1
+    acc = f"a{self.counted}"
+    loop = self.loop
+    loop.before.append(f"{ctype} {acc} = {neutral(kind, dtype)};")
+    loop.body.append(f"{acc} = {COMBINE[kind].format(acc, name, t='f32')};  // {note}")
+    loop.folds.append((kind, acc, ctype))
+    return acc
+
+
+@mutant(
+    "14.3",
+    "a reduction is all that its loop does",
+    "How many operations has the nest, if the operand is computed in it, too?",
+    target="fold_in_register",
+)
+def believes_a_reduction_is_all_that_its_loop_does(writer, op, place):
+    x = op.ins[0]
+    everything = len(op.params["axes"]) == len(x.shape)
+    note = f"{op.name}  {op.line}"
+
+    def body(nest, index):
+        if everything and (not nest.flat):
+            raise Conflict
+        name = writer.emit(nest, x, index)
+        acc = nest.fold(op.name.removeprefix("reduce_"), x.aval.dtype, c_type(x.aval), name, note)
+        nest.store(place, () if everything else index[:-1], acc, after=True)
+        nest.flops = 1
+        nest.sources[note] = None
+
+    writer.nest(x.shape, body, flat=everything)
+
+
+@mutant(
+    "14.4",
+    "a place is behind the last neighbour",
+    "One neighbour ends at byte 100, the next one, which lies in it at another time, at 20. Where is there room?",
+    target="placed",
+)
+def believes_a_place_is_behind_the_last_neighbour(lives, sizes):
+    offsets = {}
+    for b in sorted(lives, key=lambda b: (lives[b][0], -sizes[b])):
+        at = 0
+        others = [o for o in offsets if meet(lives[o], lives[b])]
+        for o in sorted(others, key=lambda o: offsets[o]):
+            if at + sizes[b] <= offsets[o]:
+                break
+            at = offsets[o] + sizes[o]
+        offsets[b] = at
+    return offsets
+
+
+@mutant("14.4", "what has no bytes has no place", "For which buffers does the caller want an offset?", target="placed")
+def believes_what_has_no_bytes_has_no_place(lives, sizes):
+    offsets = {}
+    for b in sorted(lives, key=lambda b: (lives[b][0], -sizes[b])):
+        if not sizes[b]:
+            continue
+        at = 0
+        others = [o for o in offsets if meet(lives[o], lives[b])]
+        for o in sorted(others, key=lambda o: offsets[o]):
+            if at + sizes[b] <= offsets[o]:
+                break
+            at = max(at, offsets[o] + sizes[o])
+        offsets[b] = at
+    return offsets

@@ -16,13 +16,15 @@ _ALONE = (
     "fusion",
     "slice-start",
     "dot",
+    "async-update",
+    "all-reduce-start",
 )
 _FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all", "opt-barrier")
 
 
 def hlo(choices: Choices) -> str:
     """Return a program that walks through a text of HLO. The text's computations run others, some of them twice."""
-    count = 1 + choices.below(4)
+    count = 1 + choices.below(6)
     names = [f"c{i}" for i in range(count)]
     blocks = []
     for i, name in enumerate(names):
@@ -30,8 +32,8 @@ def hlo(choices: Choices) -> str:
         for j in range(1 + choices.below(4)):
             own, known = f"{name}.{j}", names[:i]
             kind = choices.below(6)
-            if kind in (3, 4) and known:
-                one, other = choices.of(known), choices.of((*known, "elsewhere"))
+            if kind in (2, 3, 4) and known:
+                one, other = choices.of(known[::-1]), choices.of((*known, "elsewhere"))
                 trips = f'backend_config={{"known_trip_count":{{"n":"{choices.below(90)}"}}}}'
                 lines.append(
                     choices.of(
@@ -39,6 +41,7 @@ def hlo(choices: Choices) -> str:
                             f"%{own} = f32[8]{{0}} call(%x), to_apply=%{one}",
                             f"%{own} = f32[8]{{0}} while(%x), condition=%{other}, body=%{one}",
                             f"%{own} = f32[8]{{0}} while(%x), condition=%{one}, body=%{other}, {trips}",
+                            f"%{own} = f32[8]{{0}} while(%x), condition=%elsewhere, body=%{one}, {trips}",
                             f"%{own} = f32[8]{{0}} conditional(%i, %x, %x), branch_computations={{%{one}, %{other}}}",
                             f"%{own} = f32[8]{{0}} fusion(%x), kind=kLoop, calls=%{one}",
                             f"%{own} = f32[8]{{0}} async-start(%x), calls=%{one}",
@@ -55,14 +58,14 @@ def hlo(choices: Choices) -> str:
     text = "\n\n".join(blocks)
     return (
         f'from jitkit.targets.hlo import Program\nprogram = Program("""\n{text}\n""")\n'
-        "sorted((kernel.name, kernel.opcode, kernel.fused) for kernel in program.kernels), "
-        "sorted((loop.name, str(loop.trips)) for loop in program.loops)"
+        "[(kernel.name, kernel.opcode, kernel.fused) for kernel in program.kernels], "
+        "[(loop.name, str(loop.trips)) for loop in program.loops]"
     )
 
 
 _ARGUMENTS = (
     "np.zeros((2, 3), 'float32')", "np.zeros(5, bool)", "1.5", "7", "True", "np.zeros(10)", "np.float64(2)", "np.int64(3)",
-    "np.zeros(4, 'int64')", "{'a': np.zeros(3, 'float16'), 'b': 2.0}", "None", "np.zeros((3, 0), 'float32')",
+    "np.zeros(4, 'int64')", "{'a': np.zeros(3, 'float16'), 'b': 2.0}", "None", "np.zeros((3, 0), 'float32')", "np.zeros((0, 2), 'int8')",
     "jax.ShapeDtypeStruct((7,), 'bfloat16')", "[np.uint8(1), (np.zeros(2, 'int8'),)]", "2j",
 )  # fmt: skip
 _RESULTS = (
@@ -97,7 +100,7 @@ def scans_of_scalars(choices: Choices) -> str:
     """Return a call of `decayed` or `roughness`, on a short or a long array, with a rate of 0, of 1, or in between."""
     count = choices.of((3, 1, 2, 7, 40, 100, 17, 300))
     wave = f"np.sin({1 + choices.below(9)} * np.arange({count}.0)).astype('float32')"
-    numbers = choices.of((wave, f"np.ones({count}, 'float32')"))
+    numbers = choices.of((wave, f"np.ones({count}, 'float32')", f"1000 + {wave}"))
     rate = choices.of(("0.5", "1.0", "0.0", "0.99", "0.999", "np.float32(0.9)", "0.01", "1"))
     if count > 1 and choices.chance(30):
         return f"from jitkit.kata.subjects.chips import roughness\nx = {numbers}\nroughness(x)"

@@ -168,5 +168,5 @@ def buffers(choices: Choices) -> str:
     for name in names:
         first = choices.below(8)
         lives[name] = (first, first + choices.below(5))
-        sizes[name] = 64 * choices.of((1, 2, 3, 4, 8, 1, 2))
+        sizes[name] = 64 * choices.of((1, 2, 3, 4, 8, 1, 2, 0))
     return f"from jitkit.loops.plan import placed\nplaced({lives}, {sizes})"

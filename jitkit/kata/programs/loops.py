@@ -43,7 +43,64 @@ def _row(values: Sequence[str]) -> str:
     return f"({', '.join(values)},)"
 
 
+# How a carry is written, and taken apart: of one part, of three, or of none.
+_NAMED = "import collections\nP = collections.namedtuple('P', 'a b c')\n"
+_CARRIES = {
+    "bare": ("{0}", "a = s", 1),
+    "tuple": ("({0},)", "a, = s", 1),
+    "list": ("[{0}]", "a, = s", 1),
+    "dict": ("{{'p': {0}}}", "a = s['p']", 1),
+    "named": ("P({0}, {1}, {2})", "a, b, c = s", 3),
+    "nested": ("({0}, {{'q': ({1},), 'p': {2}}})", "a, b, c = s[0], s[1]['q'][0], s[1]['p']", 3),
+    "nothing": ("()", "a = 1", 0),
+}
+_GROWS = ("a * 2 + 1", "a + 2.5", "a + k[0]", "a + h[1]", "a * x[2] + 1", "a + 1")
+_BOUNDS = (("0", "2"), ("0", "1"), ("1", "k[0]"), ("k[2]", "3"), ("2", "3"), ("2", "1"), ("k[1]", "k[0]"))
+
+
+def _other_loop(choices: Choices, kind: str) -> str:
+    """Write a loop whose carry is not a flat tuple of several parts, or whose parts wait for each other to become floats."""
+    carry = choices.of(tuple(_CARRIES))
+    written, taken, count = _CARRIES[carry]
+    back = choices.of(tuple(_CARRIES)) if choices.chance(8) else carry
+    starts = [choices.of(("0", "1.0", "k[1]", "x[0]", "1", "0.0", "h[0]")) for _ in range(count)]
+    after = [choices.of((*_GROWS, "{0}", "x[1]")).format("abc"[i]) for i in range(count)]
+    test = choices.of(("(a > 0) & (a < 40)", "x[0] > 5")) if count == 1 else "x[0] > 5"
+    if test[0] == "(":  # so the loop ends
+        starts, after = [choices.of(("1.0", "1", "k[1]", "x[0]", "0"))], [choices.of(_GROWS)]
+    if count == 3 and choices.chance(40):  # what comes to the first part was a float one turn ago, or two
+        starts = [choices.of(("0", "1", "0.0", "k[1]")) for _ in range(count)]
+        after = ["b", "c", choices.of(("c + x[0]", "a + h[0]", "a * 2", "c"))]
+    if count == 3 and kind == "while" and choices.chance(40):  # a part is the condition itself
+        starts[0], after[0], test = choices.of((("x[0] > 5", "a", "a"), ("x[0] > 0", "(a & (x[0] > 5))", "a")))
+    start = written.format(*starts)
+    end = _CARRIES[back][0].format(*(after or ["0"]), *["0"] * 2)
+    if kind == "while":
+        head = f"def go(s):\n    {taken}\n    return {test}\ndef step(s):\n    {taken}\n    return {end}\n"
+        call = f"lax.while_loop(go, step, {start})"
+    elif kind == "fori":
+        lower, upper = choices.of(_BOUNDS)
+        head, call = (
+            f"def step(i, s):\n    {taken}\n    return {end}\n",
+            f"lax.fori_loop({lower}, {upper}, step, {start})",
+        )
+    else:
+        over = choices.of(("x", "x, length=3", "None, length=2", "(x, k), length=2", "h", "x[:0]", "x[:1]"))
+        head, call = (
+            f"def step(s, y):\n    {taken}\n    return {end}, {choices.of(('a', 'y', '(y, a)'))}\n",
+            f"lax.scan(step, {start}, {over})",
+        )
+    indented = "    with jax.disable_jit():\n        " if kind != "while" and choices.chance(25) else "    "
+    return (
+        f"{_NAMED}def f(x, h, k):\n"
+        + "".join(f"    {line}\n" for line in head.splitlines())
+        + f"{indented}return {call}\nf(x, h, k)"
+    )
+
+
 def _loop(choices: Choices, kind: str) -> str:
+    if choices.chance(40):
+        return _other_loop(choices, kind)
     names, starts, after = _parts(choices)
     turns = choices.of((2, 1, 0, 3))
     if kind == "while":
@@ -55,7 +112,15 @@ def _loop(choices: Choices, kind: str) -> str:
         ]
     elif kind == "fori":
         lower, upper = choices.of(
-            (("0", str(turns)), ("1", "k[0]"), ("k[1]", "3"), ("np.int8(0)", "2"), ("-1", "k[2]"), ("2", "1"))
+            (
+                ("0", str(turns)),
+                ("0", "1"),
+                ("1", "k[0]"),
+                ("k[1]", "3"),
+                ("np.int8(0)", "2"),
+                ("-1", "k[2]"),
+                ("2", "1"),
+            )
         )
         extra = choices.of(("", " + i", ""))
         lines = [
@@ -65,7 +130,14 @@ def _loop(choices: Choices, kind: str) -> str:
     else:
         row = choices.of(("None", "a", "y", "(y, a)", "{'y': y}"))
         over, length = choices.of(
-            (("x", ""), ("(x, k)", ""), ("None", f", length={turns}"), ("{'x': x}", ""), ("x[:0]", ""))
+            (
+                ("x", ""),
+                ("(x, k)", ""),
+                ("None", f", length={turns}"),
+                ("{'x': x}", ""),
+                ("x[:0]", ""),
+                ("x", ", length=2"),
+            )
         )
         reverse = ", reverse=True" if choices.chance(30) else ""
         lines = [
