@@ -638,3 +638,11 @@ def test_a_callback_may_say_that_it_has_one_device(jax, jnp):
         for f in (jax.pure_callback, io_callback)
         for sharding in (None, jax.sharding.SingleDeviceSharding(jax.devices()[0]))
     ]
+
+
+@same_as_jax
+def test_a_function_with_a_jvp_rule_takes_arrays_only(jax, jnp):
+    f = jax.custom_jvp(lambda x: 3.0)
+    f.defjvps(None)
+    given = ("a", object, [1.0, "a"], {"k": b"a"}, slice(1))
+    return [raised(f, x) for x in given], raised(jax.nn.relu, "a"), f(None), f([1.0, {"a": True}])

@@ -20,6 +20,7 @@ from ..base import edits, traceback_util
 from ..base.jax_version import since
 from ..base.util import safe_zip
 from ..core import Tracer
+from ..core.primitive import check_arrays
 from ..interpreters import partial_eval
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
 from ..interpreters.ad_rules import add_tangents, primitive_jvps, primitive_transposes, zero_tangent
@@ -30,7 +31,7 @@ from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
 from ..lax.utils import derivatives
 from ..signature import api_util
-from ..tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 from .calling import (
     CustomCall,
     FlatFun,
@@ -182,6 +183,7 @@ class custom_jvp:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.{edits.NO_JVP_RULE}")
         args = by_position("custom_jvp", self.fun, args, kwargs)
         statics = {i: tree_map(_undifferentiated, x) for i, x in arguments_at(self.nondiff_argnums, args).items()}
+        check_arrays(custom_jvp_call_p, tree_leaves([x for i, x in enumerate(args) if i not in statics]))
         if core.current_trace() is None:
             leaves, out_tree = tree_flatten(self.fun(*args))
             return tree_unflatten(out_tree, leaves)  # in new containers, as under a trace
