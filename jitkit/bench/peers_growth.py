@@ -161,7 +161,9 @@ class Growth(Benchmark):
         ]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return the rows whose cost grows faster than JAX's, by more than chance explains."""
+        """Return one sentence, in a list: it names the rows whose cost grows faster than JAX's, by more than chance explains, or
+        says that none does.
+        """
         faster = [f"{r.row.name} ({r.slope.value:+.2f})" for r in results if r.slope.value - 2 * r.slope.error > 0.05]
         if not faster:
             return ["Nothing was seen to grow faster than JAX's."]

@@ -1,4 +1,4 @@
-"""`jitkit bench loops`: six programs by `jit(f, backend="c")` and by XLA, as a table; and the rows of `jitkit bench peers` on the same."""
+"""Measures six programs, run by `jit(f, backend="c")` and by XLA: for `jitkit bench loops`, and for rows of `jitkit bench peers`."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: C
 
     If the cache is `enabled`, call `load` first, which returns None if the program is not there; then compile, and call
     `store`. The cache's key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
-    `module.text(debug_info=True)`, in which each line names its line of Python. If the cache is not enabled, do not write
-    the text without them.
+    `module.text(debug_info=True)`, in which each line names its line of Python. If the cache is not enabled, do not call
+    `module.text()`: writing a text takes time.
     """
     known_by = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(known_by, owners, options) if known_by else None

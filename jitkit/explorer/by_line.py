@@ -73,13 +73,20 @@ def table(
     backward: Collection[int] = (),
     run_flops: Mapping[int | None, int] | None = None,
 ) -> dict[str, Any]:
-    """Return what each row of the Python listing became; `rows_of` has the row of each equation. The row None collects
-    what belongs to no known line.
+    """Return what the rows of the Python listing became: sums for the whole program, and under "lines" a dict for each row. The
+    row None collects what belongs to no known line.
 
-    `compilers` has the compiler's own estimates. `besides` is its estimate of bytes minus the bytes of kernels and copies,
-    `flops_besides` its estimate of flops and transcendentals minus our count; both are None without an estimate. `backward` has the
-    equations that a derivative writes for the reverse pass: a kernel counts as `backward` for a line if it contains such an equation of
-    the line. `run_flops` counts the flops of all turns of loops.
+    In the result, "besides" is the compiler's estimate of bytes minus the bytes of kernels and copies, and "flops_besides" its
+    estimate of flops and transcendentals minus our count; both are None without an estimate.
+
+    Args:
+      kernels, copies: those of the compiled program.
+      flops: the flops of each equation, by our count, in one turn of the loops around it.
+      rows_of: the row of each equation.
+      compilers: the compiler's own estimates.
+      backward: the equations that a derivative writes for the reverse pass. A kernel counts as "backward" for a line if it
+        contains such an equation of the line.
+      run_flops: the same over all turns; None if their number is not known.
     """
     estimates = compilers or {}
     their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")

@@ -173,9 +173,10 @@ def lower_dot_general(
         stablehlo.dot_general %0, %1, batching_dims = [0] x [0],
             contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
 
-    (in one line) is followed by the types of operands and result. Leave out `batching_dims` where there are none;
-    `precision_pair` gives the words of `precision`. The machine may multiply and sum in other dtypes, which
-    `dtypes_computed_with` gives: convert the operands before, and the sum after; its algorithm follows the precision.
+    Write all of it in one line; `ctx.emit_op` appends the types of operands and result. Leave out `batching_dims` where there
+    are none; `precision_pair` gives the words of `precision`. The machine may multiply and sum in other dtypes, which
+    `dtypes_computed_with` gives: convert the operands before, and the sum after. It also gives the text of an algorithm (often
+    ""), which stands directly after the precision.
     """
     lhs_aval, rhs_aval = ctx.avals_in
     [out] = ctx.avals_out

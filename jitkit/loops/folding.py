@@ -162,5 +162,7 @@ def _cumulative(writer: Writer, op: Op) -> None:
 
 
 def with_axes(body: Any) -> Any:
-    """Return a loop body that uses one index per axis, adapted to a flat loop over a single axis."""
+    """Return `body`, which takes an index for each axis, as a body for a loop over one axis that may be flat: there it gets
+    `("i0",)`.
+    """
     return lambda nest, index: body(nest, ("i0",) if index is FLAT else index)

@@ -27,7 +27,7 @@ from . import accelerators
 
 
 def is_here() -> bool:
-    """Whether JAX is loaded in this process. Under `as_jax` the name `jax` is jitkit's."""
+    """Return whether JAX is loaded in this process. Under `as_jax` the module `jax` is jitkit, and does not count."""
     return bool(_met) or sys.modules.get("jax") not in (None, sys.modules[__name__.partition(".")[0]])
 
 

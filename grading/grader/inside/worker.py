@@ -270,7 +270,7 @@ def _package(data: dict[str, Any], compiler: int) -> tuple[ModuleType, Callable[
     for name in [name for name in sys.modules if name.partition(".")[0] == __package__]:
         del sys.modules[name]  # a student's file may have this name
     sys.meta_path.insert(0, climbing.Refusal("/"))
-    # As for a program in a folder, theirs come before what Python would find; what is imported already, such as numpy, stays.
+    # The student's modules are found before installed ones, as for a program in a folder; what is imported already, such as numpy, stays.
     theirs = {name: m for name, m in data["modules"].items() if name.partition(".")[0] not in sys.modules}
     sys.meta_path.insert(sys.meta_path.index(PathFinder), ImageFinder(theirs))
     to_plain = functools.partial(climbing.to_plain, plain=sys.modules[PLAIN], run=None)

@@ -153,7 +153,7 @@ class Spare:
 
     @property
     def for_reference(self) -> Spare | None:
-        """The spare processes for the reference's results: None, since a `Spare` has too few for that."""
+        """Return what gives processes that compute the reference's results: None, since a `Spare` has too few for that."""
         return None
 
     def take(self, uses_xla: bool) -> Process | None:
@@ -243,7 +243,7 @@ class Nursery(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """The nursery itself, which also makes copies for the reference's results."""
+        """Return this nursery: the processes that compute the reference's results are copies, too."""
         return self
 
     def take(self, uses_xla: bool) -> Process:
@@ -303,7 +303,7 @@ class Forks(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """The same object: these processes also compute the reference's results."""
+        """Return this object: its processes also compute the reference's results."""
         return self
 
     def take(self, uses_xla: bool) -> Process | None:

@@ -184,8 +184,8 @@ def keys_of_dicts(choices: Choices) -> str:
 
 
 def _equal_keys(choices: Choices) -> str:
-    """Return a program that takes apart, and puts together again, dicts whose keys are equal but in some place of
-    another type.
+    """Return a program that flattens and rebuilds dicts whose keys are equal, but not all of the same types, such as 1 and
+    True.
     """
     twins = [f"{{{one}: 0, {two}: 0}}" for one in ("1", "True", "1.0") for two in ("2", "2.0")]
     trees = ", ".join(choices.of(twins) for _ in range(2 + choices.below(3)))
@@ -193,7 +193,7 @@ def _equal_keys(choices: Choices) -> str:
 
 
 def _keys_without_order(choices: Choices) -> str:
-    """Return a program with a dict whose keys cannot be sorted, and the class of the error."""
+    """Return a program that flattens a dict whose keys cannot be sorted; its result is the name of the error's class."""
     lines = ["try: found = jax.tree.leaves({})", "except Exception as error: found = type(error).__name__", "found"]
     return defined(_DEFINITIONS, "\n".join(lines).format(choices.of(_WITHOUT_ORDER)))
 

@@ -138,7 +138,7 @@ class _Watch:
     # --- files ------------------------------------------------------------------------------------------------------
 
     def read_stamps(self) -> dict[pathlib.Path, Stamp | None]:
-        """Return the stamps that change with a save, by file."""
+        """Return for each file a stamp (times, size, inode) that changes when the file is saved; None if there is no such file."""
         return {file: stamp(file) for file in self.files}
 
     def has_changed(self) -> bool:

@@ -154,7 +154,7 @@ class Watch:
         show_task(self.screen, self.workspace, self.lab, self.exercise)
 
     def plot(self) -> None:
-        """Run the lab's experiment; a key answers its question."""
+        """Run the lab's experiment; `ask` reads the learner's answer to its question."""
         show_experiment(self.screen, self.workspace, self.lab, None, self.ask, False)
         while self.next_key():  # keys typed meanwhile are dropped, so that the result stays on the screen
             pass

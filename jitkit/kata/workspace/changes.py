@@ -38,11 +38,11 @@ def stamp(path: str | os.PathLike[str]) -> Stamp | None:
 
 
 class Changes:
-    """Waits for what may have happened. `wake` ends the waiting, from any thread; what can be read from a descriptor of `streams`
-    ends it, too.
+    """Waits until a file in a watched folder may have changed. The wait also ends when another thread calls `wake`, and when a
+    descriptor in `streams`, such as the keyboard's, has something to read.
 
     Args:
-      folders: gives the folders in which files are watched, each time that it is asked: they may come and go.
+      folders: a function that returns the folders to watch. Each wait calls it again, since folders come and go.
     """
 
     def __init__(self, folders: Callable[[], Iterable[pathlib.Path]]) -> None:
@@ -68,7 +68,7 @@ class Changes:
             os.write(self._write, b".")
 
     def wait(self) -> None:
-        """Wait until something may have happened, but no longer than a moment."""
+        """Wait until a file may have changed or the wait is ended, but at most half a second."""
         if sys.platform == "win32":  # there `select` works only for sockets
             time.sleep(self._pause())
             _drain(self._read)

@@ -41,8 +41,8 @@ _CUSOLVERS_EIGH = {None: 0, EighImplementation.QR: 1, EighImplementation.JACOBI:
 
 
 class SvdAlgorithm(enum.Enum):
-    """What computes singular values: on CPUs DIVIDE_AND_CONQUER, which is the default, or QR; on GPUs JACOBI, the default for
-    small matrices, QR, or POLAR.
+    """Names the algorithms for singular values. CPUs have DIVIDE_AND_CONQUER (their default) and QR. GPUs have QR, JACOBI and
+    POLAR; their default is JACOBI, and QR for matrices with more than 1024 rows or columns.
     """
 
     DEFAULT = "default"

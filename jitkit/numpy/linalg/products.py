@@ -22,7 +22,7 @@ from .systems import inv
 
 @jit(static_argnames=("n",))
 def matrix_power(a: Any, n: int) -> Any:
-    """Return the product of n times `a`: for n = 0 the identity, for a negative n the product of -n times the inverse. Raise
+    """Return `a @ a @ ... @ a` with n factors: the identity for n = 0, and -n factors of the inverse for a negative n. Raise
     TypeError unless the matrices are square and n is an integer.
     """
     a = ensure_arraylike("jnp.linalg.matrix_power", a)
