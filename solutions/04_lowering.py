@@ -235,9 +235,10 @@ def lower_dot_general(
         stablehlo.dot_general %0, %1, batching_dims = [0] x [0],
             contracting_dims = [2] x [1], precision = [DEFAULT, DEFAULT]
 
-    (in one line) is followed by the types of operands and result. Leave out `batching_dims` where there are none;
-    `precision_pair` gives the words of `precision`. The machine may multiply and sum in other dtypes, which
-    `dtypes_computed_with` gives: convert the operands before, and the sum after; its algorithm follows the precision.
+    Write all of it in one line; `ctx.emit_op` appends the types of operands and result. Leave out `batching_dims` where there
+    are none; `precision_pair` gives the words of `precision`. The machine may multiply and sum in other dtypes, which
+    `dtypes_computed_with` gives: convert the operands before, and the sum after. It also gives the text of an algorithm (often
+    ""), which stands directly after the precision.
     """
     lhs_aval, rhs_aval = ctx.avals_in
     [out] = ctx.avals_out
@@ -392,8 +393,8 @@ def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: C
 
     If the cache is `enabled`, call `load` first, which returns None if the program is not there; then compile, and call
     `store`. The cache's key is `module.text()`, which does not depend on where the function is in its file. XLA compiles
-    `module.text(debug_info=True)`, in which each line names its line of Python. If the cache is not enabled, do not write
-    the text without them.
+    `module.text(debug_info=True)`, in which each line names its line of Python. If the cache is not enabled, do not call
+    `module.text()`: writing a text takes time.
     """
     known_by = module.text() if disk_cache.enabled() else ""
     loaded = disk_cache.load(known_by, owners, options) if known_by else None

@@ -158,7 +158,7 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
     them must agree (`check_branches`). The result is a tree of the structure that they return.
 
     The branches of an equation take the same inputs: first the constants of all functions, each of them once
-    (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` makes such a branch.
+    (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` gives a branch these inputs.
 
     Args:
       what: `cond` or `switch`. Messages use it, and the functions are traced for it. In an equation of `cond`, the branch

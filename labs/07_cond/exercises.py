@@ -130,7 +130,7 @@ def choose(
 
     The branches of an equation take the same inputs: first the constants of all functions, each of
     them once (the same object is the same constant), then the leaves of `operands`.
-    `with_consts_of_all` makes such a branch.
+    `with_consts_of_all` gives a branch these inputs.
 
     Args:
       what: `cond` or `switch`. Messages use it, and the functions are traced for it. In an equation
