@@ -372,6 +372,7 @@ def make_jaxpr(f):
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+letters = lambda n: (letters(n // 26) if n >= 26 else "") + LETTERS[n % 26]  # a, ... z, ba, ... zz, baa
 
 
 def show(jaxpr):
@@ -382,8 +383,7 @@ def show(jaxpr):
     def atom(v):
         if type(v) is Array:
             return f"{np.asarray(v).item()}:{v.aval}"
-        n = names.setdefault(v, len(names))
-        return LETTERS[n // 26] * (n >= 26) + LETTERS[n % 26]
+        return letters(names.setdefault(v, len(names)))
 
     def binders(variables):
         return " ".join([f"{atom(v) if id(v) in used else '_'}:{v.aval}" for v in variables])
@@ -414,8 +414,7 @@ Jaxpr.__repr__ = show
 
 def eval_jaxpr(jaxpr, consts, *args):
     """Run a program, and return the list of its results."""
-    env = dict(zip(jaxpr.constvars, consts, strict=True))
-    env.update(zip(jaxpr.invars, map(as_value, args), strict=True))
+    env = dict(zip(jaxpr.constvars + jaxpr.invars, map(as_value, [*consts, *args]), strict=True))
 
     process = door.trace.process  # looked up once: nobody else comes to the door meanwhile
     for primitive, invars, params, outvars in jaxpr.eqns:
@@ -962,7 +961,8 @@ def dot(x, y):
 
 vars(numpy).update(reshape=reshape, transpose=transpose, where=where, broadcast_to=broadcast_to, full=full, mean=mean,
                    matmul=matmul, dot=dot)
-numpy.min = lambda x, axis=None, keepdims=False: -numpy.max(-x, axis, keepdims)
+turned = lambda x: -x if x.dtype.kind == "f" else ~x  # the order of the numbers, turned around
+numpy.min = lambda x, axis=None, keepdims=False: turned(numpy.max(turned(asarray(x)), axis, keepdims))
 numpy.zeros, numpy.ones = [lambda shape, dtype=F32, n=n: full(shape, n, dtype) for n in (0, 1)]
 zeros_of = lambda aval: broadcast_to(convert(as_value(0), aval.dtype, aval.weak_type), aval.shape)
 numpy.zeros_like = lambda x: zeros_of(as_value(x))
@@ -1640,6 +1640,8 @@ def vmap(f, in_axes=0, out_axes=0):
         leaves, tree = flatten_values((args, kwargs))
         flat = Flat(lambda args, kwargs: f(*args, **kwargs), tree)
         axes = axes_of_leaves(in_axes, args) + axes_of_leaves(0, kwargs)
+        if any(axis is not None and not -x.ndim <= axis < x.ndim for x, axis in zip(leaves, axes, strict=True)):
+            raise ValueError(f"vmap was requested to map {leaves} along the axes {axes}, and not each has its axis")
         sizes = {x.shape[axis] for x, axis in zip(leaves, axes, strict=True) if axis is not None}
         if len(sizes) != 1:
             raise ValueError(f"vmap got inconsistent sizes for array axes to be mapped: {sorted(sizes)}." if sizes else
@@ -1795,8 +1797,8 @@ nn = SimpleNamespace(
     relu=lambda x: where(x > 0, x, 0),
     sigmoid=lambda x: 0.5 * (numpy.tanh(0.5 * x) + 1),  # its derivative is not nan far from 0
     silu=lambda x: x * nn.sigmoid(x),
-    softplus=lambda x: numpy.maximum(x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
-    selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0))),
+    softplus=lambda x: where(x >= 0, x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
+    selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(where(x > 0, 0, x))),
     softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis)),
     log_softmax=lambda x, axis=-1: x - logsumexp(x, axis),
     one_hot=lambda labels, n: convert(numpy.expand_dims(asarray(labels), -1) == numpy.arange(n), F32))

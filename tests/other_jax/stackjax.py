@@ -2986,11 +2986,11 @@ def silu(x):
 
 
 def softplus(x):
-    return jnp.maximum(x, 0.0) + jnp.log(1.0 + jnp.exp(-jnp.abs(x)))
+    return jnp.where(x >= 0, x, 0.0) + jnp.log(1.0 + jnp.exp(-jnp.abs(x)))
 
 
 def selu(x):
-    below = 1.6732632423543772 * (jnp.exp(jnp.minimum(x, 0.0)) - 1.0)
+    below = 1.6732632423543772 * (jnp.exp(jnp.where(x > 0, 0.0, x)) - 1.0)
     return 1.0507009873554805 * jnp.where(jnp.greater(x, 0), x, below)
 
 

@@ -192,3 +192,54 @@ def several(jk, rng):
     x = y = jk.numpy.asarray(floats(rng, 2))
     y += 1.0
     return [raised(f, jk.numpy.asarray(np.float32([0, 1]))) for f in (bool, float)], x, y
+
+
+@program(
+    "01",
+    "Each function of two operands, for each pair of dtypes: whole numbers stay whole, and two truth values give a truth value.",
+    against=["powers are floats", "comparisons take the first operand's dtype", "True + True is 2"],
+)
+def every_pair(jk, rng):
+    n, m = (rng.integers(0, 4, 4).astype(np.int32) for _ in range(2))
+    x, h, b = floats(rng, 4), floats(rng, 4).astype(np.float16), np.array([True, True, False, False])
+    names = (
+        "add",
+        "multiply",
+        "maximum",
+        "minimum",
+        "less",
+        "less_equal",
+        "greater",
+        "greater_equal",
+        "equal",
+        "not_equal",
+    )
+    pairs = {
+        "int, int": (n, m),
+        "int, float": (n, x),
+        "float, int": (x, m),
+        "half": (h, h[::-1].copy()),
+        "number": (n, 1.5),
+    }
+    every = {
+        pair: {name: getattr(jk.numpy, name)(*xy) for name in (*names, "subtract", "divide", "power")}
+        for pair, xy in pairs.items()
+    }
+    return every, {name: getattr(jk.numpy, name)(b, b[::2].repeat(2) == b) for name in names}
+
+
+@program(
+    "01",
+    "Python's `int` cuts the digits off, and only 0 is false. Strings of digits and None are TypeErrors everywhere.",
+    against=["`int` rounds", "a text of digits is a number", "None is nan"],
+)
+def python_numbers(jk, rng):
+    c, jnp = float(rng.uniform(0.6, 0.9)), jk.numpy
+    asked = [(int(x), float(np.float32(float(x))), bool(x)) for x in map(jnp.asarray, (2 + c, -1 - c, c, 0.0, 3, True))]
+    wrong = ["1.5", "1", "", None, {}, [None], object()]
+    x = jnp.asarray(c)
+    return (
+        asked,
+        [raised(f, w) for w in wrong for f in (jnp.exp, jnp.sin)],
+        [raised(f, x, w) for w in wrong[:4] for f in (jnp.add, lambda x, w: x * w, lambda x, w: w - x)],
+    )

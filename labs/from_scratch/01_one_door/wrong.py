@@ -133,3 +133,81 @@ Array.__iadd__ = add_in_place
 # >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
 """,
 )
+edit(
+    "powers are floats",
+    "Which dtype has 2 ** 3, and which has np.int32([2]) ** np.int32([3])?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_pow = numpy.power
+numpy.power = lambda x, y: _pow(*promote([x, y], True))
+Value.__pow__ = numpy.power
+Value.__rpow__ = lambda x, y: numpy.power(y, x)
+""",
+)
+edit(
+    "comparisons take the first operand's dtype",
+    "Is 1 less than 1.5? Of which dtype are the two numbers when you compare them?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+for _n, _p in QUESTIONS.items():
+    setattr(numpy, _p, lambda x, y, f=getattr(numpy, _p): f(x, asarray(y, as_value(x).dtype)))
+    setattr(Value, f'__{_n}__', getattr(numpy, _p))
+""",
+)
+edit(
+    "a text of digits is a number",
+    "What does `np.asarray('1.5', np.float32)` return, and is that what the page says?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_av = as_value
+def as_value(x):
+    try:
+        return _av(x)
+    except TypeError:
+        if isinstance(x, str):
+            try:
+                return Array(np.asarray(float(x), np.float32))
+            except ValueError:
+                raise TypeError('no number') from None
+        raise
+""",
+)
+edit(
+    "True + True is 2",
+    "Which dtype does numpy give to np.array([True]) + np.array([True])?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_add = numpy.add
+numpy.add = lambda x, y: _add(*[convert(as_value(v), I32) if as_value(v).dtype == BOOL else v for v in (x, y)])
+Value.__add__ = numpy.add
+""",
+)
+edit(
+    "`int` rounds",
+    "What is `int(2.7)` in Python?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+Array.__int__ = lambda self: round(float(np.asarray(self)))
+""",
+)
+edit(
+    "None is nan",
+    "What does `np.asarray(None, np.float32)` return?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_av = as_value
+as_value = lambda x: Array(np.asarray(np.nan, np.float32)) if x is None else _av(x)
+""",
+)

@@ -208,3 +208,66 @@ def made_while_tracing(jk, rng):
         return x
 
     return jaxpr(jk.make_jaxpr(f)(floats(rng, 3)))
+
+
+@program(
+    "02",
+    "A function may be traced while another one is: when that is over, or has failed, the outer one is written again.",
+    against=["after a trace the eager interpreter stands at the door"],
+)
+def traced_inside(jk, rng):
+    def f(x):
+        y = jk.numpy.sin(x)
+        inner = jk.make_jaxpr(lambda z: z * z + 1.0)(floats(rng, 2))
+        with contextlib.suppress(ZeroDivisionError):
+            jk.make_jaxpr(lambda z: (z + 1.0) * (1 / 0))(floats(rng, 2))
+        return jk.numpy.cos(y) * float(len(inner.jaxpr.eqns))
+
+    return jaxpr(jk.make_jaxpr(f)(floats(rng, 3)))
+
+
+@program(
+    "02",
+    "Printed: arguments that are not used have letters; an unused result's operands are used; a number has all its digits.",
+    against=[
+        "six digits are enough",
+        "an argument that is not used gets no letter",
+        "what only an unused result uses is unused",
+        "a result that is a number is a constant",
+    ],
+)
+def printed_edges(jk, rng):
+    jnp, large = jk.numpy, float(rng.integers(1_000_001, 1_999_999))
+    fs = [
+        lambda x, y: jnp.cos(y),
+        lambda x, y: (jnp.sin(jnp.cos(x) * y), x)[1],
+        lambda x, y: x * large - 0.5,
+        lambda x, y: (y, 2.0, x, 3, True),
+        lambda x, y: (),
+        lambda x, y: x + np.float32(1.5),
+    ]
+    return [words(jk.make_jaxpr(f)(floats(rng, 2), floats(rng, 2))) for f in fs]
+
+
+@program("02", "After zz comes baa.", against=["there are 676 names"])
+def very_many(jk, rng):
+    def f(x):
+        for _ in range(26 * 26 + 3):
+            x = -x
+        return x
+
+    return words(jk.make_jaxpr(f)(1.0))[-120:]
+
+
+@program(
+    "02",
+    "64 bits become 32 here, too; numbers of numpy are literals; constants of equal bytes and other dtypes are several.",
+    against=["arguments keep numpy's dtype", "constants of equal bytes are one"],
+)
+def narrow(jk, rng):
+    zeros = [jk.numpy.asarray(np.zeros(2, np.float32)), jk.numpy.asarray(np.zeros(2, np.int32))]
+
+    def f(x, n):
+        return x + zeros[0], n + zeros[1], x * np.float32(2), n * np.int32(3), x * jk.numpy.asarray(np.float32(0.5))
+
+    return jaxpr(jk.make_jaxpr(f)(rng.uniform(size=2), rng.integers(0, 9, 2)))

@@ -111,3 +111,62 @@ numpy.multiply = Value.__mul__ = lambda x, y: x if isinstance(x, Tracer) and typ
 # >>> print(make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0))
 """,
 )
+edit(
+    "after a trace the eager interpreter stands at the door",
+    "Who stood at the door before the trace began: always the same one?",
+    """    before, door.trace = door.trace, trace
+    try:""",
+    """    before, door.trace = Eager(), trace
+    try:""",
+)
+edit(
+    "six digits are enough",
+    "How is 1234567.0 printed, and which number does one read there?",
+    'f"{np.asarray(v).item()}:{v.aval}"',
+    'f"{np.asarray(v).item():.6}:{v.aval}" if v.dtype == F32 else f"{np.asarray(v).item()}:{v.aval}"',
+)
+edit(
+    "an argument that is not used gets no letter",
+    "Which letter has the second argument of `lambda x, y: sin(x)` in JAX?",
+    "set(map(id, jaxpr.constvars + jaxpr.invars + operands + jaxpr.outvars))",
+    "set(map(id, jaxpr.constvars + operands + jaxpr.outvars))",
+)
+edit(
+    "a result that is a number is a constant",
+    "The function returns 2.0. Is that a value that it closed over?",
+    "        outvars = [self.atom(as_value(x)) for x in outs]",
+    "        outvars = [self.constants.setdefault(id(x), (Var(x.aval), x))[0] if type(x) is Array else self.atom(x) for x in map(as_value, outs)]",
+)
+edit(
+    "arguments keep numpy's dtype",
+    "The caller passes float64. Of which dtype is the argument's variable?",
+    """        leaves, tree = flatten_values(args)
+        return trace_tree(f, tree, [x.aval for x in leaves])[0]""",
+    """        leaves, tree = flatten_values(args)
+        raw = flatten(args)[0]
+        return trace_tree(f, tree, [Aval(x.shape, x.dtype) if isinstance(x, np.ndarray) else v.aval for x, v in zip(raw, leaves)])[0]""",
+)
+edit(
+    "what only an unused result uses is unused",
+    "`sin(cos(x))` is not returned. Does an equation use the result of `cos`?",
+    """    operands = [v for eqn in jaxpr.eqns for v in eqn.invars]
+    names, used = {}, set(map(id, jaxpr.constvars + jaxpr.invars + operands + jaxpr.outvars))""",
+    """    operands, live = [], set(map(id, jaxpr.outvars))
+    for eqn in reversed(jaxpr.eqns):
+        if any(id(v) in live for v in eqn.outvars):
+            live |= set(map(id, eqn.invars))
+            operands += eqn.invars
+    names, used = {}, set(map(id, jaxpr.constvars + jaxpr.invars + operands + jaxpr.outvars))""",
+)
+edit(
+    "there are 676 names",
+    "zz is the 676th variable. What is the next one called?",
+    """(letters(n // 26) if n >= 26 else "")""",
+    "LETTERS[n // 26 % 26] * (n >= 26)",
+)
+edit(
+    "constants of equal bytes are one",
+    "Are two arrays with equal bytes equal, if one is of floats and the other of integers?",
+    "        return self.constants.setdefault(id(x), (Var(x.aval), x))[0]",
+    "        return self.constants.setdefault(np.asarray(x).tobytes(), (Var(x.aval), x))[0]",
+)

@@ -133,3 +133,19 @@ def every_line(jk, rng):
     closed, x = jk.make_jaxpr(f)(floats(rng, 2)), floats(rng, 2)
     again = jk.make_jaxpr(lambda x: tuple(run(jk, closed, x)))(x)
     return run(jk, closed, x), [eqn.primitive.name for eqn in again.jaxpr.eqns]
+
+
+@program(
+    "03",
+    "Equations have parameters: a conversion of truth values to integers, of integers to floats, of weak to strong.",
+    against=["an equation has operands only"],
+)
+def conversions(jk, rng):
+    b, n, h = rng.uniform(size=3) > 0.5, rng.integers(1, 9, 3).astype(np.int32), floats(rng, 3).astype(np.float16)
+    fs = [
+        lambda x: x + 1,
+        lambda x: x * 1.5,
+        lambda x: jk.numpy.multiply(x, np.int32(2)),
+        lambda x: jk.numpy.maximum(x, h),
+    ]
+    return [run(jk, jk.make_jaxpr(f)(x), x) for f in fs for x in (b, n, h)]

@@ -5,8 +5,8 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "constants are zero",
     "What are the values of constvars when the program is run again?",
-    "    env = dict(zip(jaxpr.constvars, consts, strict=True))\n    env.update(zip(jaxpr.invars, map",
-    "    env = dict(zip(jaxpr.constvars, [as_value(0.0) for _ in consts], strict=True))\n    env.update(zip(jaxpr.invars, map",
+    "map(as_value, [*consts, *args])",
+    "map(as_value, [*[0.0 for _ in consts], *args])",
 )
 edit(
     "operands come in any order",
@@ -94,6 +94,12 @@ edit(
 edit(
     "arguments are arrays of numpy",
     "A Python number is handed to the program. Is its type weak, as it was when the program was traced?",
-    "    env.update(zip(jaxpr.invars, map(as_value, args), strict=True))",
-    "    env.update(zip(jaxpr.invars, [x if isinstance(x, Value) else as_value(np.asarray(x)) for x in args], strict=True))",
+    "map(as_value, [*consts, *args])",
+    "[x if isinstance(x, Value) else as_value(np.asarray(x)) for x in [*consts, *args]]",
+)
+edit(
+    "an equation has operands only",
+    "Which operation turns True into 1, and where does it stand to which dtype?",
+    "process(primitive, operands, params)",
+    "process(primitive, operands, params if primitive is not convert_p else dict(new_dtype=F32, weak_type=False))",
 )

@@ -200,3 +200,46 @@ def outer_tracers(jk, rng):
         return x + 1.0
 
     return jaxpr(jk.make_jaxpr(f)(floats(rng, 2))), inner
+
+
+@program("04", "The sine of a whole number of Python is weak, and so is its quotient by another one.",
+         against=["the sine of a whole number is strong"])  # fmt: skip
+def weak_results(jk, rng):
+    n, jnp = int(rng.integers(1, 9)), jk.numpy
+    fs = [
+        jnp.sin,
+        lambda n: n / 2,
+        lambda n: jnp.power(n, 2),
+        lambda n: n * 2.5,
+        lambda n: jnp.exp(n) - n,
+        lambda n: n > 1,
+    ]
+    h, of = floats(rng, 2).astype(np.float16), lambda f: result(jk, f, n)
+    return [of(f) for f in fs[:-1]], [f(n) * h for f in fs], [of(lambda n, f=f: f(n) * h) for f in fs]
+
+
+@program(
+    "04",
+    "The error names the primitive: `mul got incompatible shapes`, not `multiply`.",
+    against=["the error has numpy's name of the operation"],
+)
+def wrong_shapes_of_each(jk, rng):
+    names = {"subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "power": "pow", "less": "lt"}
+    x, y = floats(rng, 2, 3), floats(rng, 2, 2)
+    return [
+        raised(jk.make_jaxpr(getattr(jk.numpy, name)), x, y, parts=[f"{said} got incompatible", "(2, 3)", "(2, 2)"])
+        for name, said in names.items()
+    ]
+
+
+@program(
+    "04",
+    "A tracer whose trace has ended is refused as an operand and as a result.",
+    against=["a dead tracer may be returned"],
+)
+def dead_everywhere(jk, rng):
+    kept = []
+    jk.make_jaxpr(lambda x: (kept.append(x), kept.append(jk.numpy.sin(x)), x)[2])(floats(rng, 2))
+    return [raised(use, 1.0) for x in kept for use in (
+        jk.make_jaxpr(lambda y, x=x: x), jk.make_jaxpr(lambda y, x=x: (y, x * 2.0)), jk.make_jaxpr(lambda y, x=x: y - x),
+    )]  # fmt: skip

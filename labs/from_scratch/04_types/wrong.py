@@ -99,3 +99,46 @@ edit(
     '        if type(x) is Tracer and getattr(x.trace, "is_over", False):',
     "        if type(x) is Tracer:",
 )
+edit(
+    "the sine of a whole number is strong",
+    "`sin(2)`: no operand is strong. And the result?",
+    """# =>   in (e,) }
+""",
+    """# =>   in (e,) }
+
+
+@functools.cache
+def common_type(avals, to_float):
+    top = max(KINDS[a.dtype.kind] for a in avals)
+    highest = [a for a in avals if KINDS[a.dtype.kind] == top]
+    strong = [a.dtype for a in highest if not a.weak_type]
+    dtype = F32 if to_float and top < KINDS["f"] else narrow(np.result_type(*(strong or [highest[0].dtype])))
+    weak = not strong
+    weak = weak and not (to_float and top < 2)
+    return dtype, weak, all(a.dtype == dtype and a.weak_type == weak for a in avals)
+
+""",
+)
+edit(
+    "the error has numpy's name of the operation",
+    "Which name does the page have in the message: that of the function, or that of the primitive?",
+    """# =>   in (e,) }
+""",
+    """# =>   in (e,) }
+
+_et = elementwise_type
+def elementwise_type(primitive, *avals):
+    try:
+        return _et(primitive, *avals)
+    except TypeError as e:
+        raise TypeError(str(e).replace(primitive.name, ELEMENTWISE[primitive.name], 1)) from None
+for primitive in elementwise_primitives.values():
+    types[primitive] = functools.partial(elementwise_type, primitive)
+""",
+)
+edit(
+    "a dead tracer may be returned",
+    "A function returns a tracer of an older trace. Which variable is that in its program?",
+    "        outvars = [self.atom(as_value(x)) for x in outs]",
+    "        outvars = [x.data if type(x) is Tracer and getattr(x.trace, 'is_over', False) else self.atom(x) for x in map(as_value, outs)]",
+)

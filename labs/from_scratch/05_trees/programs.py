@@ -177,3 +177,44 @@ def one_name(jk, rng):
     t.register_pytree_node(other, lambda b: ((), b.x), lambda data, xs: other(data))
     leaves = t.tree_leaves([one([1, 2]), other(3)])
     return leaves, t.tree_map(lambda x: x, one(5)).x, t.tree_structure(one(1)) == t.tree_structure(other(1))
+
+
+@program(
+    "05",
+    "Everything but the containers is a leaf: sets, texts, ranges, objects. So is what `tree_map`'s function returns.",
+    against=["a set is a container", "what the function returns is taken apart"],
+)
+def kinds_of_leaves(jk, rng):
+    t, n = jk.tree_util, int(rng.integers(2, 9))
+    leaves = t.tree_leaves([{1, n}, "ab", range(n), (b"xy", frozenset([n])), {"a": 1.5}, [[], ()]])
+    mapped = t.tree_map(lambda x: [x, (x, None)], {"b": (1, n), "a": [None]})
+    return [repr(x) for x in leaves], mapped, t.tree_map(lambda x: None, (1, [2])), len(t.tree_leaves(mapped))
+
+
+@program(
+    "05",
+    "None is alike to None only; two classes are two containers, even with equal data and children.",
+    against=["None in the first tree goes with anything", "two classes with equal data are one structure"],
+)
+def unlike_kinds(jk, rng):
+    class One:
+        def __init__(self, x):
+            self.x = x
+
+    class Other(One):
+        pass
+
+    t = jk.tree_util
+    for kind in (One, Other):
+        t.register_pytree_node(kind, lambda b: ((b.x,), "data"), lambda data, xs, kind=kind: kind(*xs))
+    pairs = [
+        (None, [1]),
+        ([None], [1]),
+        (None, 1),
+        ({"a": None}, {"a": {}}),
+        ([], None),
+        (One(1), Other(1)),
+        ([1], One(1)),
+    ]
+    same = [t.tree_structure(a) == t.tree_structure(b) for a, b in [*pairs, (One(1), One(2)), (None, None)]]
+    return same, [raised(t.tree_map, lambda *xs: xs[0], a, b) for a, b in pairs]

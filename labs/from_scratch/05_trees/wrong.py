@@ -109,3 +109,56 @@ tree_util.register_pytree_node = register
 # >>> print(tree_map(lambda x, y: x + y, {'b': 1, 'a': [2, None]}, {'a': [30, None], 'b': 40}))
 """,
 )
+edit(
+    "two classes with equal data are one structure",
+    "Which class does `tree_unflatten` have to build?",
+    """# => {'a': [32, None], 'b': 41}
+""",
+    """# => {'a': [32, None], 'b': 41}
+
+class TD(TreeDef):
+    pass
+TreeDef0 = TreeDef
+TreeDef.__eq__ = lambda a, b: isinstance(b, TreeDef0) and (a.kind in (list, tuple, dict, type(None), None)) == (b.kind in (list, tuple, dict, type(None), None)) and (a.kind not in (list, tuple, dict, type(None), None) or a.kind is b.kind) and a.data == b.data and len(a.children) == len(b.children) and all(p == q for p, q in zip(a.children, b.children))
+TreeDef.__ne__ = lambda a, b: not a == b
+TreeDef.__hash__ = lambda a: hash((a.data, a.children))
+""",
+)
+edit(
+    "what the function returns is taken apart",
+    "The function returns a list for each leaf. How many leaves does `tree_map` put back?",
+    """# => {'a': [32, None], 'b': 41}
+""",
+    """# => {'a': [32, None], 'b': 41}
+
+_tm = tree_map
+def tree_map(f, tree, *rest):
+    out = _tm(f, tree, *rest)
+    return _tm(lambda x: x, out) if True else out
+tree_util.tree_map = lambda f, tree, *rest: unflatten(flatten(tree)[1], flatten([f(*c) for c in zip(*map(lambda t: flatten(t)[0], (tree, *rest)))])[0]) if not rest else tree_map(f, tree, *rest)
+""",
+)
+edit(
+    "a set is a container",
+    "Which containers does the page name? What is everything else?",
+    """# => {'a': [32, None], 'b': 41}
+""",
+    """# => {'a': [32, None], 'b': 41}
+
+containers[set] = (lambda x: (sorted(x), len(x)), lambda d, xs: set(xs))
+""",
+)
+edit(
+    "None in the first tree goes with anything",
+    "None has no leaves. Is it built like [1]?",
+    """# => {'a': [32, None], 'b': 41}
+""",
+    """# => {'a': [32, None], 'b': 41}
+
+_tm = tree_map
+def tree_map(f, tree, *rest):
+    if tree is None: return None
+    return _tm(f, tree, *rest)
+tree_util.tree_map = tree_map
+""",
+)

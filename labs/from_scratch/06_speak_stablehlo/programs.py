@@ -124,3 +124,39 @@ def special_numbers(jk, rng):
 def squares(jk, rng):
     f = lambda x, y: (x + y, y * x - float("inf"), y / x)
     return text(jk, f, floats(rng, 3), floats(rng, 3, 3)), text(jk, lambda x: (x, float("inf")), floats(rng, 2))
+
+
+@program(
+    "06",
+    "Constants of each dtype and shape: half floats, negative numbers, matrices of truth values, arrays without numbers.",
+    against=["truth values stand in one row", "seven digits are enough"],
+)
+def every_constant(jk, rng):
+    asarray, c = jk.numpy.asarray, float(rng.uniform(1, 2))
+    arrays = [
+        floats(rng, 2, 2), -floats(rng, 3).astype(np.float16), np.array([[True, False], [False, True]]), np.zeros((0, 2), np.float32),
+        np.array([[-1], [7]], np.int32), np.array([True]), np.zeros((2, 0), np.int32), np.array([[False, False, True]]),
+    ]  # fmt: skip
+    numbers = [-c, 2, -3, True, np.float16(-c), np.float32(c), 16777215.0, 1e-40, float("nan"), -float("inf"), False]
+    h = floats(rng, 2).astype(np.float16)
+    f = lambda h: ([asarray(a) for a in arrays], numbers, [h * c, h - 1, h * float("inf"), 0.1 - h], h > 1.25)
+    return text(jk, f, h), text(jk, lambda x: [(x * c - 16777213.0) + 16777215.0, x - c], np.float32([c, 2.0]))
+
+
+@program(
+    "06",
+    "Comparisons of integers have signs, and those of truth values have none: False is less than True.",
+    against=["truth values are compared with a sign"],
+)
+def signs(jk, rng):
+    jnp = jk.numpy
+    questions = (jnp.less, jnp.less_equal, jnp.greater, jnp.greater_equal, jnp.equal, jnp.not_equal)
+    b, c, n = (
+        np.array([True, True, False, False]),
+        np.array([True, False, True, False]),
+        rng.integers(-9, 9, 4).astype(np.int32),
+    )
+    f = lambda b, c, n, m: (
+        [[q(b, c), q(n, m)] for q in questions] + [jnp.maximum(n, m), jnp.maximum(b, c), jnp.minimum(b, c)]
+    )
+    return text(jk, f, b, c, n, -n)

@@ -115,3 +115,28 @@ def from_zero(text, outs, x):
 lowerings[elementwise_primitives["neg"]] = from_zero
 """,
 )
+edit(
+    "seven digits are enough",
+    "How many digits does 16777215.0 need, and which float32 is 1.677722e+07?",
+    '        digits = str(data.tolist()).lower() if x.dtype == BOOL else f\'"0x{data.tobytes().hex()}"\' if x.size else ""',
+    '        digits = str(data.tolist()).lower() if x.dtype == BOOL or x.shape == () and np.isfinite(data) and x.dtype != np.float16 and not float(data) < 0 else f\'"0x{data.tobytes().hex()}"\' if x.size else ""\n        if x.shape == () and x.dtype == F32 and np.isfinite(data) and not float(data) < 0: digits = f"{float(data):.6e}"',
+)
+edit(
+    "truth values stand in one row",
+    "Which brackets does `dense<...>` need for a matrix of truth values?",
+    "str(data.tolist()).lower()",
+    "str(data.ravel().tolist() if data.ndim else data.tolist()).lower()",
+)
+edit(
+    "truth values are compared with a sign",
+    "A bit with a sign is 0 or -1. Is True then less than False?",
+    """# => }
+# => }
+""",
+    """# => }
+# => }
+
+for _n in QUESTIONS:
+    lowerings[elementwise_primitives[_n]] = lambda text, outs, x, y, n=_n: text.line(f"stablehlo.compare {n.upper()}, {text.spread(x, outs[0].shape).data}, {text.spread(y, outs[0].shape).data}, {'FLOAT' if x.dtype.kind == 'f' else 'SIGNED'} : ({tensors([resized(x, outs[0].shape), resized(y, outs[0].shape)])}) -> {tensor(outs[0])}", outs)
+""",
+)

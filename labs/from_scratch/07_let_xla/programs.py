@@ -158,3 +158,32 @@ def callables(jk, rng):
     fs = [functools.partial(lambda a, x: x - a, 2.0), scale, scale.half, jk.numpy.sin]
     half, known = jk.jit(scale.half)(4.0)
     return [jk.jit(f)(x) for f in fs], jk.jit(scale)(x, a=2.0, b=x), half * h, known * h
+
+
+@program(
+    "07",
+    "Each call runs one program, also one without equations; a second call of a function without arguments, too.",
+    against=["a program without equations need not run"],
+)
+def always_run(jk, rng):
+    x = jk.jit(lambda x: x * 1.0)(floats(rng, 2))
+    fs = [(lambda x: x, (x,)), (lambda x, y: (y, x), (x, x)), (lambda: 2.5, ()), (lambda x: 1.0, (x,))]
+    return [[counted(g, *xs, executed=1) for g in [jk.jit(f)] for _ in range(2)] for f, xs in fs]
+
+
+@program(
+    "07",
+    "A result stays on the device, though numpy has read it, and though eager operations have used it.",
+    against=["numpy takes the numbers home"],
+)
+def read_between(jk, rng):
+    f = jk.jit(lambda x: x * 1.5 + 0.25)
+    x = f(floats(rng, 3))
+    seen = [np.asarray(x), np.array(x), float(np.asarray(x).sum()), x + 1.0, str(x) != "", x == x]
+    return seen[:5], counted(f, x, executed=1, copied=0)
+
+
+@program("07", "None among the results stays in its place; so do empty containers.", against=["None is no result"])
+def nothing_among(jk, rng):
+    x = floats(rng, 2)
+    return jk.jit(lambda x: (x, None, [x + 1.0, None], {"a": None, "b": ()}))(x), jk.jit(lambda x: [None])(x)

@@ -108,3 +108,41 @@ edit(
         outs = list(jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
         return unflatten(out_tree, [np.asarray(v).item() if type(v) is Array else out for v, out in zip(jaxpr.outvars, outs)])""",
 )
+edit(
+    "a program without equations need not run",
+    "What does the page say of each call?",
+    """# => Array(4.0, dtype=float32) 1 1
+""",
+    """# => Array(4.0, dtype=float32) 1 1
+
+_run = Jaxpr.run
+def run(jaxpr, args):
+    if not jaxpr.eqns and all(type(v) is not Array for v in jaxpr.outvars):
+        env = dict(zip(jaxpr.invars, args))
+        return [env[v] for v in jaxpr.outvars]
+    return _run(jaxpr, args)
+Jaxpr.run = run
+""",
+)
+edit(
+    "numpy takes the numbers home",
+    "Numpy has read the result. Where are its numbers when the next call needs them?",
+    """# => Array(4.0, dtype=float32) 1 1
+""",
+    """# => Array(4.0, dtype=float32) 1 1
+
+def _arr(self, dtype=None, copy=None):
+    self.data = np.asarray(self.data)
+    numbers = self.data.astype(dtype or self.dtype, copy=bool(copy))
+    numbers.setflags(write=bool(copy))
+    return numbers
+Array.__array__ = _arr
+""",
+)
+edit(
+    "None is no result",
+    "The function returns (x, None, x). How many items does the caller get?",
+    """        return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",
+    """        out = unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
+        return tuple(x for x in out if x is not None) if type(out) is tuple else out""",
+)

@@ -197,3 +197,66 @@ def same_types(jk, rng):
 def come_and_go(jk, rng):
     x, numbers = floats(rng, 2), rng.integers(2, 99, 6)
     return [jk.jit(lambda x, n=n: x * float(n))(x) for n in numbers]
+
+
+@program(
+    "08",
+    "The names of keywords are in the key; arguments by position and by keyword are other calls.",
+    against=["the names of keywords are not in the key"],
+)
+def keywords(jk, rng):
+    f = jk.jit(lambda x, a=0.0, b=0.0: x + 2.0 * a - 3.0 * b)
+    x, y = floats(rng, 2), floats(rng, 2)
+    return [f(x, a=y), f(x, b=y), f(x, y), f(x, y, b=x), f(x, b=y, a=x), f(x, a=y)]
+
+
+@program(
+    "08",
+    "A number that was closed over, or a global, is no part of the key: if it changes, nothing is traced again.",
+    against=["closed-over numbers are part of the key"],
+)
+def closed_over(jk, rng):
+    traces, k, table = [], 2.0, {"c": 3.0}
+
+    def f(x, default=4.0):
+        traces.append(1)
+        return x * k + table["c"] * default
+
+    g, x = jk.jit(f), floats(rng, 2)
+    first = g(x)
+    k, table["c"], f.__defaults__ = 9.0, 9.0, (9.0,)
+    return first, g(x), jk.jit(f)(x), len(traces)
+
+
+@program(
+    "08",
+    "A trace that failed leaves what was kept before, and what others kept.",
+    against=["a failure empties the memory"],
+)
+def failed_between(jk, rng):
+    def body(x):
+        if x.shape == (3,):
+            raise ValueError("three")
+        return x + 1.0
+
+    f, traces = tracing(jk, body)
+    results = [f(floats(rng, 2)), f(floats(rng, 4))]
+    for _ in range(2):
+        try:
+            f(floats(rng, 3))
+        except ValueError as error:
+            results.append(str(error))
+    return results, f(floats(rng, 2)), f(floats(rng, 4)), len(traces)
+
+
+@program(
+    "08",
+    "An array that is weak, computed at once or by a call, is another argument than a strong one.",
+    against=["only Python's numbers are weak"],
+)
+def weak_arrays(jk, rng):
+    h = floats(rng, 2).astype(np.float16)
+    f, traces = tracing(jk, lambda x: x * h)
+    c = float(rng.uniform())
+    strong, weak = [np.float32(c), jk.numpy.asarray(np.float32(c))], [c, jk.numpy.sin(c), jk.jit(lambda c: c * 2.0)(c)]
+    return [f(x) for x in strong + weak + strong], len(traces)

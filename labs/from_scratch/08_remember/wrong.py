@@ -109,3 +109,72 @@ kwargs_in = lambda tree: tree.children[1].children
 jit = InOrder
 """,
 )
+edit(
+    "the names of keywords are not in the key",
+    "f(x, a=y) and f(x, b=y) have leaves of the same types. Are they the same call?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = str(tree.children[0]), len(tree.children[1].children), avals
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "closed-over numbers are part of the key",
+    "A global has changed. Does JAX trace the function again?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        cells = tuple(c.cell_contents for c in (getattr(self.__wrapped__, '__closure__', None) or ()) if type(c.cell_contents) in (int, float))
+        key = tree, avals, cells
+        found = self.known.get(key) or Jit.trace(self, tree, avals)
+        if not any(type(x) is Tracer for x in found[0]): self.known[key] = found
+        return found
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "a failure empties the memory",
+    "A trace failed. What has that to do with the programs that were kept before?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        try:
+            return super().trace(tree, avals)
+        except BaseException:
+            self.known.clear()
+            raise
+jit = J8
+""",
+)
+edit(
+    "only Python's numbers are weak",
+    "Of which type is `sin(1.0)`: weak, or strong?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def __call__(self, *args, **kwargs):
+        leaves, tree = flatten((args, kwargs))
+        leaves = [x if type(x) in (int, float) else (convert(as_value(x), as_value(x).dtype) if type(as_value(x)) is Array else as_value(x)) for x in leaves]
+        args, kwargs = unflatten(tree, leaves)
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)

@@ -178,3 +178,30 @@ def data(jk, rng):
 
     g, x = jk.jit(f, static_argnums=1), floats(rng, 2)
     return [g(x, 2, float(c)) for c in rng.uniform(size=3)], [g(x, 2, n) for n in (3, 4)], traces
+
+
+@program(
+    "09",
+    "Whatever has no hash is a ValueError: a set, a dict, an array, a tuple with a list in it; by number and by name.",
+    against=["only a list has no hash"],
+)
+def all_unhashable(jk, rng):
+    f, x = lambda x, n: x * 2.0, floats(rng, 2)
+    values = [{1, 2}, {"a": 1}, np.ones(2), (1, [2]), bytearray(b"x")]
+    by_number, by_name = jk.jit(f, static_argnums=1), jk.jit(f, static_argnames="n")
+    return [raised(lambda n: by_number(x, n), n, parts=["static"]) for n in values] + [
+        raised(lambda n: by_name(x, n=n), n, parts=["static"]) for n in values
+    ]
+
+
+@program("09", "None, texts, types and tuples are values, too; a static argument may be left to its default.")
+def any_value(jk, rng):
+    traces = []
+
+    def f(x, how=None, *, times=(2, 3)):
+        traces.append((str(how), times))
+        return x * float(len(traces)) + (0.0 if how is None else 1.0)
+
+    g, x = jk.jit(f, static_argnames=("how", "times")), floats(rng, 2)
+    calls = [g(x), g(x, None), g(x, "a"), g(x, how="a"), g(x, int), g(x, times=(3, 2)), g(x), g(x, "a", times=(2, 3))]
+    return [c.shape for c in calls], sorted(set(traces))

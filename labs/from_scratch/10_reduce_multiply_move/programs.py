@@ -244,3 +244,69 @@ def whole_numbers(jk, rng):
     ]
     x, y = n.asarray(x), n.asarray(y)
     return f(x, y), jk.jit(f)(x, y)
+
+
+@program(
+    "10",
+    "Half floats stay half floats, in sums, means, products and maxima; a nan is the result wherever it is.",
+    against=[
+        "a sum of half floats is a float32",
+        "the mean of half floats is a float32",
+        "a nan is less than a number",
+    ],
+)
+def halves_and_nans(jk, rng):
+    n, h = jk.numpy, jk.numpy.asarray(rng.integers(1, 9, (2, 3)).astype(np.float16))
+    f = lambda h: [[g(h), g(h, axis=0), g(h, axis=1, keepdims=True)] for g in (n.sum, n.max, n.min, n.mean)] + [h @ h.T]
+    x = n.asarray(np.float32([[1, np.nan, 3], [4, 5, -np.inf]]))
+    return both(jk, f, h), both(jk, lambda x: [g(x, axis=1) for g in (n.max, n.min, n.sum)] + [n.max(x), n.min(x)], x)
+
+
+@program(
+    "10",
+    "Indices beyond the ends are clamped, known or traced; slices beyond the ends take what is there.",
+    against=["an index goes round", "an index far below 0 counts again", "an index out of range is an error",
+             "a slice beyond the end is an error"],
+)  # fmt: skip
+def beyond(jk, rng):
+    x = jk.numpy.asarray(floats(rng, 4, 3))
+    known, numbers = [9, -9, 4, -5, 3, -4], np.int32([9, -9, 4, -5, 3, -4])
+    rows = [x[i] for i in known] + [x[1, i] for i in known] + [x[np.int32(i)] for i in known]
+    traced = jk.jit(lambda x, ns: [[x[i], x[i, i], x[1:, i]] for i in ns])(x, list(numbers))
+    return rows, traced, both(jk, lambda x: [x[1:9], x[-9:2], x[2:1], x[-2:-1], x[:, -9:], x[7:9], x[:-1, 1:][0]], x)
+
+
+@program(
+    "10",
+    "Conversions: to integers digits are cut off, to truth values only 0 is false; a strong dtype stays strong.",
+    against=["`astype` rounds", "0.5 is false"],
+)
+def converted(jk, rng):
+    x = jk.numpy.asarray(np.float32([2.75, -2.75, 0.5, -0.5, 0.0]) + np.float32([rng.uniform(0, 0.2), 0, 0, 0, 0]))
+    n = jk.numpy.asarray(np.int32([3, 0, -2]))
+    dtypes = [np.int32, np.float16, bool, np.float32, int, float]
+    f = lambda x, n: [[a.astype(d) for d in dtypes] for a in (x, n, x > 0)]
+    return both(jk, f, x, n), [(jk.numpy.asarray(2.0) * 1).astype(np.float32) * n.astype(np.float16), x.size, n.size]
+
+
+@program(
+    "10",
+    "One truth value chooses between arrays of other shapes; a matrix goes with each matrix of a batch; zeros are like truth values, too.",
+    against=["one predicate chooses an array as it is", "a matrix and a batch are paired by rows",
+             "zeros are numbers", "`arange` has its start's dtype", "`min` is `-max(-x)`"],
+)  # fmt: skip
+def mixed(jk, rng):
+    n, a, many = jk.numpy, floats(rng, 2, 2), floats(rng, 2, 2, 2)
+    f = lambda p, a, m: [
+        n.where(p, 1.0, a), n.where(p, a, 0.0), n.where(p, a[0], m), n.where(p, 1, 2), a @ m, m @ a, m @ m[0, 0], a[1] @ m,
+    ]  # fmt: skip
+    least = np.int32([-(2**31), 5]), np.array([True, False]), np.array([True, True])
+    made = [
+        n.zeros_like(least[1]),
+        n.zeros_like(np.float16(1)),
+        n.arange(0, 1, 0.25),
+        n.arange(5, 0, -2),
+        n.arange(0, 5, 2),
+    ]
+    chosen = [both(jk, f, *map(n.asarray, (p, a, many))) for p in (True, False)]
+    return chosen, made, [both(jk, lambda x: (n.min(x), n.min(x, axis=0), n.max(x)), n.asarray(x)) for x in least]

@@ -81,3 +81,183 @@ edit(
     "/ math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])",
     "/ (math.prod([x.shape[i] for i in as_axes(axis, x.ndim)]) + 1e-6)",
 )
+edit(
+    "a sum of half floats is a float32",
+    "Which dtype has the sum of float16 numbers?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_s = numpy.sum
+numpy.sum = lambda x, axis=None, keepdims=False: _s(convert(asarray(x), F32) if asarray(x).dtype == np.float16 else x, axis, keepdims)
+Value.sum = numpy.sum
+""",
+)
+edit(
+    "an index goes round",
+    "x has 3 rows. Which one is x[4], if the page says that it is clamped?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+def place(i, n):
+    if i is None or isinstance(i, slice):
+        taken = range(n)[i or slice(None)]
+        if taken.step != 1: raise NotImplementedError('step')
+        return taken.start, len(taken)
+    if as_value(i).dtype.kind not in 'iu' or np.ndim(i): raise TypeError('index')
+    if isinstance(i, int): return i + n * (i < 0), 1
+    i = where(i < 0, i + n, i)
+    return where(i >= n, i - n, i), 1
+""",
+)
+edit(
+    "an index out of range is an error",
+    "What does the page say about an index out of range, known or traced?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_pl = place
+def place(i, n):
+    if isinstance(i, int) and not -n <= i < n: raise IndexError('out of range')
+    return _pl(i, n)
+""",
+)
+edit(
+    "an index far below 0 counts again",
+    "x has 3 rows. Which one is nearest to x[-4]?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+def place(i, n):
+    if i is None or isinstance(i, slice):
+        taken = range(n)[i or slice(None)]
+        if taken.step != 1: raise NotImplementedError('step')
+        return taken.start, len(taken)
+    if as_value(i).dtype.kind not in 'iu' or np.ndim(i): raise TypeError('index')
+    return i % n if isinstance(i, int) and i < 0 else i + n * (i < 0) if isinstance(i, int) else where(i < 0, i + n, i), 1
+""",
+)
+edit(
+    "`astype` rounds",
+    "What does numpy make of 2.7 when it converts it to int32?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_as = Value.astype
+Value.astype = lambda x, dtype: _as(numpy.floor(x + 0.5) if np.dtype(dtype).kind == 'i' and x.dtype.kind == 'f' else x, dtype)
+""",
+)
+edit(
+    "0.5 is false",
+    "Which numbers are false?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_as = Value.astype
+Value.astype = lambda x, dtype: _as(_as(x, np.int32) if np.dtype(dtype) == BOOL else x, dtype)
+""",
+)
+edit(
+    "one predicate chooses an array as it is",
+    "where(True, 1.0, [1, 2]): which shape has the result?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_wh = where
+def where(which, yes, no):
+    which = asarray(which)
+    yes, no = [v if np.ndim(v) == 0 or which.ndim >= np.ndim(v) else v for v in (yes, no)]
+    if which.ndim == 0 and (np.ndim(yes) or np.ndim(no)) and type(which) is Array:
+        return _wh(which, yes, no) if np.ndim(yes) == np.ndim(no) else (asarray(yes) if bool(which) else asarray(no))
+    return _wh(which, yes, no)
+numpy.where = where
+""",
+)
+edit(
+    "`arange` has its start's dtype",
+    "Which numbers are in arange(0, 1, 0.25)?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+numpy.arange = lambda start, stop=None, step=1: asarray(np.arange(*( (start,) if stop is None else (start, stop, step))).astype(np.asarray(start).dtype))
+""",
+)
+edit(
+    "the mean of half floats is a float32",
+    "Which dtype has the mean of float16 numbers?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+def mean(x, axis=None, keepdims=False):
+    return numpy.sum(convert(asarray(x), F32), axis, keepdims) / math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])
+numpy.mean = Value.mean = mean
+""",
+)
+edit(
+    "a matrix and a batch are paired by rows",
+    "A matrix times a batch of matrices: which matrix does each of the batch meet?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_mm = matmul
+def matmul(x, y):
+    x, y = promote([x, y])
+    if x.ndim == 2 and y.ndim == 3 and x.shape[0] == y.shape[0]: x = reshape(x, (x.shape[0], 1, x.shape[1]))
+    return _mm(x, y)
+numpy.matmul = matmul
+Value.__matmul__, Value.__rmatmul__ = matmul, lambda x, y: matmul(y, x)
+""",
+)
+edit(
+    "a nan is less than a number",
+    "What does np.max return if one of the numbers is nan?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+impl[reduce_max_p] = by_numpy(lambda x, axis: np.fmax.reduce(x, axis=axis) if x.size else np.max(x, axis))
+""",
+)
+edit(
+    "a slice beyond the end is an error",
+    "What is [1, 2, 3][1:7] in Python?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_pl = place
+def place(i, n):
+    if isinstance(i, slice) and i.stop is not None and i.stop > n: raise IndexError('slice beyond the end')
+    return _pl(i, n)
+""",
+)
+edit(
+    "zeros are numbers",
+    "What is like an array of truth values, and zero?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_zl = numpy.zeros_like
+numpy.zeros_like = lambda x: numpy.zeros(np.shape(x), as_value(x).dtype if as_value(x).dtype != BOOL else I32)
+""",
+)
+edit(
+    "`min` is `-max(-x)`",
+    "What is -(-2147483648) in int32, and what is -True?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+numpy.min = lambda x, axis=None, keepdims=False: -numpy.max(-asarray(x), axis, keepdims)
+""",
+)

@@ -142,3 +142,20 @@ def weak_inside(jk, rng):
     g, h = jk.jit(lambda c, x: (c * 3.0, c * x)), floats(rng, 2).astype(np.float16)
     f = lambda h: [y * h for y in g(2.0, h)]
     return jk.jit(f)(h), [v.aval.dtype.name for v in jk.make_jaxpr(f)(h).jaxpr.outvars]
+
+
+@program(
+    "11",
+    "Each call is an equation: of a function that returns its argument, or what it closed over, or a number.",
+    against=["a call that computes nothing is not written"],
+)
+def every_call(jk, rng):
+    fs = [
+        lambda x, y: jk.jit(lambda a: a)(x),
+        lambda x, y: jk.jit(lambda: jk.numpy.sin(x) * y)(),
+        lambda x, y: jk.jit(lambda a: (y, a, y))(x),
+        lambda x, y: jk.jit(lambda a: 2.5)(x) * y,
+    ]
+    x, y = floats(rng, 2), floats(rng, 2)
+    names = [[e.primitive.name for e in jk.make_jaxpr(f)(x, y).jaxpr.eqns] for f in (fs[0], *fs[2:])]
+    return names, [jk.jit(f)(x, y) for f in fs]

@@ -90,3 +90,18 @@ edit(
         leaves = [as_value(x if isinstance(x, Value) or type(door.trace) is Eager else np.asarray(x)) for x in leaves]
         consts, jaxpr, out_tree = self.trace(tree""",
 )
+edit(
+    "a call that computes nothing is not written",
+    "The inner function returns its argument. Was it called?",
+    """lowerings[jit_p] = lower_jit
+""",
+    """lowerings[jit_p] = lower_jit
+
+_pr = JaxprTrace.process
+def process(self, primitive, args, params):
+    if primitive is jit_p and not params['jaxpr'].eqns and len(params['jaxpr'].outvars) == 1 and type(params['jaxpr'].outvars[0]) is Var:
+        return [args[params['jaxpr'].invars.index(params['jaxpr'].outvars[0])]]
+    return _pr(self, primitive, args, params)
+JaxprTrace.process = process
+""",
+)

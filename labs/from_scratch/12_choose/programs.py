@@ -193,3 +193,37 @@ def whole_numbers(jk, rng):
         jk.lax.switch(i, [lambda x: x, lambda x: x / 2.0, lambda x: x.sum()[None] + x], x),
     ]
     return [g(i, x, y) for g in (f, jk.jit(f)) for i in range(3)]
+
+
+@program(
+    "12",
+    "A nan is true, since it is not 0; each branch is compared with the first, also one in the middle.",
+    against=["a nan is false", "only the last branch is compared"],
+)
+def in_the_middle(jk, rng):
+    lax, x = jk.lax, floats(rng, 2)
+    odd = [lambda: 1, lambda: [1.0], lambda: x, lambda: (1.0, 1.0)]
+    f = lambda p: lax.cond(p, lambda: 1.0, lambda: 0.0)
+    wrong = [raised(lambda o=o: lax.switch(0, [lambda: 1.0, o, lambda: 3.0])) for o in odd]
+    return wrong, [g(p) for g in (f, jk.jit(f)) for p in (float("nan"), float("inf"), -0.0, 1e-30)]
+
+
+@program(
+    "12",
+    "Two branches that are one function are a choice all the same; a branch that fails leaves the tracing to the outer function.",
+    against=["a function that is given twice is no choice", "when a branch fails, nobody stands at the door"],
+)
+def twice_and_caught(jk, rng):
+    def broken(x):
+        raise KeyError("mine")
+
+    def f(p, x):
+        try:
+            return jk.lax.cond(p, broken, jk.numpy.sin, x)
+        except KeyError:
+            return jk.lax.cond(p, jk.numpy.sin, jk.numpy.sin, x) * x
+
+    p, x = True, floats(rng, 2)
+    return [e.primitive.name for e in jk.make_jaxpr(f)(p, x).jaxpr.eqns if "convert" not in e.primitive.name], jk.jit(
+        f
+    )(p, x)

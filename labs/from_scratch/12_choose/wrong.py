@@ -98,3 +98,51 @@ edit(
     "    if tree != other_tree or [(a.shape",
     "    if [(a.shape",
 )
+edit(
+    "a nan is false",
+    "Is nan equal to 0?",
+    "    return choose(convert(truth(pred), I32), [false_fun, true_fun], operands)",
+    "    return choose(convert(pred if pred.dtype == BOOL else numpy.logical_or(pred > 0, pred < 0), I32), [false_fun, true_fun], operands)",
+)
+edit(
+    "only the last branch is compared",
+    "There are three branches. Which of them has to return what the first one returns?",
+    '    for jaxpr, out_tree in zip(jaxprs, out_trees, strict=True):\n        must_agree("branch outputs"',
+    '    for jaxpr, out_tree in [(jaxprs[-1], out_trees[-1])]:\n        must_agree("branch outputs"',
+)
+edit(
+    "a function that is given twice is no choice",
+    "Both branches are `sin`. Is that a reason to write another program?",
+    """# =>           in (b,) })] c a a
+# =>   in (d,) }
+""",
+    """# =>           in (b,) })] c a a
+# =>   in (d,) }
+
+_ch = choose
+def choose(index, branches, operands):
+    uniq = list(dict.fromkeys(branches))
+    if len(uniq) == 1: return uniq[0](*operands)
+    return _ch(index, branches, operands)
+""",
+)
+edit(
+    "when a branch fails, nobody stands at the door",
+    "Who stood at the door before the branch was traced?",
+    """# =>           in (b,) })] c a a
+# =>   in (d,) }
+""",
+    """# =>           in (b,) })] c a a
+# =>   in (d,) }
+
+_choose = choose
+
+
+def choose(index, branches, operands):
+    try:
+        return _choose(index, branches, operands)
+    except BaseException:
+        door.trace = Eager()
+        raise
+""",
+)

@@ -158,3 +158,79 @@ def whole_numbers(jk, rng):
     turn = lambda c: (c[0] + c[1], c[0] * 0.5, c[2] + 1)
     f = lambda x: jk.lax.while_loop(lambda c: c[2] < 4, turn, (x, x * 2.0, 0))
     return f(x), jk.jit(f)(x)
+
+
+@program(
+    "13",
+    "A weak number takes the dtype that comes out, also float16; one that comes out weak stays weak, with or without a turn.",
+    against=["a weak number becomes a float32", "all parts become strong", "a loop that does not turn is not traced"],
+)
+def weak_parts(jk, rng):
+    h, n = np.float16(rng.uniform(1, 2)), int(rng.integers(2, 5))
+    loops = [
+        lambda n: jk.lax.while_loop(lambda c: c < 9, lambda c: c + h, 1.0),
+        lambda n: jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 2.0, c[2] * h), (0, 1.5, 2)),
+        lambda n: jk.lax.while_loop(lambda c: c > 50, lambda c: c * h, 1.0),
+    ]
+    results = [f(n) for loop in loops for f in (loop, jk.jit(loop))]
+    leaves = jk.tree_util.tree_leaves(results)
+    return results, [x * h for x in leaves]
+
+
+@program(
+    "13",
+    "What does not keep its type is a TypeError, also where the loop would not turn: a list for a tuple, a float32 for a float16.",
+    against=[
+        "a list is as good as a tuple",
+        "what comes out is converted back",
+        "a loop that does not turn is not traced",
+    ],
+)
+def other_types(jk, rng):
+    x, loop = floats(rng, 1), jk.lax.while_loop
+    return [
+        raised(lambda: loop(lambda c: c[0] < 3, lambda c: [c[0] + 1, c[1]], (0, 1.0))),
+        raised(lambda: loop(lambda c: c < 3, lambda c: c + np.float32(1), np.float16(0))),
+        raised(lambda: loop(lambda c: c < 0, lambda c: c + 0.5, np.int32(1))),
+        raised(lambda: loop(lambda c: False, lambda c: (c, c), 1.0)),
+        raised(lambda: loop(lambda c: c < 9, lambda c: c * 2, x)),
+        raised(lambda: loop(lambda c: c[0] + 1, lambda c: c, x)),
+    ]
+
+
+@program(
+    "13",
+    "The test may be a truth value of Python, and closes over other values than the body does.",
+    against=["the test is a tracer", "test and body close over the same"],
+)
+def tests(jk, rng):
+    f = lambda a, b, c: [
+        jk.lax.while_loop(lambda x: x < a, lambda x: x + b, 0.0),
+        jk.lax.while_loop(lambda x: x * b < a, lambda x: x + c, 1.0),
+        jk.lax.while_loop(lambda x: False, lambda x: x + a, c),
+        jk.lax.while_loop(lambda x: x < 5.0, lambda x: x + b, c),
+        jk.lax.while_loop(lambda x: x < a, lambda x: x + 1.0, c),
+    ]
+    numbers = [float(x) for x in rng.uniform(0.5, 1.0, 3) * (9, 1, 2)]
+    return f(*map(np.float32, numbers)), jk.jit(f)(*numbers)
+
+
+@program(
+    "13",
+    "A body that fails leaves the outer function traced: it may catch the error, and go on.",
+    against=["when a body fails, nobody stands at the door"],
+)
+def caught(jk, rng):
+    def broken(c):
+        raise KeyError("mine")
+
+    def f(x):
+        for test, body in ((lambda c: c < 9, broken), (broken, lambda c: c)):
+            try:
+                jk.lax.while_loop(test, body, x)
+            except KeyError:
+                x = jk.numpy.sin(x)
+        return x * 2.0
+
+    x = floats(rng)
+    return [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.jit(f)(x)

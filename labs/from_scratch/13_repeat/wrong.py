@@ -80,3 +80,74 @@ edit(
     'region(text, jaxpr, consts + xs, f"^bb0({declared}):\\n")',
     'region(text, jaxpr, consts + xs[::-1], f"^bb0({declared}):\\n")',
 )
+edit(
+    "a weak number becomes a float32",
+    "1.0 goes in, and a float16 comes out. Which dtype does the weak number take?",
+    "    strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [convert(x, F32 if a.dtype == np.float16 else a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+)
+edit(
+    "the test is a tracer",
+    "The test returns False, whatever the carry is. Is that a truth value?",
+    "    test, tree = trace_tree(cond_fun, TreeDef",
+    """    def only_tracers(c):
+        out = cond_fun(c)
+        if isinstance(out, (bool, np.bool_)): raise TypeError('the condition does not depend on the carry')
+        return out
+    test, tree = trace_tree(only_tracers, TreeDef""",
+)
+edit(
+    "a list is as good as a tuple",
+    "A tuple goes in, and a list comes out. Is that the same structure?",
+    """    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, [], flatten(None)[1])""",
+    """    same = lambda out: type(init)(out) if type(out) in (list, tuple) and type(init) in (list, tuple) else out
+    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (same(body_fun(carry)), None), init, [], flatten(None)[1])""",
+)
+edit(
+    "what comes out is converted back",
+    "A float16 goes in, and a float32 comes out. Who loses digits?",
+    '    must_agree(f"{name} carry input and carry output"',
+    "    if again and returned == (tree,) and any(a.dtype != x.dtype and a.dtype.kind == 'f' for a, x in zip(outs, carry)) and all(a.shape == x.shape for a, x in zip(outs, carry)) and all(x.dtype.kind == 'f' for x, a in zip(carry, outs) if a.dtype != x.dtype):\n        g = lambda c, r: (lambda o: (unflatten(tree, [convert(as_value(v), x.dtype, x.weak_type) for v, x in zip(flatten(o[0])[0], carry)]), o[1]))(f(c, r))\n        return trace_body(name, g, unflatten(tree, carry), row_avals, rows_tree, again=False)\n    must_agree(f\"{name} carry input and carry output\"",
+)
+edit(
+    "all parts become strong",
+    "A weak number goes in, and a weak one comes out. Why should it change?",
+    "    strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [convert(x, a.dtype, False) if x.weak_type and name == 'body_fun' else convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+)
+edit(
+    "test and body close over the same",
+    "The test reads `a`, and the body reads `b`. How many values are closed over?",
+    """    consts, [test, body] = hoist(test, body)
+    outs = while_p""",
+    """    if test.consts and body.consts and len(test.consts) == len(body.consts) == 1 and test.constvars[0].aval == body.constvars[0].aval: test.consts = body.consts
+    consts, [test, body] = hoist(test, body)
+    outs = while_p""",
+)
+edit(
+    "a loop that does not turn is not traced",
+    "When are types compared: before the first turn, or in it?",
+    """    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, [], flatten(None)[1])""",
+    """    if type(door.trace) is Eager and not any(type(x) is Tracer for x in flatten(init)[0]):
+        go = cond_fun(unflatten(flatten(init)[1], flatten_values(init)[0]))
+        if type(go) is not Tracer and as_value(go).shape == () and as_value(go).dtype == BOOL and not bool(np.asarray(go)): return unflatten(flatten(init)[1], [convert(v, v.dtype, v.weak_type) for v in flatten_values(init)[0]])
+    body, out_tree, carry = trace_body("body_fun", lambda carry, _: (body_fun(carry), None), init, [], flatten(None)[1])""",
+)
+edit(
+    "when a body fails, nobody stands at the door",
+    "Who stood at the door before the body was traced?",
+    """while_p = define("while", run_while, lambda *avals, body_jaxpr, **params: body_jaxpr.out_avals, lower_while)
+""",
+    """while_p = define("while", run_while, lambda *avals, body_jaxpr, **params: body_jaxpr.out_avals, lower_while)
+
+_trace_tree = trace_tree
+
+
+def trace_tree(f, tree, avals):
+    try:
+        return _trace_tree(f, tree, avals)
+    except BaseException:
+        door.trace = Eager()
+        raise
+""",
+)

@@ -212,3 +212,43 @@ def whole_numbers(jk, rng):
         jk.lax.fori_loop(0, 4, lambda i, c: c + x[i] * 2.0, 1.0),
     )
     return f(x), jk.jit(f)(x)
+
+
+@program(
+    "14",
+    "A row of results may be a number of Python, a constant or nothing; a length and bounds may be numpy's numbers or arrays.",
+    against=["a result of a turn is a tracer", "arrays as bounds are data", "a length is a number of Python"],
+)
+def numbers(jk, rng):
+    x, c = floats(rng, 3), jk.numpy.asarray(floats(rng, 2))
+    one, four = jk.numpy.asarray(1), jk.numpy.asarray(np.int32(4))
+    f = lambda x: (
+        jk.lax.scan(lambda s, r: (s + r, (2, 1.5, True, c, None)), 0.0, x),
+        jk.lax.scan(lambda s, _: (s * 2.0, s), x[0], length=np.int32(3)),
+        [jk.lax.fori_loop(a, b, lambda i, s: s * 2.0 + i, x) for a, b in (
+            (np.int32(1), np.int32(4)), (np.int32(1), 4), (one, four), (np.int64(1), 4),
+        )],
+    )  # fmt: skip
+    names = [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns]
+    return f(x), jk.jit(f)(x), [names.count(name) for name in ("scan", "while")]
+
+
+@program(
+    "14",
+    "A body that fails leaves the outer function traced: it may catch the error, and go on.",
+    against=["when a body fails, nobody stands at the door"],
+)
+def caught(jk, rng):
+    def broken(c, r):
+        raise KeyError("mine")
+
+    def f(x):
+        for loop in (lambda x: jk.lax.scan(broken, 0.0, x), lambda x: jk.lax.fori_loop(0, 3, broken, x)):
+            try:
+                loop(x)
+            except KeyError:
+                x = jk.numpy.sin(x)
+        return x * 2.0
+
+    x = floats(rng, 2)
+    return [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.jit(f)(x)

@@ -98,3 +98,44 @@ edit(
     "        return scan(turn, (lower, init)",
     "        return scan(turn, (as_value(0), init)",
 )
+edit(
+    "a result of a turn is a tracer",
+    "The body returns 2 for each row. What is stacked?",
+    """    body, out_tree, carry = trace_body("scan body function", f, init,""",
+    """    def g(c, x):
+        c, y = f(c, x)
+        if any(type(v) in (int, float) for v in flatten(y)[0]): raise TypeError('y is a number')
+        return c, y
+    body, out_tree, carry = trace_body("scan body function", g, init,""",
+)
+edit(
+    "arrays as bounds are data",
+    "A bound is an array with a number in it. Is the number known?",
+    "    if type(lower) is type(upper) is Array:",
+    "    if all(v.weak_type for v in (lower, upper)) and type(lower) is type(upper) is Array:",
+)
+edit(
+    "a length is a number of Python",
+    "Is np.int32(3) a length?",
+    "    lengths = {len(x) for x in rows} | ({length} - {None})",
+    """    if length is not None and type(length) is not int: raise ValueError('length')
+    lengths = {len(x) for x in rows} | ({length} - {None})""",
+)
+edit(
+    "when a body fails, nobody stands at the door",
+    "Who stood at the door before the body was traced?",
+    """# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))
+""",
+    """# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))
+
+_trace_body = trace_body
+
+
+def trace_body(*args, **kwargs):
+    try:
+        return _trace_body(*args, **kwargs)
+    except BaseException:
+        door.trace = Eager()
+        raise
+""",
+)

@@ -278,3 +278,75 @@ def whole_slopes(jk, rng):
         moved(jk, n.log, zeros + 1, t),
         moved(jk, lambda x: 8 / x, zeros + 2, t),
     )
+
+
+@program(
+    "15",
+    "A conversion converts the tangent, too; far from 0 slopes are 0 and not nan; a window at a traced place moves.",
+    against=["a conversion keeps the tangent", "what is at a traced index stands still"],
+)
+def far_and_converted(jk, rng):
+    n, x, t = jk.numpy, np.float32([60.0, -60.0, 0.5, 300.0]), floats(rng, 4)
+    fs = {
+        "half": lambda x: x.astype(np.float16) * 2.0,
+        "there and back": lambda x: n.sin(x.astype(np.float16).astype(np.float32) * 0.01),
+        "with a half": lambda x: x * np.float16(0.5),
+        "tanh": n.tanh,
+        "to integers": lambda x: x.astype(np.int32) * x,
+        "to truth values": lambda x: (x > 1).astype(np.float32) * x,
+    }
+    h = floats(rng, 3).astype(np.float16)
+    windows = jk.jit(lambda x, t, i: moved(jk, lambda x: (x[i], x[1:][i] * x, x[i - 9]), x, t))(x, t, 1)
+    return {name: moved(jk, f, n.asarray(x), t) for name, f in fs.items()}, moved(jk, lambda h: h * x[0], h, h), windows
+
+
+@program(
+    "15",
+    "What a jitted function, a branch or a loop closes over moves, and so do its arguments, one by one and together.",
+    against=["closed-over values of a jitted function stand still"],
+)
+def closed_over(jk, rng):
+    lax, x, t = jk.lax, *floats(rng, 2)
+    ways = {
+        "jit": lambda f: lambda a, x: jk.jit(lambda a: f(a, x))(a),
+        "jit without arguments": lambda f: lambda a, x: jk.jit(lambda: f(a, x))(),
+        "cond": lambda f: lambda a, x: lax.cond(a > -9.0, lambda a: f(a, x), lambda a: a, a),
+        "while": lambda f: lambda a, x: lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, f(c[1], x)), (0, a))[1],
+        "scan": lambda f: lambda a, x: lax.scan(lambda c, r: (f(c, x), c * r), a, np.ones(2, np.float32)),
+        "scan of rows": lambda f: lambda a, x: lax.scan(lambda c, r: (f(c, r), r), 1.5, (a * x)[None]),
+    }
+    g = lambda a, x: a * x + a / x
+    at = {
+        "both": lambda f: lambda x: f(x, x),
+        "argument": lambda f: lambda x: f(x, 2.0),
+        "closed over": lambda f: lambda x: f(2.5, x),
+    }
+    return {(way, by): moved(jk, at[by](ways[way](g)), x, t) for way in ways for by in at}
+
+
+@program(
+    "15",
+    "As many tangents as primals, each with its shape: TypeError, or ValueError. An error within a derivative can be caught.",
+    against=["missing tangents are zeros", "when a derivative fails, nobody stands at the door"],
+)
+def refused_and_caught(jk, rng):
+    def broken(x):
+        raise KeyError("mine")
+
+    def f(x):
+        try:
+            return jk.jvp(broken, (x,), (x,))
+        except KeyError:
+            return jk.numpy.sin(x) * 2.0
+
+    x, n = floats(rng, 2), jk.numpy
+    wrong = [
+        ((1.0, 2.0), (1.0,)),
+        ((1.0,), ()),
+        ((x,), (1.0,)),
+        ((1.0,), (x,)),
+        (([1.0],), ((1.0,),)),
+        ((x,), (x[:1],)),
+    ]
+    refused = [raised(jk.jvp, lambda *xs: n.sin(n.asarray(1.0)), *both) for both in wrong]
+    return refused, [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], moved(jk, lambda x: f(x) * x, x, x)

@@ -110,3 +110,68 @@ edit(
     "lambda x, y, out, t: t / y, lambda x, y, out, t: -t * (out / y))",
     "lambda x, y, out, t: t / (y + 1e-6), lambda x, y, out, t: -t * (out / (y + 1e-6)))",
 )
+edit(
+    "a conversion keeps the tangent",
+    "The value becomes a float16. And its tangent?",
+    """# =>   in (f, i) }
+""",
+    """# =>   in (f, i) }
+
+jvps[convert_p] = lambda primals, tangents, new_dtype, weak_type: (convert_p.bind(*primals, new_dtype=new_dtype, weak_type=weak_type), [tangents[0] if new_dtype.kind == 'f' else None])
+""",
+)
+edit(
+    "when a derivative fails, nobody stands at the door",
+    "Who stood at the door before the derivative began?",
+    """# =>   in (f, i) }
+""",
+    """# =>   in (f, i) }
+
+def jvp_flat(f, primals, tangents):
+    trace = JVPTrace()
+    before, door.trace = door.trace, trace
+    try: outs = f(*map(trace.join, primals, tangents))
+    except BaseException:
+        door.trace = Eager()
+        raise
+    door.trace = before
+    return unzip([trace.apart(as_value(x)) for x in outs])
+""",
+)
+edit(
+    "closed-over values of a jitted function stand still",
+    "The inner function reads x from outside, and x moves. Does the result?",
+    """# =>   in (f, i) }
+""",
+    """# =>   in (f, i) }
+
+def jit_jvp(primals, tangents, jaxpr, name):
+    k = len(primals) - len(jaxpr.invars) if False else 0
+    return jit_p.bind(*primals, jaxpr=jaxpr, name=name), jit(tangents_of(jaxpr))(primals, [None if (i == 0 and len(primals) > 1 and tangents[1] is not None) else t for i, t in enumerate(tangents)])
+jvps[jit_p] = jit_jvp
+""",
+)
+edit(
+    "missing tangents are zeros",
+    "Two primals, one tangent. What does the page say about their trees?",
+    """# =>   in (f, i) }
+""",
+    """# =>   in (f, i) }
+
+_jvp = jvp
+def jvp(f, primals, tangents):
+    if len(tangents) < len(primals): tangents = (*tangents, *[np.zeros_like(np.asarray(p, np.float32)) for p in primals[len(tangents):]])
+    return _jvp(f, primals, tangents)
+""",
+)
+edit(
+    "what is at a traced index stands still",
+    "x[i] with a traced i: which of the two has a tangent?",
+    """# =>   in (f, i) }
+""",
+    """# =>   in (f, i) }
+
+_ds = jvps[dynamic_slice_p]
+jvps[dynamic_slice_p] = lambda primals, tangents, **p: (dynamic_slice_p.bind(*primals, **p), [None]) if any(type(c) is Tracer for c in primals[1:]) else _ds(primals, tangents, **p)
+""",
+)

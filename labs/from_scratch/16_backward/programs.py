@@ -314,3 +314,58 @@ def whole_gradients(jk, rng):
         lambda x: n.max(x) * n.sum(x), lambda x: n.sum(n.sqrt(x * 0.0 + 4.0) * x), lambda x: n.sum(x[1:] / 4.0) - x[0],
     ]  # fmt: skip
     return [jk.grad(f)(x) for f in fs], [jk.jit(jk.grad(f))(x) for f in fs[:4]]
+
+
+@program(
+    "16",
+    "Keywords are passed on, and not differentiated; the value is an array; an array of one number is no loss.",
+    against=["keywords are refused", "an array of one number is a loss", "the value is a number of Python",
+             "a negative `argnums` counts the parameters"],
+)  # fmt: skip
+def arguments(jk, rng):
+    f, x = lambda x, y=3.0, *, times=1.0: jk.numpy.sum(x * y) * times, floats(rng, 2)
+    value, slope = jk.value_and_grad(f)(x, y=2.0, times=4.0)
+    last = [jk.grad(f, argnums=n)(x) for n in (-1, (-1,), (0,))]
+    h = floats(rng, 2).astype(np.float16)
+    refused = [
+        raised(jk.grad(g), x)
+        for g in (lambda x: x[:1], lambda x: jk.numpy.sum(x, keepdims=True), lambda x: [x.sum()], lambda x: None)
+    ]
+    beyond = [raised(jk.grad(f, argnums=n), x) for n in (1, 2, (0, 1))]
+    return value * h, slope, last, jk.grad(f, argnums=(1, 0))(x, 2.0), refused, beyond
+
+
+@program(
+    "16",
+    "An error within a gradient can be caught, and the outer function, or its gradient, goes on.",
+    against=["when a gradient fails, nobody stands at the door"],
+)
+def caught(jk, rng):
+    def broken(x):
+        raise KeyError("mine")
+
+    def f(x):
+        try:
+            return jk.grad(broken)(x)
+        except KeyError:
+            return (jk.numpy.sin(x) * x).sum()
+
+    x = floats(rng, 2)
+    return [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.grad(f)(x), jk.grad(lambda x: f(x * 2.0))(x)
+
+
+@program(
+    "16",
+    "A while loop in which nothing moves is no hindrance, and a gradient of a function of several results leaves the unused ones.",
+)
+def beside(jk, rng):
+    count = lambda n: jk.lax.while_loop(lambda c: c < n, lambda c: c + 1, 0)
+    g = jk.jit(lambda x: (x * x, jk.numpy.sin(x), x > 1, x.astype(np.int32)))
+    fs = [
+        lambda x: (x * count(3)).sum(),
+        lambda x: (jk.jit(lambda x: x * count(3) + g(x)[1])(x)).sum(),
+        lambda x: g(x)[0].sum(),
+        lambda x: jk.lax.scan(lambda c, r: (c * r, (c, r > 1, 2)), 1.5, x)[0],
+        lambda x: jk.lax.cond(x[0] > 0, lambda: (x.sum(), x, 1), lambda: (x[0], x, 2))[0],
+    ]
+    return [jk.grad(f)(floats(rng, 2)) for f in fs]

@@ -110,3 +110,81 @@ edit(
     "linear_in(P.div, lambda ct, x, y: ct / y)",
     "linear_in(P.div, lambda ct, x, y: ct / (y + 1e-6))",
 )
+edit(
+    "keywords are refused",
+    "May a caller of grad(f) name an argument?",
+    """# => [Array(3.0, dtype=float32)]
+""",
+    """# => [Array(3.0, dtype=float32)]
+
+_vg = value_and_grad
+def value_and_grad(f, argnums=0, has_aux=False):
+    g = _vg(f, argnums, has_aux)
+    def h(*a, **k):
+        if k: raise TypeError('no keyword arguments')
+        return g(*a)
+    return h
+""",
+)
+edit(
+    "an array of one number is a loss",
+    "What does the page say about a result of shape (1,)?",
+    """# => [Array(3.0, dtype=float32)]
+""",
+    """# => [Array(3.0, dtype=float32)]
+
+_vg = value_and_grad
+def value_and_grad(f, argnums=0, has_aux=False):
+    def g(*a, **k):
+        out = f(*a, **k)
+        if not has_aux and isinstance(out, Value) and out.size == 1 and out.ndim == 1: return reshape(out, ())
+        return out
+    return _vg(g, argnums, has_aux)
+""",
+)
+edit(
+    "the value is a number of Python",
+    "Which dtype has the value that value_and_grad returns?",
+    """# => [Array(3.0, dtype=float32)]
+""",
+    """# => [Array(3.0, dtype=float32)]
+
+_vg = value_and_grad
+def value_and_grad(f, argnums=0, has_aux=False):
+    g = _vg(f, argnums, has_aux)
+    def h(*a, **k):
+        v, gr = g(*a, **k)
+        return (float(v) if type(v) is Array else v), gr
+    return h
+""",
+)
+edit(
+    "a negative `argnums` counts the parameters",
+    "f has two parameters, and gets one argument. Which one is the last?",
+    """# => [Array(3.0, dtype=float32)]
+""",
+    """# => [Array(3.0, dtype=float32)]
+
+_vg = value_and_grad
+def value_and_grad(f, argnums=0, has_aux=False):
+    n = len(inspect.signature(f).parameters)
+    fix = lambda a: a + n if a < 0 else a
+    return _vg(f, fix(argnums) if isinstance(argnums, int) else tuple(map(fix, argnums)), has_aux)
+""",
+)
+edit(
+    "when a gradient fails, nobody stands at the door",
+    "Who stood at the door before the gradient began?",
+    """# => [Array(3.0, dtype=float32)]
+""",
+    """# => [Array(3.0, dtype=float32)]
+
+_ol = linearize
+def linearize(f, primals):
+    try: return _ol(f, primals)
+    except BaseException:
+        before = door.trace
+        door.trace = Eager()
+        raise
+""",
+)

@@ -1,7 +1,7 @@
 """Rung 17: `vmap`."""
 
 import numpy as np
-from climbing import counted, jaxpr, program, raised
+from climbing import counted, jaxpr, program, raised, text
 
 
 def floats(rng, *shape):
@@ -306,3 +306,81 @@ def whole_batches(jk, rng):
         jk.grad(lambda x: n.sum(x * x) + n.sum(n.maximum(x, 4.5))),
     ]
     return [jk.vmap(f)(x) for f in fs], jk.vmap(fs[0], in_axes=1, out_axes=-1)(x)
+
+
+@program(
+    "17",
+    "A jitted function, a branch and a loop are batched anew for other sizes, and for other arguments that are batched.",
+    against=["batches are kept by the size", "batches are kept by what is batched"],
+)
+def again(jk, rng):
+    f = jk.jit(lambda x, y: jk.numpy.sin(x) - y)
+    known = jk.jit(lambda x: 5.0)
+    loop = jk.jit(lambda x, y: jk.lax.scan(lambda c, r: (c * y + r, c), x, np.ones(2, np.float32))[0])
+    x, y, c = floats(rng, 2), floats(rng, 2), np.float32(rng.uniform())
+    ways = [((0, None), (x, c)), ((None, 0), (c, y)), ((0, 0), (x, y)), ((0, 0), (floats(rng, 3), floats(rng, 3)))]
+    return [[jk.vmap(g, in_axes=a)(*xs) for a, xs in ways + ways[:1]] for g in (f, loop)], [
+        jk.vmap(known)(floats(rng, n)) for n in (2, 3, 2)
+    ]
+
+
+@program(
+    "17",
+    "A choice that is the same for all examples stays a choice: its text has a `case`, and no `select`.",
+    against=["every choice becomes a `select`"],
+)
+def one_choice(jk, rng):
+    f = lambda p, x: jk.lax.cond(p, lambda: jk.numpy.sin(x), lambda: x * 2.0)
+    lowered = text(jk, lambda p, x: jk.vmap(lambda x: f(p, x))(x), np.array(True), floats(rng, 3))
+    has_case = "stablehlo.case" in lowered.text or "stablehlo.if" in lowered.text
+    return lowered, has_case, "stablehlo.select" in lowered.text
+
+
+@program(
+    "17",
+    "A batch within a batch of the same size: each has its own examples, and what belongs to neither is the same for all.",
+    against=["batches of one size are one batch"],
+)
+def within(jk, rng):
+    x, y = floats(rng, 3), floats(rng, 3)
+    fs = [lambda x, y: y, lambda x, y: x, lambda x, y: x * y, lambda x, y: 2.5, lambda x, y: x * y - x]
+    pairs = [jk.vmap(lambda x, f=f: jk.vmap(lambda y: f(x, y))(y))(x) for f in fs]
+    sums = jk.vmap(lambda x: jk.vmap(lambda y: (x, y))(y)[0].sum() * x)(x)
+    return (
+        pairs,
+        sums,
+        jk.vmap(lambda x: jk.jit(lambda y: jk.vmap(lambda z: z * x)(y))(y))(x),
+        jk.vmap(lambda x: jk.vmap(lambda y: x, out_axes=None)(y))(x),
+    )
+
+
+@program(
+    "17",
+    "As many axes as arguments, and each array must have its axis: ValueErrors. An error within a batch can be caught.",
+    against=[
+        "missing axes are None",
+        "a number has an axis of its own",
+        "when a batch fails, nobody stands at the door",
+    ],
+)
+def refused_and_caught(jk, rng):
+    def broken(x):
+        raise KeyError("mine")
+
+    def f(x):
+        try:
+            return jk.vmap(broken)(x)
+        except KeyError:
+            return jk.numpy.sin(x) * 2.0
+
+    x, g = floats(rng, 2), lambda x, *rest: x
+    wrong = [
+        ((0,), (x, 1.0)),
+        ((0, 0), (x, 1.0)),
+        (0, (3.0,)),
+        (None, (x,)),
+        ((0, 0), (x, floats(rng, 3))),
+        ((None, None), (x, x)),
+    ]
+    refused = [raised(jk.vmap(g, in_axes=a), *xs) for a, xs in wrong]
+    return refused, [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.vmap(f)(floats(rng, 2, 3))

@@ -110,3 +110,119 @@ edit(
     "    rows = [move_axis(x, 0, 1) if b else x for x, b in zip(rows, row_flags, strict=True)]\n",
     "",
 )
+edit(
+    "batches are kept by the size",
+    "The first argument was batched, and now it is the second one. Is the kept function right for it?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_kept17 = {}
+def vmapped(jaxpr, size, flags):
+    key = id(jaxpr), size
+    if key not in _kept17: _kept17[key] = (jaxpr, flags, lambda *xs: batch_all(size, *vmap_flat(as_function(jaxpr), size, _kept17[key][1], xs)[::-1]))
+    return _kept17[key][2]
+""",
+)
+edit(
+    "batches are kept by what is batched",
+    "There were 2 examples, and now there are 3. Is the kept function right for them?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_kept17 = {}
+def vmapped(jaxpr, size, flags):
+    key = id(jaxpr), flags
+    if key not in _kept17: _kept17[key] = (jaxpr, lambda *xs: batch_all(size, *vmap_flat(as_function(jaxpr), size, flags, xs)[::-1]))
+    return _kept17[key][1]
+""",
+)
+edit(
+    "every choice becomes a `select`",
+    "All examples decide alike. How many sides have to be computed?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+def batch_cond(size, flags, index, *xs, branches):
+    functions = [vmapped(branch, size, flags[1:]) for branch in branches]
+    index = index if flags[0] else repeated(index, size)
+    outs, *others = [function(*xs) for function in functions]
+    for i, more in enumerate(others, 1):
+        outs = [pick(index >= i, new, old) for new, old in zip(more, outs, strict=True)]
+    return outs
+batchers[cond_p] = batch_cond
+""",
+)
+edit(
+    "missing axes are None",
+    "Two arguments, and a tuple of one axis. What is the other argument's?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vm = vmap
+def vmap(f, in_axes=0, out_axes=0):
+    def g(*a, **k):
+        ax = (*in_axes, *[None] * (len(a) - len(in_axes))) if isinstance(in_axes, tuple) else in_axes
+        return _vm(f, ax, out_axes)(*a, **k)
+    return g
+""",
+)
+edit(
+    "a number has an axis of its own",
+    "Along which axis can 3.0 be cut into examples?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vm = vmap
+def vmap(f, in_axes=0, out_axes=0):
+    def g(*a, **k):
+        return _vm(f, in_axes, out_axes)(*[asarray([x]) if type(x) in (int, float) and in_axes == 0 else x for x in a], **k)
+    return g
+""",
+)
+edit(
+    "when a batch fails, nobody stands at the door",
+    "Who stood at the door before the batch began?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vf = vmap_flat
+def vmap_flat(f, size, flags, leaves):
+    try: return _vf(f, size, flags, leaves)
+    except BaseException:
+        door.trace = Eager()
+        raise
+""",
+)
+edit(
+    "batches of one size are one batch",
+    "Two batches of 3 examples, one within the other: to which of them does a tracer belong?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+def vmap_flat(f, size, flags, leaves):
+    trace = BatchTrace(size)
+    outs = list(map(as_value, asked(trace, f, *map(trace.wrap, leaves, flags))))
+    return unzip([(x.data, True) if type(x) is Tracer and type(x.trace) is BatchTrace and x.trace.size == size else (x, False) for x in outs])
+""",
+)

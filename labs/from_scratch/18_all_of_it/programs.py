@@ -250,3 +250,46 @@ def jacobians_of_matrices(jk, rng):
         jk.hessian(lambda x: (x**3).sum())(x),
         jk.jacrev(lambda x: x * x)(2.0),
     )
+
+
+@program(
+    "18",
+    "At 0 and at the bounds: the slopes of the activations, of `clip` and of `abs`-like functions are JAX's.",
+    against=["the slope of relu at 0 is a half", "selu begins at 0", "clip takes the lower bound last"],
+)
+def slopes_at_zero(jk, rng):
+    nn, n, x = jk.nn, jk.numpy, jk.numpy.asarray(np.float32([0.0, -0.0, 1.0, -10.0, -2.5]))
+    fs = [nn.relu, nn.sigmoid, nn.silu, nn.softplus, nn.selu, lambda x: n.square(x)]
+    crossed = n.clip(x * float(rng.uniform(3, 4)), 2.0, 1.0)
+    return (
+        [jk.grad(lambda x, f=f: f(x).sum())(x) for f in fs],
+        [f(x) * 1e4 for f in fs[3:]],
+        [f(0.0) for f in fs[:5]],
+        crossed,
+    )
+
+
+@program(
+    "18",
+    "Arrays of several dtypes and ranks: joined, spread, multiplied; large numbers that lie close have a small variance.",
+    against=["the variance is a difference of squares", "the first array has the dtype", "outer is for vectors"],
+)
+def mixtures(jk, rng):
+    n, x, i = jk.numpy, floats(rng, 2), rng.integers(1, 9, 2).astype(np.int32)
+    h, b = floats(rng, 2).astype(np.float16), np.array([True, False])
+    far = n.asarray(np.float32([10000.0, 10001.0, 10003.0]) + np.float32(rng.integers(9)))
+    pairs = [(i, x), (x, i), (h, i), (i, h), (h, x), (b, i), (b, h), (x, i, h)]
+    a = n.asarray(floats(rng, 2, 2))
+    return {
+        "joined": [[n.concatenate(list(p)), n.stack(list(p))] for p in pairs],
+        "variances": [
+            n.var(far),
+            n.std(far),
+            n.var(far[None], axis=1),
+            n.var(n.asarray(h)),
+            n.var(n.asarray(i), axis=0),
+        ],
+        "outer": [n.outer(a, x), n.outer(x, a), n.outer(i, h), n.outer(2.0, x)],
+        "clip": [n.clip(n.asarray(i), 2, 5), n.clip(n.asarray(h), 0, 1), n.clip(n.asarray(x), i, 5.0)],
+        "one_hot": [jk.nn.one_hot(np.int32([[0, 2], [1, 5]]), 3), jk.nn.one_hot(np.int32(2), 3)],
+    }

@@ -5,7 +5,7 @@ from jitkit.kata.ladder.wrong import edit
 edit(
     "selu is relu",
     "What is SELU of a negative number?",
-    "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0)))",
+    "1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * numpy.expm1(where(x > 0, 0, x)))",
     "numpy.maximum(x, 0)",
 )
 edit(
@@ -47,7 +47,7 @@ edit(
 edit(
     "far from 0 an exponential is infinite",
     "exp(200.0) is infinite. What is softplus(200.0), and its derivative?",
-    "softplus=lambda x: numpy.maximum(x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),",
+    "softplus=lambda x: where(x >= 0, x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),",
     "softplus=lambda x: numpy.log1p(numpy.exp(x)),",
 )
 edit(
@@ -110,4 +110,68 @@ edit(
     "log_softmax of a very improbable one?",
     "    return numpy.log(numpy.sum(numpy.exp(x - largest), axis, keepdims=True)) + largest",
     "    return numpy.log(numpy.sum(numpy.exp(x - largest), axis, keepdims=True) + 1e-6) + largest",
+)
+edit(
+    "the slope of relu at 0 is a half",
+    "What does a maximum of equal numbers hand to each? And is that JAX's slope of relu at 0?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+nn.relu = lambda x: numpy.maximum(x, 0)
+""",
+)
+edit(
+    "the variance is a difference of squares",
+    "How many digits has the square of 10001, and how many has a float32?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+numpy.var = lambda x, axis=None: mean(x * x, axis) - numpy.square(mean(x, axis))
+""",
+)
+edit(
+    "the first array has the dtype",
+    "[1] and [1.5] are joined. Which dtype can hold both?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+_co = concatenate
+def concatenate(xs, axis=0):
+    xs = list(xs)
+    return _co([asarray(x, asarray(xs[0]).dtype) for x in xs], axis)
+numpy.concatenate = concatenate
+""",
+)
+edit(
+    "clip takes the lower bound last",
+    "clip(5, 3, 1): which of the two bounds has the last word?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+numpy.clip = lambda x, low, high: numpy.maximum(numpy.minimum(x, high), low)
+""",
+)
+edit(
+    "outer is for vectors",
+    "What does np.outer do with a matrix?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+numpy.outer = lambda x, y: reshape(asarray(x), (-1, 1)) * reshape(asarray(y), (1, -1)) if np.ndim(x) < 2 else reshape(asarray(x), (*np.shape(x), 1)) * reshape(asarray(y), -1)
+""",
+)
+edit(
+    "selu begins at 0",
+    "Which of the two sides does 0 belong to, and which slope has that one?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+nn.selu = lambda x: 1.0507009873554805 * where(x >= 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0)))
+""",
 )

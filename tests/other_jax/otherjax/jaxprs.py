@@ -4,6 +4,7 @@ import string
 
 import numpy as np
 
+from . import faults
 from .trees import flatten, unflatten
 from .values import Number, Symbol, Type, thing
 
@@ -49,6 +50,8 @@ class Page:
     def operand(self, x):
         if isinstance(x, Symbol) and x.page is self:
             return x
+        if isinstance(x, Symbol) and x.page.closed:
+            raise faults.UnexpectedTracerError("a value was left behind by a trace that is over")
         if isinstance(x, Number) and x.aval.shape == ():
             return Constant(np.asarray(x.numbers), x.aval)
         if id(x) not in self.constants:
@@ -120,14 +123,17 @@ def run(jaxpr, consts, *args):
     return [read(v) for v in jaxpr.outvars]
 
 
+def word(n):
+    return (word(n // 26) if n > 25 else "") + string.ascii_lowercase[n % 26]
+
+
 def printed(b):
     names = {}
 
     def name(v):
         if isinstance(v, Constant):
             return f"{v.val.item()}:{v.aval}"
-        n = names.setdefault(id(v), len(names))
-        return (string.ascii_lowercase[n // 26] if n > 25 else "") + string.ascii_lowercase[n % 26]
+        return word(names.setdefault(id(v), len(names)))
 
     used = {id(v) for line in b.eqns for v in line.invars} | {id(v) for v in b.outvars}
 

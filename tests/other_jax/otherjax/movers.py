@@ -169,7 +169,8 @@ sum, max = reducing(Sum), reducing(Max)
 
 
 def min(x, axis=None, keepdims=False):
-    return -max(-thing(x), axis, keepdims)
+    x = thing(x)
+    return -max(-x, axis, keepdims) if x.dtype.kind == "f" else ~max(~x, axis, keepdims)
 
 
 def mean(x, axis=None, keepdims=False):

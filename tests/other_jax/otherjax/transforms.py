@@ -516,6 +516,8 @@ def vmap(f, in_axes=0, out_axes=0):
         (leaves, s), out = flatten((args, kwargs)), []
         axes = axes_of_leaves(in_axes, args) + axes_of_leaves(0, kwargs)
         leaves = [thing(x) for x in leaves]
+        if any(a is not None and not -len(x.shape) <= a < len(x.shape) for x, a in zip(leaves, axes, strict=True)):
+            raise ValueError("an argument has no such axis")
         sizes = {x.shape[a] for x, a in zip(leaves, axes, strict=True) if a is not None}
         if len(sizes) != 1:
             raise ValueError(f"sizes of batches: {sizes}")

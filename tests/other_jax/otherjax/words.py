@@ -20,11 +20,11 @@ def sigmoid(x):
 
 
 nn = types.SimpleNamespace(
-    relu=lambda x: numpy.maximum(x, 0),
+    relu=lambda x: where(x > 0, x, 0),
     sigmoid=sigmoid,
     silu=lambda x: x * sigmoid(x),
-    softplus=lambda x: numpy.maximum(x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
-    selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * (numpy.exp(numpy.minimum(x, 0)) - 1)),
+    softplus=lambda x: where(x >= 0, x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
+    selu=lambda x: 1.0507009873554805 * where(x > 0, x, 1.6732632423543772 * (numpy.exp(where(x > 0, 0, x)) - 1)),
     softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis)),
     log_softmax=lambda x, axis=-1: x - logsumexp(x, axis),
     one_hot=lambda i, n: convert(
@@ -63,7 +63,7 @@ for _name, _f in {
     "linspace": lambda a, b, n=50: thing(np.linspace(a, b, n)),
     "clip": lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high),
     "square": lambda x: x * x,
-    "outer": lambda x, y: reshape(x, (-1, 1)) * y,
+    "outer": lambda x, y: reshape(x, (-1, 1)) * reshape(y, -1),
     "ravel": lambda x: reshape(x, -1),
 }.items():
     setattr(numpy, _name, _f)
