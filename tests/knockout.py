@@ -488,7 +488,7 @@ class Trial:
                 if twins and not (cone in self.without_operands(*both).all and cone in self.without(*both).all)
                 else "wrong"
             )
-        if cone in self.without_results(*numbers).all:
+        if cone in self.without_results(*numbers).all or self.moves_what_is_new(at, numbers):
             return "right"
         for other in dict.fromkeys(
             (*self.readers(numbers), *self.behind_which(at, numbers), *numbers[len(numbers) < 2 :])
@@ -496,6 +496,33 @@ class Trial:
             if cone not in self.without_operands(other).all and cone in self.without_results(other).all:
                 return "right" if self.has_passed(at, numbers, other) else "wrong"
         return "right" if self.is_its_own(at, numbers) or self.ends_a_turn(at, numbers) else "merged"
+
+    def moves_what_is_new(self, at, numbers):
+        """Whether an instruction is a transpose that, where the equation reads a new argument, does the same to that argument. If a
+        result of the program is a transpose, XLA writes none, but a copy in another layout: so `without_results` has none.
+        """
+        this, new = self.cones.at[at], self.without_operands(*numbers)
+        if this.opcode != "transpose":
+            return False
+        read = self.cones.of(self.cones.operands(at)[0])
+        stays = self.without_results(*numbers)
+        before = {stays.of(each) for each in stays.at if stays.at[each].opcode in PLUMBING} | stays.all
+        return read in before and any(
+            each.opcode == "transpose"
+            and LAYOUT.sub("", each.type) == LAYOUT.sub("", this.type)
+            and each.rest.partition("dimensions=")[2].partition("}")[0]
+            == this.rest.partition("dimensions=")[2].partition("}")[0]
+            and new.of(new.operands(other)[0]) in {hash(("argument", place, None)) for place in self.fresh(new)}
+            for other, each in new.at.items()
+        )
+
+    def fresh(self, cones):
+        """The positions of the arguments that a changed program has in addition."""
+        count = [
+            sum(i.opcode == "parameter" for at, i in each.at.items() if at[0] == each.program.entry)
+            for each in (self.cones, cones)
+        ]
+        return range(*count)
 
     def beside(self, numbers):
         """The equations that read what these read."""

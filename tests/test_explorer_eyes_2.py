@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
+import jax
+import jax.numpy as jax_numpy
 import numpy as np
 import pytest
-from test_explorer_eyes import fates_of, seen, spec
+from test_explorer_eyes import by_jax, fates_of, seen, spec
 
 import jitkit
 import jitkit.numpy as jnp
@@ -289,3 +291,30 @@ def test_a_sum_is_not_guessed_to_be_a_maximum():
     whys = [each["why"] for each in cpu["fates"].values()]
     assert whys
     assert not any("it may be reduce_max" in each for each in whys)
+
+
+@pytest.mark.parametrize("lib", [jitkit, jax])
+def test_a_function_of_the_library_that_is_called_twice_has_its_kernels_at_both_lines(lib):
+    numpy = jnp if lib is jitkit else jax_numpy
+
+    def f(x, y):
+        a = numpy.cumsum(x)
+        b = numpy.cumsum(y * 3)
+        return a + b
+
+    @lib.jit
+    def scaled(x):
+        return numpy.cumsum(x) * 2
+
+    look = seen if lib is jitkit else by_jax
+    for function in (f, lambda x, y: scaled(x) + numpy.sin(scaled(y))):
+        _, cpu, _ = look(function, spec(150), spec(150))
+        windows = [
+            set(numbers)
+            for line, numbers in zip(cpu["hlo"]["lines"], cpu["hlo"]["equations"], strict=True)
+            if " reduce-window(" in line
+        ]
+        assert len(windows) == 4
+        assert all(len(each) == 1 for each in windows)
+        assert sorted(map(windows.count, windows)) == [2, 2, 2, 2]
+        assert not any(each["fate"] == "unknown" for each in cpu["fates"].values())

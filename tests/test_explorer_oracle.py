@@ -551,3 +551,15 @@ def test_a_loop_without_a_turn_is_told_as_such():
     trial = knockout.Trial(lambda x: lax.scan(lambda c, x: (c + 1, x * 2), 1.0, x), (spec(0),))
     assert told(trial) == {"scan": [("empty", True)], "add": [("dead", True)], "mul": [("dead", True)]}
     hold([trial], 1.0)
+
+
+def test_a_transpose_is_found_though_xla_writes_none_where_it_is_a_result():
+    trial = knockout.Trial(
+        lambda x: jnp.broadcast_to(x.T[:, None], (3, 2, 3)), (jitkit.ShapeDtypeStruct((3, 3), "bool"),)
+    )
+    [at] = [each for each in trial.links() if trial.cones.at[each].opcode == "transpose"]
+    assert trial.link(at) == "right"
+    after = knockout.Trial(lambda x: jnp.broadcast_to(jnp.sin(x).T[:, None], (3, 2, 3)).sum(1) * x, (spec(3, 3),))
+    sine = next(n for n, each in enumerate(after.equations) if each.primitive == "sin")
+    moves = [each for each in after.cones.at if after.cones.at[each].opcode == "transpose"]
+    assert not any(after.is_of(each, [sine]) == "right" for each in moves)

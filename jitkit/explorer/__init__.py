@@ -9,7 +9,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     listing        lines of a text, each with its equations
     source         equations -> the Python that they were written in
     locations, stablehlo   StableHLO with locations -> the same, with more equations' numbers; -> Listing
-    flow, links    optimised HLO -> where values go; by instruction: the equations that it came from, and how that is known
+    flow, links, shared_calls   optimised HLO -> where values go; by instruction: the equations that it came from, and how that is known
     hlo, costs, turns, copies, opcodes, again   optimised HLO -> Listing: a tree of fusions and loops; costs; why copies are there
     by_line        kernels + their links -> what each line of Python became
     machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing

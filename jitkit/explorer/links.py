@@ -23,6 +23,7 @@ from ..targets.hlo import Instruction, Program, called
 from .equation import Equation
 from .equations import numbers_in, paths_in
 from .flow import OP_NAME, RUNS, Data, Key, operands
+from .shared_calls import SharedCalls
 
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 # operations that an equation may write in addition to its own
@@ -54,9 +55,11 @@ class Links:
         self._inside_of: dict[str, list[int]] = {}
         self.data = Data(program)
         self.own: dict[Key, list[int]] = {}
+        self._shared = SharedCalls(self.data, equations)
         lent = self._take_names()
-        self.called = called_so = dict(self.exact)
         self._take_from_applied()
+        self.exact.update(self._shared.found(self.exact))
+        self.called = called_so = {at: [] if at in self.rules else numbers for at, numbers in self.exact.items()}
         self._take_from_inside()
         order = self._callers_first()
         for name in order:
@@ -90,6 +93,9 @@ class Links:
             for instruction in body:
                 own = None if applied else OP_NAME.search(instruction.rest)
                 numbers = numbers_in(own[1], self._equations) if own else []
+                if own and self._shared.is_unclear(own[1]):
+                    self._shared.add((name, instruction.name), own[1])
+                    numbers = []
                 if own:
                     self.around.update(number for path in paths_in(own[1]) for number in path[:-1])
                 is_lent = positions and self._is_turned(name) and not _POSITION.search(instruction.rest)
@@ -106,8 +112,12 @@ class Links:
             for name in called(instruction) if instruction.opcode not in AS_WRITTEN and not self.exact[at] else ():
                 named = [OP_NAME.search(each.rest) for each in self._program.computations.get(name, ())]
                 numbers = {number for own in named if own for number in numbers_in(own[1], self._equations)}
+                unclear = next((own[1] for own in named if own and self._shared.is_unclear(own[1])), None)
                 if len(self.data.callers[name]) == len(numbers) == 1:
-                    self.exact[at], self.rules[at] = [*numbers], "applies its function"
+                    self.rules[at] = "applies its function"
+                    self.exact[at] = [] if unclear else [*numbers]
+                    if unclear:
+                        self._shared.add(at, unclear)
 
     def _take_from_inside(self) -> None:
         """Link a fusion to all equations of the instructions in it."""
