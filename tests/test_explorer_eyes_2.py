@@ -318,3 +318,14 @@ def test_a_function_of_the_library_that_is_called_twice_has_its_kernels_at_both_
         assert all(len(each) == 1 for each in windows)
         assert sorted(map(windows.count, windows)) == [2, 2, 2, 2]
         assert not any(each["fate"] == "unknown" for each in cpu["fates"].values())
+
+
+def test_a_broadcast_behind_a_comparison_belongs_to_what_is_compared_too():
+    def f(n, x):
+        rows = jnp.broadcast_to(jnp.arange(3) + n, (3, 3))
+        return rows.astype(jnp.float32) == x
+
+    data, cpu, _ = seen(f, spec(dtype="int32"), spec())
+    listing = cpu["hlo"]
+    [last] = [row for row, line in enumerate(listing["lines"]) if line.strip().startswith("ROOT broadcast")]
+    assert {data["equations"][n]["primitive"] for n in listing["equations"][last]} == {"broadcast_in_dim", "eq"}

@@ -357,6 +357,10 @@ def spread_behind(
         others = {each for n in readers for made in equations[n].operands for each in made if each in gone}
         if any("broadcast" in wrote.get(each, ()) for each in (*readers, *others)):
             found[at] = [number, *readers]
+            continue
+        behind = [n for n in sorted(before) if number in all_behind(equations, n) and "broadcast" in wrote.get(n, ())]
+        if behind:  # of another operand of an operation that comes later, such as a number that it is compared with
+            found[at] = [number, *behind]
     return found
 
 
