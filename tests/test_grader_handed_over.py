@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import io
+import json
+import tarfile
 import zipfile
 
 import pytest
@@ -153,3 +156,61 @@ def test_a_roster_may_have_what_platforms_call_a_student_and_errors_name_the_lin
         read_policy(tmp_path / "course.toml", LABS)
     (tmp_path / "r.csv").write_text("student,email,name,canvas_id\nann,a@x,Ann,7\n", encoding="utf-8")
     assert read_roster(tmp_path / "r.csv") == (Student("ann", "Ann", "a@x", "7"),)
+
+
+WRONG = RELU.replace("0", "1")
+
+
+def archive(path, members):
+    """Write an archive; each member is a path, as it stands there, and a text."""
+    if path.suffix == ".tar":
+        with tarfile.open(path, "w") as file:
+            for name, text in members:
+                info = tarfile.TarInfo(name)
+                info.size = len(text)
+                file.addfile(info, io.BytesIO(text.encode()))
+    else:
+        with zipfile.ZipFile(path, "w") as file:
+            for name, text in members:
+                info = zipfile.ZipInfo("-")
+                info.filename = name
+                file.writestr(info, text)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("ending", ["zip", "tar"])
+@pytest.mark.parametrize("again", ["a.py", "./a.py", "b/../a.py", ".//a.py", ".\\a.py"])
+def test_an_archive_with_two_contents_of_one_path_is_looked_at_by_a_person(ending, again, tmp_path):
+    """Programs that unpack it take the last one, or ask; the grader does not take the first one silently."""
+    read = read_submission(archive(tmp_path / f"ann.{ending}", [("a.py", WRONG), (again, RELU)]), LABS)
+    assert read["status"] == "INVALID"
+    assert "twice, with different contents" in read["sentence"] or "outside of it" in read["sentence"]
+    same = read_submission(archive(tmp_path / f"bob.{ending}", [("a.py", RELU), ("./a.py", RELU)]), LABS)
+    assert same["exercises"]["00.1"]["status"] == "ready"
+    assert same["labs"]["00"]["files"] == ["a.py"]
+
+
+@pytest.mark.parametrize("name", ["exercises_old.py", "exercises.bak.py", "scratch.py", "lab-Copy1.ipynb"])
+def test_the_file_that_was_handed_out_counts_before_drafts_beside_it(name, tmp_path):
+    """A draft gets a flag, as a copy of the folder does. Only two of the files that were handed out may contradict each other."""
+    cell = {"cell_type": "code", "metadata": {}, "source": WRONG, "outputs": [], "execution_count": None}
+    notebook = json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    write(tmp_path / "ann", "00_hello/exercises.py")
+    (tmp_path / "ann" / "00_hello" / name).write_text(notebook if name.endswith("ipynb") else WRONG, encoding="utf-8")
+    item = read_submission(tmp_path / "ann", LABS)["exercises"]["00.1"]
+    assert (item["status"], item["path"]) == ("ready", "00_hello/exercises.py")
+    told = f"`relu` is also in 00_hello/{name}, in another version; 00_hello/exercises.py was graded"
+    assert told in item["flags"]
+    (tmp_path / "ann" / "00_hello" / "lab.ipynb").write_text(notebook, encoding="utf-8")
+    read = read_submission(tmp_path / "ann", LABS)
+    assert read["status"] == "INVALID"
+    assert "00_hello/exercises.py and 00_hello/lab.ipynb" in read["sentence"]
+
+
+def test_a_stub_beside_a_written_draft_is_not_a_silent_0(tmp_path):
+    (tmp_path / "ann" / "00_hello").mkdir(parents=True)
+    (tmp_path / "ann" / "00_hello" / "exercises.py").write_text("def relu(x):\n    raise NotImplementedError\n")
+    (tmp_path / "ann" / "00_hello" / "mine.py").write_text(RELU)
+    item = read_submission(tmp_path / "ann", LABS)["exercises"]["00.1"]
+    assert (item["status"], item["path"]) == ("ready", "00_hello/mine.py")

@@ -19,6 +19,7 @@ intake          a submission -> all of this, in a process of its own
 It is run in a jail:
 
 shipped_code    jitkit's code for one exercise, with a hole where it is; the checks, one by one
+drawn           random programs -> code, once for all students
 holes           functions -> code that fills the holes of a jitkit that is imported already
 inside          in the jail: a clean process that forks workers, the worker, and the wall around it
 bubblewrap      the wall around all of these

@@ -31,6 +31,7 @@ from .suspicion import flags_of, grams, is_ours, keeps_state
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*=", re.MULTILINE)
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _INSTALLED = frozenset({*sys.stdlib_module_names, "jitkit", "jax", "numpy", "ml_dtypes"})
+_HANDED_OUT = ("exercises.py", "lab.ipynb")
 _MOST_COPIES = 10  # at most this many other versions of a function are named
 
 
@@ -146,6 +147,8 @@ class Answers:
                         f"`{target.name}` has different versions in two cells of {source.path} with the same grade id. Keep one of them."
                     )
                 found.append((function, file))
+        own = [(function, file) for function, file in found if _is_ours_by_name(file.path, lab)]
+        found = own or found
         if len(found) > 1 and len({ast.dump(function) for function, _ in found}) > 1:
             paths = " and ".join(sorted({f.path for _, f in found}))
             raise Invalid(f"`{target.name}` has different versions in {paths}. Hand in one of them.")
@@ -172,13 +175,13 @@ class Answers:
         return ""
 
     def others(self, lab: Lab, functions: Mapping[Target, LearnerFile]) -> list[str]:
-        """Return flags for files outside any lab's folder (such as `00_hello (1)/`) that hold another version of a
-        function that was taken from elsewhere.
+        """Return flags for files that hold another version of a function that was taken from elsewhere: outside any lab's folder
+        (such as `00_hello (1)/`), or beside the file that was handed out (a draft).
         """
         flags = []
-        candidates = self.of_lab(lab)
+        candidates = [s for s in self.of_lab(lab) if _is_ours_by_name(s.path, lab)]
         for source in self.sources:
-            if source in candidates or source.hint or source.module:
+            if source in candidates or source.hint not in ("", lab.number) or source.module:
                 continue
             named = {t for t in functions if t.path[-1] in DEFINES.findall(source.text)}
             file = self.file(source, lab) if named else None
@@ -193,6 +196,12 @@ class Answers:
                     )
         more = [f"and {len(flags) - _MOST_COPIES} more of these"] if len(flags) > _MOST_COPIES else []
         return [*flags[:_MOST_COPIES], *more]
+
+
+def _is_ours_by_name(path: str, lab: Lab) -> bool:
+    """Whether a file is called as one that the course hands out, and lies in the lab's folder: it counts before those beside it."""
+    place = pathlib.PurePosixPath(path)
+    return place.parent.name == lab.name and place.name in _HANDED_OUT
 
 
 def _imported_by(node: ast.AST) -> set[str]:

@@ -190,11 +190,11 @@ def run_on_dask(
             if future.status != "finished":  # its workers were lost again and again, or the scheduler was
                 infra += 1
                 troubles.append(f"{tasks[future]}: its task was lost ({future.status}). Grade again.")
-                continue
-            store.add(graded.results, graded.grades, graded.handins, again)
-            invalid += any(row.exercise is None and row.outcome == GradeStatus.INVALID for row in graded.grades)
-            infra += any(row.outcome == GradeStatus.INFRA for row in graded.grades)
-            troubles += [f"{graded.student}: {text}" for text in graded.troubles]
+            else:
+                store.add(graded.results, graded.grades, graded.handins, again)
+                invalid += any(row.exercise is None and row.outcome == GradeStatus.INVALID for row in graded.grades)
+                infra += any(row.outcome == GradeStatus.INFRA for row in graded.grades)
+                troubles += [f"{graded.student}: {text}" for text in graded.troubles]
             show(done, len(submissions), time.monotonic() - began)
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
 

@@ -115,7 +115,18 @@ def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> File
     if not found and budget.unopened:
         name = shown(budget.unopened[0])
         raise Invalid(f"{name} is an archive that the grader cannot open. Hand in a zip, or the files.")
-    return Files(sorted(found), budget.passed)
+    return Files(_each_once(found), budget.passed)
+
+
+def _each_once(found: list[Found]) -> list[Found]:
+    """Return the files, sorted by path. Raise Invalid if one path has two contents: an archive may have a member twice, and may write its
+    path in several ways.
+    """
+    kept: dict[str, Found] = {}
+    for file in sorted(found):
+        if kept.setdefault(file.path, file).data != file.data:
+            raise Invalid(f"{shown(file.path)} is in the archive twice, with different contents. Hand in one of them.")
+    return list(kept.values())
 
 
 def functions_in(data: bytes) -> frozenset[str]:

@@ -171,20 +171,21 @@ class CheckFile(NamedTuple):
         text = f"{ast.dump(tree)} {check.name} {check.tolerance} {check.hidden}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
-    def request(self, check: Check, seed: int, strip: bool = True) -> bytes:
+    def request(self, check: Check, seed: int, strip: bool = True, programs: bytes = b"") -> bytes:
         """Return what a worker receives for one check, marshalled. With `strip`, leave out the words that error
-        messages must contain.
+        messages must contain. `programs` are the random programs of the check, from `drawn_programs`.
         """
-        return _request(self.source, check.name.removeprefix(self.prefix), strip, seed, check.name)
+        return _request(self.source, check.name.removeprefix(self.prefix), strip, seed, check.name, programs)
 
 
 @functools.lru_cache(maxsize=4096)
-def _request(source: str, function: str, strip: bool, seed: int, name: str) -> bytes:
+def _request(source: str, function: str, strip: bool, seed: int, name: str, programs: bytes) -> bytes:
     request = {
         "code": compile(reduced(source, function, strip), CHECKS_PATH, "exec"),
         "name": ENTRY,
         "path": CHECKS_PATH,
         "state": generator_state(seed, name),
+        "programs": programs,
     }
     return marshal.dumps(request)
 

@@ -35,6 +35,7 @@ from jitkit.kata.engine.verdicts import CheckResult
 from ..shared import hidden_checks
 from . import rungs
 from .bubblewrap import JAX, JAXLIB, NUMPY, JailError
+from .drawn import drawn_programs
 from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker, parse_object
 from .patience import TooLongError, clock, patience
 from .records import Item
@@ -76,11 +77,14 @@ class How(NamedTuple):
     patched: bool = False  # whether they fill holes (`holes`) in a jitkit that is imported already
     reference: bool = False  # whether they are the reference's: only then requests have the words of messages
     executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
+    programs: Mapping[str, bytes] = {}  # the random programs of checks: see `drawn`
 
     @classmethod
     def of(cls, expected: dict[str, Any]) -> How:
         """Return how the reference was run, from the result of `Grader.expected`."""
-        return cls(expected["xla"], expected["patched"], False, expected["executables"])
+        return cls(
+            expected["xla"], expected["patched"], False, expected["executables"], drawn_programs(expected["values"])
+        )
 
 
 class Trials:
@@ -192,7 +196,7 @@ class Trials:
         if not checks or clock.now() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)
-        return self._with_one_worker(workers, kind, image, checks, False, deadline, True)[0]
+        return self._with_one_worker(workers, kind, image, checks, how, deadline, True)[0]
 
     def outcomes(
         self,
@@ -223,18 +227,17 @@ class Trials:
         most = max(1, MOST_TIMEOUTS - ended)
         found: list[Outcome] = []
         while rest:
-            done, processor = worker(rest, how.reference, deadline)
+            done, processor = worker(rest, how, deadline)
             found += done
             last = done[-1]
             computed = processor - sum(o.seconds for o in done[:-1])
             waited = computed < _WAITED_FOR_NOTHING * _COMPUTES * self.settings.limits.seconds
             if last.trouble == Status.TIME and sum(o.trouble == Status.TIME for o in found) == 1 and waited and alone():
                 with clock.stands(self.gate.alone()):
-                    found[-1] = worker(rest[len(done) - 1 : len(done)], how.reference, deadline)[0][0]
+                    found[-1] = worker(rest[len(done) - 1 : len(done)], how, deadline)[0][0]
                 last = found[-1]
             rest = rest[len(done) :]
-            endless = last.sentence == endless_import(self.settings.limits.import_seconds)
-            if last.trouble == Status.IMPORT or endless:  # it would fail again
+            if not last.imported and last.trouble in (Status.IMPORT, Status.TIME):  # it would fail again
                 return found + [last._replace(check=check.name) for _, check in rest]
             if sum(o.trouble == Status.TIME for o in found) >= most:
                 return found + [Outcome(c.name, None, Status.TIME, _NOT_TRIED) for _, c in rest]
@@ -273,24 +276,23 @@ class Trials:
         return bool(item["patch"]) and not any(str(t) in workers.kept() for t in exercise.targets)
 
     def _with_one_worker(
-        self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool,
+        self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How,
         deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """Return the outcomes up to the check that kills the worker, and the worker's processor seconds."""
-        computes = 2.0 if reference else _COMPUTES
+        computes = 2.0 if how.reference else _COMPUTES
         zygote, compiles = workers.zygote(*kind), image.get("compiles", False)
         with zygote.start(self.settings.limits, computes, not together, compiles) as worker:
-            found = self._answers(worker, image, checks, reference, deadline, together, compiled, computes)
+            found = self._answers(worker, image, checks, how, deadline, together, compiled, computes)
         return found, worker.processor
 
     def _answers(
-        self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], reference: bool, deadline: float,
+        self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How, deadline: float,
         together: bool, compiled: dict[str, str] | None, computes: float,
     ) -> list[Outcome]:  # fmt: skip
         """Return the outcomes of a worker's answers to these checks, up to the one that kills it."""
         limits = self.settings.limits
-        group = worker.zygote.group
-        kills = group.kills
+        kills = worker.zygote.group.kills
         name = checks[0][1].name
         began = clock.now()
         try:
@@ -300,31 +302,26 @@ class Trials:
         except TimeoutError:
             if not together:  # no code of a student's has run there
                 raise JailError("a worker does not answer") from None
-            return [Outcome(name, None, Status.IMPORT, endless_import(limits.import_seconds))]
+            return [Outcome(name, None, Status.IMPORT, endless_import(limits.import_seconds), imported=False)]
         except ProtocolError as error:
             return [Outcome(name, None, Status.PROTO, f"What came back is no answer of ours: {error}.")]
         if frame is None:
             sentence = "The process ended while jitkit was imported with your functions in it."
-            return [Outcome(name, None, Status.IMPORT, sentence, seconds=clock.now() - began)]
+            return [Outcome(name, None, Status.IMPORT, sentence, seconds=clock.now() - began, imported=False)]
         if frame.get("is") == "broken" and not together:  # no code of a student's has run there
             raise JailError(f"a worker is broken: {frame.get('text')}")
         if frame.get("is") != "imported":
             text = str(frame.get("text", ""))[:2000]
             sentence = f"jitkit could not be imported with your functions in it: {text}"
-            return [Outcome(name, None, Status.IMPORT, sentence, place_of(frame.get("line")))]
-        seconds = min(limits.seconds, _TOGETHER_SECONDS) if together and not reference else limits.seconds
+            return [Outcome(name, None, Status.IMPORT, sentence, place_of(frame.get("line")), imported=False)]
+        seconds = min(limits.seconds, _TOGETHER_SECONDS) if together and not how.reference else limits.seconds
         found: list[Outcome] = []
         for file, check in checks:
             began = clock.now()
-            request = file.request(check, self.settings.seed, strip=not reference)
+            request = file.request(check, self.settings.seed, not how.reference, how.programs.get(check.name, b""))
             most = min(seconds, max(0.1, deadline - began))
-            imports = limits.import_seconds
-            data, trouble = worker.ask(
-                request,
-                most,
-                limits.seconds * computes + _STOPPED_BY_ITSELF,
-                (imports, imports * computes + _STOPPED_BY_ITSELF),
-            )
+            imports = limits.import_seconds, limits.import_seconds * computes + _STOPPED_BY_ITSELF
+            data, trouble = worker.ask(request, most, limits.seconds * computes + _STOPPED_BY_ITSELF, imports)
             clock.forgive(worker.waited)
             spent = clock.now() - began
             ended, alive, computed = None, together and bool(data) and not trouble, 0.0
@@ -332,10 +329,10 @@ class Trials:
                 ended, alive, computed = _ended(worker)
             if compiled is not None and not trouble and len(data) > 8:
                 compiled |= parse_object(data[8:]).get("executables", {})
-            starved = not data and group.kills > kills
+            starved = not data and worker.zygote.group.kills > kills
             limited = computed >= limits.seconds * computes
-            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent, limited, imports))
-            broke_off = found[-1].trouble and not reference and trouble not in ("", "gone", "died")
+            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent, limited, imports[0]))
+            broke_off = found[-1].trouble and not how.reference and trouble not in ("", "gone", "died")
             if not alive or found[-1].trouble == Status.TIME or broke_off:
                 break
         return found

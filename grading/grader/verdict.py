@@ -72,7 +72,7 @@ def outcome_of(
       imports: the time that the import before it may take.
     """
     if trouble == "import":
-        return Outcome(check, None, Status.TIME, endless_import(imports), seconds=spent)
+        return Outcome(check, None, Status.TIME, endless_import(imports), seconds=spent, imported=False)
     if trouble == "time":
         sentence = f"It was still running after {seconds:g} seconds, and was stopped."
         return Outcome(check, None, Status.TIME, sentence, seconds=spent)
@@ -80,7 +80,8 @@ def outcome_of(
         return Outcome(check, None, Status.LIMIT, "Its answer is longer than an answer may be.", seconds=spent)
     if not data:
         where = "while your functions were imported" if trouble == "died" else "in the middle of the check"
-        return _silent(check, ended, starved, limited or 2 * spent >= seconds, spent, where)
+        outcome = _silent(check, ended, starved, limited or 2 * spent >= seconds, spent, where)
+        return outcome._replace(imported=trouble != "died")
     try:
         frame = _frame(data)
         if frame.get("is") == "import failed":
@@ -122,7 +123,7 @@ def endless_import(seconds: float) -> str:
 
 def _not_imported(check: str, frame: dict[str, Any], spent: float) -> Outcome:
     sentence = f"jitkit could not be imported with your functions in it: {str(frame.get('text', ''))[:2000]}"
-    return Outcome(check, None, Status.IMPORT, sentence, place_of(frame.get("line")), seconds=spent)
+    return Outcome(check, None, Status.IMPORT, sentence, place_of(frame.get("line")), seconds=spent, imported=False)
 
 
 def _silent(check: str, ended: int | None, starved: bool, limited: bool, spent: float, where: str) -> Outcome:

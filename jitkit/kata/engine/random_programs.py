@@ -16,7 +16,8 @@ import functools
 import importlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from types import CodeType
+from typing import Any, cast
 
 import numpy as np
 
@@ -26,6 +27,10 @@ from .numpy_jaxpr import run_by_numpy
 from .plain import Raised, Ran
 
 Writer = Callable[[Choices], str]
+Code = tuple[
+    CodeType, CodeType, CodeType | None
+]  # all lines but the last; the last as it is; its function and arguments, if it is a call
+Given = tuple[str, list[int], CodeType, CodeType, CodeType | None]  # a text, the choices that led to it, and its code
 
 _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as jnp\nfrom jitkit import lax\n"
 
@@ -33,6 +38,7 @@ _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as j
 _FEWEST = 2  # at least this many programs run after a save, even if they are slow
 GRADED = 20  # grading runs this many programs of a check, unless the course or the check says otherwise
 _graded: list[int] = []  # in grading: how many programs to run for a check without a number of its own
+_given: list[list[Given]] = []  # in grading: the programs of the next call, which are not written again
 _seconds: list[float] = []  # after this many seconds of processor time, no new program begins
 
 
@@ -41,6 +47,11 @@ def grade(count: int = GRADED) -> None:
     own `graded`, scale that number in proportion.
     """
     _graded.append(count)
+
+
+def give(programs: list[Given]) -> None:
+    """The next call of `random_programs` in this process takes these programs. They are those that it would draw."""
+    _given.append(programs)
 
 
 def hurry(seconds: float) -> None:
@@ -62,15 +73,19 @@ def random_programs(
       types: whether weak types of results count, too.
       by_numpy: whether the last expression is a call to be traced, and computed by numpy without a compiler; if not, it runs as it is.
     """
-    evaluate = functools.partial(_traced, jk, types) if by_numpy else functools.partial(_as_it_is, jk)
+    evaluate: Callable[[Code], Any] = (
+        functools.partial(_traced, jk, types) if by_numpy else functools.partial(_as_it_is, jk)
+    )
     if isinstance(rng, str):
-        return [_ran(evaluate, lambda choices: rng, Choices([]))]
+        return [_ran(evaluate, rng, [])]
     if isinstance(rng, Choices):
-        return [_ran(evaluate, write, rng)]
+        return [_ran(evaluate, write(rng), rng.made)]
     if _graded:
         count = max(1, graded * _graded[-1] // GRADED)
     with contextlib.nullcontext() if by_numpy else _compiling_once(jk):
-        return _as_many(lambda: _ran(evaluate, write, Choices.drawn(rng)), count)
+        if _given:
+            return [_ran(evaluate, text, made, code) for text, made, *code in _given.pop()]
+        return _as_many(lambda: _drawn(evaluate, write, Choices.drawn(rng)), count)
 
 
 def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
@@ -104,15 +119,21 @@ def _compiling_once(jk: Any) -> Iterator[None]:
         runtime.compile_text = compile_text
 
 
-def _ran(evaluate: Callable[[str], Any], write: Writer, choices: Choices) -> Ran:
+def _drawn(evaluate: Callable[[Code], Any], write: Writer, choices: Choices) -> Ran:
     text = write(choices)
+    return _ran(evaluate, text, choices.made)
+
+
+def _ran(
+    evaluate: Callable[[Code], Any], text: str, made: Sequence[int], code: Sequence[CodeType | None] | None = None
+) -> Ran:
     try:
-        value = evaluate(text)
+        value = evaluate(cast(Code, code) if code is not None else compiled(text))
     except (NotImplementedError, ImportError, MemoryError):  # not written yet; no compiler; no memory for those to come
         raise
     except Exception as error:
         value = Raised(error)
-    return Ran(text, choices.made, value)
+    return Ran(text, made, value)
 
 
 def whole(text: str) -> str:
@@ -128,29 +149,31 @@ def _names(jk: Any) -> dict[str, Any]:
     return {"__name__": "__main__", "jax": jk, "jnp": jk.numpy, "lax": jk.lax, "np": np}
 
 
-def _begun(text: str, names: dict[str, Any]) -> str:
-    """Run all lines of a program except the last. Return the last line, an expression, after empty lines, so that it
-    keeps its line number.
-    """
+def compiled(text: str) -> Code:
+    """Compile a program. The last line, an expression, keeps its line number."""
     before, _, last = text.rpartition("\n")
-    exec(compile(before, "<program>", "exec"), names)
-    return "\n" * text.count("\n") + last
+    tree = ast.parse("\n" * text.count("\n") + last, "<program>", "eval")
+    call, listed = tree.body, None
+    as_it_is = compile(tree, "<program>", "eval")
+    if isinstance(call, ast.Call):
+        arguments = ast.copy_location(ast.List(call.args, ast.Load()), call)
+        tree.body = ast.copy_location(ast.List([call.func, arguments], ast.Load()), call)
+        listed = compile(tree, "<program>", "eval")
+    return compile(before, "<program>", "exec"), as_it_is, listed
 
 
-def _as_it_is(jk: Any, text: str) -> Any:
+def _as_it_is(jk: Any, code: Code) -> Any:
     names = _names(jk)
-    return eval(compile(_begun(text, names), "<program>", "eval"), names)
+    exec(code[0], names)
+    return eval(code[1], names)
 
 
-def _traced(jk: Any, types: bool, text: str) -> Any:
+def _traced(jk: Any, types: bool, code: Code) -> Any:
     """Return the leaves of the result (with `types`, also whether each is weakly typed), and the tree of the result."""
     names = _names(jk)
-    tree = ast.parse(_begun(text, names), "<program>", "eval")
-    call = tree.body
-    assert isinstance(call, ast.Call), "the last expression is a call"
-    listed = ast.copy_location(ast.List(call.args, ast.Load()), call)
-    tree.body = ast.copy_location(ast.List([call.func, listed], ast.Load()), call)
-    fun, arguments = eval(compile(tree, "<program>", "eval"), names)
+    exec(code[0], names)
+    assert code[2] is not None, "the last expression is a call"
+    fun, arguments = eval(code[2], names)
     jaxpr, shapes = jk.make_jaxpr(fun, return_shape=True)(*arguments)
     leaves = run_by_numpy(jaxpr, *jk.tree_util.tree_leaves(arguments))
     weak = [bool(aval.weak_type) for aval in jaxpr.out_avals] if types else []
