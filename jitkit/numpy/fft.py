@@ -100,10 +100,11 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
     """Return the Fourier transform along several axes.
 
     Args:
-      a: numbers; the result is complex. s: the lengths along the axes, to which `a` is cut or filled with zeros. None
-      keeps its lengths. axes: the axes; None means the last `len(s)`, or all. norm: which result is divided by the
-      number n of elements: with `backward` (None) that of the inverse transform, with `forward` that of the transform;
-      `ortho` divides both by sqrt(n).
+      a: numbers; the result is complex.
+      s: the lengths along the axes, to which `a` is cut or filled with zeros. None keeps its lengths.
+      axes: the axes; None means the last `len(s)`, or all.
+      norm: which result is divided by the number n of elements: with `backward` (None) that of the inverse transform,
+        with `forward` that of the transform; `ortho` divides both by sqrt(n).
 
     Raises:
       ValueError: a length is not positive, an axis is repeated, or the norm is unknown.

@@ -43,7 +43,9 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
 
 
 def narrowed(x: Any) -> Any:
-    """Return a number of numpy's as an argument of a jitted function has it: without x64 mode, of at most 32 bits."""
+    """Return x; a scalar of numpy gets the dtype that it has as an argument of a jitted function: without x64 mode, one of at
+    most 32 bits for each number.
+    """
     if not isinstance(x, np.generic):
         return x
     return np.asarray(x).astype(dtypes.canonicalize_dtype(x.dtype), copy=False)[()]

@@ -239,9 +239,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     """Return how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum of
     the weights of each.
 
-    The result is as long as the largest value requires, and at least `minlength`; or of `length`, which is needed under a trace:
-    then larger values are not counted. Negative ones count as 0. Raise TypeError unless `x` has integers, ValueError for
-    another number of axes, or weights of another shape.
+    The result is as long as the largest value requires, and at least `minlength`. With `length`, which is needed under a trace,
+    the result has this length, and larger values are not counted. Negative values count as 0. Raise TypeError unless `x` has
+    integers or bools, ValueError for another number of axes, or weights of another shape.
     """
     x = ensure_arraylike("bincount", x)
     if x.dtype == np.bool_:
@@ -281,8 +281,8 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Return an array of positions for each axis, of elements that are numbered in row-major order; clipped where out
-    of bounds. Negative numbers count from the end. Raise ValueError for a shape with several axes.
+    """Return, as an array for each axis, the indices of elements that are given by their numbers in row-major order. Negative
+    numbers count from the end; a number out of bounds means the first or the last element. Raise ValueError for a shape with several axes.
     """
     left = ensure_arraylike("unravel_index", indices)
     sizes = list(shape) if np.iterable(shape) else [shape]

@@ -29,7 +29,7 @@ class RegularGridInterpolator:
       fill_value: what points outside of the grid get; None extrapolates.
 
     Raises:
-      ValueError: for more points than axes of `values`, an unknown method, or a fill value of another kind of numbers.
+      ValueError: for more points than axes of `values`, an unknown method, or a complex fill value for real values.
     """
 
     def __init__(

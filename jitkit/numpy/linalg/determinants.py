@@ -176,7 +176,7 @@ def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 
 def _times_cofactors(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return det(a), and det(a) a^-1 b. The latter exists even if det(a) is 0 because the last number on U's diagonal is.
+    """Return det(a), and det(a) a^-1 b. The latter also exists where only the last number on U's diagonal is 0.
 
     If more numbers on the diagonal are 0, b is treated as zero.
     """

@@ -97,8 +97,8 @@ def hadamard(n: int, dtype: Any = int) -> Any:
 
 @jit(static_argnames=("n", "scale", "dtype"))
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
-    """Return the n x n matrix of the discrete Fourier transform; `scale` divides it by "n", or by its root, "sqrtn".
-    Raise ValueError for another `scale`, or a dtype that is not complex.
+    """Return the n x n matrix of the discrete Fourier transform, divided by n if `scale` is "n", by the square root of n if it is
+    "sqrtn". Raise ValueError for another `scale`, or a dtype that is not complex.
     """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")

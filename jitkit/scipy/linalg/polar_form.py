@@ -47,7 +47,7 @@ def _coefficients(eps: float, max_steps: int) -> tuple[list[tuple[float, ...]], 
 
 
 def _masked(x: Any, size: int, alternative: Any = 0) -> Any:
-    """Return x with `alternative` in place of the columns from `size` on. (JAX may be given fewer columns than x has.)"""
+    """Return x with `alternative` in place of the columns from `size` on. (JAX compares rows, too; here all of them count.)"""
     inside = [lax.broadcasted_iota(np.int32, x.shape, i) < n for i, n in enumerate((x.shape[0], size))]
     return where(inside[0] & inside[1], x, alternative)
 

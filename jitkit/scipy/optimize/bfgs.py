@@ -50,8 +50,8 @@ def minimize_bfgs(
     gtol: float = 1e-5,
     line_search_maxiter: int = 10,
 ) -> BfgsResults:
-    """Return the state of the search after steps until the gradient's norm, of this order, is below `gtol`, a line search (of
-    at most `line_search_maxiter` steps) fails, or `maxiter` steps are done.
+    """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`, when a line search
+    (of at most `line_search_maxiter` steps) fails, or after `maxiter` steps.
 
     `status` is 0 where the gradient is small enough; 1 after too many steps; where a line search failed, 2 more than its status.
     """

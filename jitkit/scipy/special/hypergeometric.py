@@ -122,8 +122,8 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _series_that_ends(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Return the sum of the series if it is finite, because a or b is an integer <= 0. If both could end it, b does
-    where it is smaller, unless c would divide by 0 before.
+    """Return the sum of the series where it is finite, because a or b is an integer <= 0: it has 1 + |a| terms, or 1 + |b|
+    where b is an integer less than a. (But |a| where c is an integer with b < c <= 0: a later term would be divided by 0.)
     """
     nearly = dtypes.finfo(x.dtype).eps * _NEARLY
     whole = jnp.round(b)
@@ -141,7 +141,7 @@ def _series_that_ends(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _finite_part(a: Any, b: Any, d2: Any, e: Any, s: Any, steps: Any) -> Any:
-    """Return the sum of the first `steps` terms, |c - a - b| in number, of a series in s = 1 - x."""
+    """Return the sum of the first `steps` terms of a series in s = 1 - x, where `steps` is |c - a - b|."""
 
     def add_term(i: Any, state: Any) -> Any:
         a, b, d2, e, p, s, t, total = state

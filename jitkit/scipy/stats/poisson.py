@@ -1,4 +1,4 @@
-"""The Poisson distribution: how many events, of which `mu` are expected, plus `loc`.
+"""The Poisson distribution: the number of events where `mu` are expected, plus `loc`.
 
 JAX: jax/_src/scipy/stats/poisson.py:logpmf
 """
