@@ -1542,8 +1542,8 @@ linear_in(
     dynamic_update_slice_p,
     lambda ct, x, update, *corner: dynamic_update_slice_p(ct, zeros_of(update.aval), *corner),
     lambda ct, x, update, *corner: dynamic_slice_p(ct, *corner, sizes=update.aval.shape))
-# The cotangent of `ij,jk->ik` has the letters `ik`. To get those of x, multiply it by y: `ik,jk->ij`; to get those of
-# y, by x: `ik,ij->jk`.
+# The cotangent of `ij,jk->ik` has the letters `ik`. Its product with y, `ik,jk->ij`, is the cotangent of x; its product
+# with x, `ik,ij->jk`, is the cotangent of y.
 linear_in(dot_p, lambda ct, x, y, letters: dot_p(ct, y, letters=letters[::-1]),
           lambda ct, x, y, letters: dot_p(ct, x, letters=(letters[2], *letters[:2])))
 

@@ -126,8 +126,8 @@ def _jvp(
     still, moving = split_list(tangents, [num_callee_consts + num_res])
     if not all(type(t) is Zero for t in still):
         raise AssertionError(
-            "linear_call has no derivative by its residual arguments, nor by what the function closes over\n"
-            "It knows the transpose by its linear arguments only. Stop the others: `lax.stop_gradient(residual)`."
+            "linear_call has no derivative with respect to its residual arguments, nor to what the function closes over\n"
+            "Its transpose is for its linear arguments only. Stop the others: `lax.stop_gradient(residual)`."
         )
     outs = linear_call_p.bind(*primals, **params)
     return outs, linear_call_p.bind(*fixed, *map(instantiate_zeros, moving), **params)

@@ -127,7 +127,7 @@ def _by_x(g: Any, out: Any, a: Any, b: Any, x: Any) -> Any:
 def _by_shapes(g: Any, out: Any, a: Any, b: Any, x: Any) -> NoReturn:
     raise ValueError(
         "Betainc gradient with respect to a and b not supported.\n"
-        "Take the derivative by x alone (`argnums`), or hold a and b with `lax.stop_gradient`."
+        "Take the derivative with respect to x alone (`argnums`), or hold a and b with `lax.stop_gradient`."
     )
 
 

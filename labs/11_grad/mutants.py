@@ -338,7 +338,7 @@ edit(
 edit(
     "11.4",
     "an unused input has no cotangent",
-    "The loss does not depend on y. What is its gradient by y?",
+    "The loss does not depend on y. What is its gradient with respect to y?",
     "totals.pop(var) if var in totals else Zero(tangent_aval(var.aval))",
     "totals.pop(var, None)",
     target="backward_pass",

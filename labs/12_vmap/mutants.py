@@ -904,7 +904,7 @@ def forgets_the_start(jaxpr, axis, consts, carry, xs=()):
 edit(
     "12.6",
     "only batches need to be stopped",
-    "An operand is 0 for all, and nobody takes the branch with its logarithm. What is the gradient by it?",
+    "An operand is 0 for all, and nobody takes the branch with its logarithm. What is the gradient with respect to it?",
     "safe = [select_case(is_taken, stop_gradient(x), x) for x in operands]",
     "safe = [\n            select_case(is_taken, stop_gradient(x), x) if d is not None else x\n"
     "            for x, d in zip(operands, operand_dims, strict=True)\n        ]",

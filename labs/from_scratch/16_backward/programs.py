@@ -51,7 +51,7 @@ def broadcasting(jk, rng):
 
 @program(
     "16",
-    "Products of matrices, and of batches of them, have gradients by both operands; so have shapes, windows, and axes in any order.",
+    "Products of matrices, also in batches, have gradients with respect to both operands; so have shapes, windows, and axes in any order.",
     against=[
         "the transpose of `@` is `@`",
         "a permutation is its own inverse",
@@ -157,7 +157,7 @@ def twice(jk, rng):
 @program(
     "16",
     "An integer argument, or an array as the loss, is a TypeError.",
-    against=["an array is summed by itself", "the gradient by an integer is zeros"],
+    against=["an array is summed by itself", "the gradient with respect to an integer is zeros"],
 )
 def wrong(jk, rng):
     by_integer = [raised(jk.grad(f), 3) for f in (lambda n: n * 2, lambda n: n * 2.0)]

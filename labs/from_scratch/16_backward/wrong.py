@@ -10,7 +10,7 @@ edit(
 )
 edit(
     "a division's cotangent is multiplied",
-    "What is the derivative of x / y by x?",
+    "What is the derivative of x / y with respect to x?",
     "linear_in(P.div, lambda ct, x, y: ct / y)",
     "linear_in(P.div, lambda ct, x, y: ct * y)",
 )
@@ -99,7 +99,7 @@ edit(
     "transpose(ct, list(axes))",
 )
 edit(
-    "the gradient by an integer is zeros",
+    "the gradient with respect to an integer is zeros",
     "How does an int32 move a little?",
     '            if x.dtype.kind != "f":\n                raise TypeError("grad requires',
     '            if False:\n                raise TypeError("grad requires',
