@@ -20,5 +20,5 @@ from jitkit import numpy as jnp
 
 
 def relu(x: Any) -> Any:
-    """Return the larger of x and 0, elementwise, with the shape and the dtype of x."""
+    """Return the larger of x and 0, elementwise, with the shape and the dtype of x; nan stays nan."""
     return jnp.maximum(x, 0)

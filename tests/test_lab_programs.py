@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import jitkit
+from jitkit.kata.engine import random_programs as engine_programs
 from jitkit.kata.engine import shortening
 from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.choices import Choices, shorter
@@ -23,10 +24,12 @@ from jitkit.kata.engine.random_programs import random_programs, whole
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.statuses import Status
-from jitkit.kata.programs import trees
-from jitkit.kata.programs.transformed import differentiated, mapped
+from jitkit.kata.programs import texts, trees
+from jitkit.kata.programs.transformed import differentiated, mapped, plain
+from jitkit.signature import api_util, argument_spec
 
 WRITERS = {
+    "axes of size 1": plain("unary stretched twice numbered binary"),
     "vmap": mapped("unary binary scaled reduction moved constant cast product jit branches scan counted repeated"),
     "derivatives": differentiated("unary binary scaled reduction moved constant product jit branches scan counted"),
     "derivatives of float16": differentiated("unary binary reduction", dtypes=("float32", "float16")),
@@ -131,6 +134,31 @@ def test_in_a_hurry_a_check_runs_as_many_programs_as_there_is_time_for():
         (drawn,) = (result for result in verdict.results if result.check.drawn)
         counts.append(len(drawn.value["items"]))
     assert counts == [2, 24, 24]
+
+
+def test_checks_of_random_programs_share_their_time(monkeypatch):
+    monkeypatch.setattr(engine_programs, "_seconds", [])
+    for wanted in (["plain"], ["plain", "one"], ["one@3", "other", "plain"]):
+        engine_programs.hurry({"one", "other"}, hurried=0.5, wanted=wanted, do="run")
+    assert engine_programs._seconds == [0.5, 0.5, 0.25]
+
+
+def test_the_numbers_of_a_constant_are_read_from_its_text():
+    assert texts.read("dense<[1, -2]>", "int16", (2,)) == "0100feff"
+    assert texts.read("dense<1.5>", "float32", (2,)) == "0000c03f" * 2
+    assert texts.read('dense<"0x0A00">', "uint16", (1,)) == "0a00"
+    assert texts.read("(0x3F800000, 0.0)", "complex64") == "0000803f00000000"
+    assert texts.read("dense<>", "bool", (0, 3)) == ""
+    for choices in ([0] * 9, [3, 4, 1, 5], [6, 1, 2, 50, 9, 2, 1, 1]):  # the reference writes what it was given
+        names = {"np": np}
+        exec(texts.constants(Choices(choices)).rpartition("\n")[0], names)
+        x = names["x"]
+        assert names["found"][-2][1] == np.asarray(x, order="C").tobytes().hex()
+
+
+def test_an_argument_that_is_named_twice_is_static_once():
+    spec = argument_spec.ArgumentSpec((), ("n", "n"), (), ())
+    assert [where for where, _ in api_util.split_call(spec, (1.0,), {"n": 2}).statics] == ["n"]
 
 
 def test_lines_that_nothing_reads_go_and_classes_stay_whole():

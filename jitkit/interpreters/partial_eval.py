@@ -159,8 +159,8 @@ class DynamicJaxprTrace(Trace):
         """Record one operation: every `Primitive.bind` of the traced function ends here. Return a tracer, or a list of
         them.
 
-        An argument is a tracer of this trace, with its `atom`; or anything else, even a tracer of another trace, and
-        then `lift` gives the atom. Call the primitive's shape rule, `abstract_eval`, with the avals of the arguments
+        An argument is a tracer of this trace (`x._trace is self`), with its `atom`; or anything else, even a tracer of
+        another trace, and then `lift` gives the atom. Call the primitive's shape rule, `abstract_eval`, with the avals of the arguments
         and the parameters, and return what `emit` returns.
 
         A few primitives leave no equation where they would change nothing. They have a rule in `staging_rules`:

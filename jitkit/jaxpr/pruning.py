@@ -63,7 +63,7 @@ def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequenc
 
 def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[list[JaxprEqn], set[Var]]:
     """Return what is left of some equations, in order, if only the variables `outputs` are wanted. Also return all live
-    variables: the outputs, and the variables that the remaining equations read.
+    variables: the outputs, and the variables that the remaining equations read. Leave `outputs` as it is.
 
     For each equation call its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives without one, with a list
     that says for each result whether it is live, and with the equation. The rule returns a list that says for each operand

@@ -9,10 +9,12 @@ from .programs import chips as of_chips
 from .programs import compiled as of_c
 from .programs import loops as of_loops
 from .programs import mended as of_mended
+from .programs import texts as of_texts
+from .programs import tracers as of_tracers
 from .programs import transformed as of_arrays
 from .programs import trees as of_trees
 
 __all__ = [
     "Stablehlo", "Unordered", "check", "module", "modules_of_jax", "of_arrays", "of_c", "of_calls", "of_chips", "of_loops", "of_mended",
-    "of_trees", "raised", "random_programs", "run_by_numpy",
+    "of_texts", "of_tracers", "of_trees", "raised", "random_programs", "run_by_numpy",
 ]  # fmt: skip

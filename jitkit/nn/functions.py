@@ -36,7 +36,7 @@ def identity(x: Any) -> Any:
 @custom_jvp
 @jit
 def relu(x: Any) -> Any:
-    """Return the larger of x and 0, elementwise, with the shape and the dtype of x."""
+    """Return the larger of x and 0, elementwise, with the shape and the dtype of x; nan stays nan."""
     return jnp.maximum(x, 0)
 
 

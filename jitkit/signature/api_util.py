@@ -102,7 +102,7 @@ class Arguments(NamedTuple):
 
     def merged_with(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """Return the positional and the keyword arguments to call the function with: the static ones in their places,
-        and `args` and `kwargs` for the dynamic ones.
+        and `args` and `kwargs` for the dynamic ones. Leave `args` and `kwargs` as they are.
         """
         static = {where: value.value for where, value in self.statics}
         dynamic = iter(args)
@@ -155,7 +155,8 @@ def check_callable(fun: Any) -> None:
 
 
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Return the static arguments of a call, separated from the dynamic ones, which stay in their order.
+    """Return the static arguments of a call, separated from the dynamic ones, which stay in their order. Leave `kwargs` as
+    it is.
 
     The result has a tuple `args` and a dict `kwargs` with the dynamic arguments; `statics`, a tuple; and `arity`, the
     number of positional arguments of the call, static ones included. The statics are pairs of a place and a Static: first
@@ -176,7 +177,7 @@ def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]
         )
     positions = {i % count for i in spec.static_argnums if i < count}
     statics: list[tuple[int | str, Static]] = [(i, Static(args[i])) for i in sorted(positions)]
-    statics += [(name, Static(kwargs[name])) for name in sorted(spec.static_argnames) if name in kwargs]
+    statics += [(name, Static(kwargs[name])) for name in sorted({*spec.static_argnames}) if name in kwargs]
     dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
     dynamic_kwargs = {name: x for name, x in kwargs.items() if name not in spec.static_argnames}
     return Arguments(dynamic, dynamic_kwargs, tuple(statics), count)

@@ -42,11 +42,16 @@ def one_number(jk, rng):
 
 @check(
     "00.1",
-    "An infinity is a number like others: the larger one of -inf and 0 is 0.",
-    against=["half of the sum with the absolute value", "x minus what is negative"],
+    "An infinity is a number like others: the larger one of -inf and 0 is 0. What is not a number is not negative, and stays.",
+    against=[
+        "half of the sum with the absolute value",
+        "x minus what is negative",
+        "nan is not positive",
+        "a mask takes away what is negative",
+    ],
 )
 def infinities(jk, rng):
-    x = rng.permutation(np.array([np.inf, -np.inf, 0.0, *rng.normal(size=3)], np.float32))
+    x = rng.permutation(np.array([np.inf, -np.inf, np.nan, 0.0, *rng.normal(size=3)], np.float32))
     return jk.nn.relu(x), jk.nn.relu(x.astype("float16"))
 
 

@@ -32,11 +32,6 @@ def chooses_in_python(x):
 # --- right answers in other words ---------------------------------------------------------------------------------
 
 
-@also_right("00.1", "by choosing")
-def chooses(x):
-    return jnp.where(x > 0, x, jnp.zeros_like(x))
-
-
 @also_right("00.1", "with the bounds of clip")
 def clips(x):
     return jnp.clip(x, 0, None)
@@ -100,3 +95,16 @@ def by_a_method(x):
 @also_right("00.1", "the other way round")
 def other_way_round(x):
     return jnp.maximum(0, x)
+
+
+# --- what learners write who have read the text only -------------------------------------------------------------------
+
+
+@mutant("00.1", "nan is not positive", "Is nan negative? What does the text say of everything else?")
+def takes_what_is_positive(x):
+    return jnp.where(x > 0, x, 0)
+
+
+@mutant("00.1", "a mask takes away what is negative", "What is nan times 0?")
+def masks(x):
+    return x * (x > 0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
 import itertools
 import operator
 
 import numpy as np
 
-from jitkit.kata.checking import check, modules_of_jax, of_arrays, of_loops, raised, random_programs
+from jitkit.kata.checking import check, modules_of_jax, of_arrays, of_loops, of_tracers, raised, random_programs
 
 # --- 01.1 Bind a primitive ----------------------------------------------------------------------------------------
 
@@ -64,11 +65,11 @@ def under_a_trace(jk, rng):
 @check(
     "01.1",
     "An operation on a known number is part of the program, when it is in a traced function.",
-    against=["an operation on known numbers runs at once"],
+    against=["an operation on known numbers runs at once", "an operation without operands runs at once"],
 )
 def known_operand(jk, rng):
-    number = np.float32(rng.normal())
-    return jk.make_jaxpr(lambda x: x * jk.lax.sin(number))(1.0)
+    number, n = np.float32(rng.normal()), int(rng.integers(2, 9))
+    return jk.make_jaxpr(lambda x: x * jk.lax.sin(number) + jk.lax.iota("float32", n)[0])(1.0)
 
 
 @check(
@@ -88,11 +89,15 @@ def looked_at_in_trouble(jk, rng):
 @check(
     "01.1",
     "The current trace decides, and not the trace that an operand belongs to.",
-    against=["the operands say which trace it is", "the trace that is current when the module is loaded"],
+    against=[
+        "the operands say which trace it is",
+        "the trace that is current when the module is loaded",
+        "all threads have one trace",
+    ],
 )
 def the_current_trace_decides(jk, rng):
     first, second, third = rng.integers(99, size=3).tolist()
-    scale_p = jk.core.Primitive("scale")
+    scale_p, at_once = jk.core.Primitive("scale"), []
     outer, inner = recording_trace(jk, "outer"), recording_trace(jk, "inner")
     x = jk.core.Tracer(outer, jk.core.ShapedArray((), "float32"))
     with jk.core.set_current_trace(outer):
@@ -100,7 +105,9 @@ def the_current_trace_decides(jk, rng):
         with jk.core.set_current_trace(inner):
             scale_p.bind(x, by=second)
         scale_p.bind(x, by=third)
-    return [(name, params) for name, _, _, params in outer.received + inner.received]
+        with recording_eager(jk, at_once), concurrent.futures.ThreadPoolExecutor(1) as another_thread:
+            another_thread.submit(scale_p.bind, x, by=first).result()
+    return [(name, params) for name, _, _, params in outer.received + inner.received], [p for *_, p in at_once]
 
 
 @check(
@@ -242,7 +249,7 @@ def two_dtypes(jk, rng):
 @check(
     "01.2",
     "Shapes that do not fit are an error, and so are shapes of different ranks.",
-    against=["a missing axis is put in front, as in numpy", "neighbours that fit are enough"],
+    against=["a missing axis is put in front, as in numpy", "neighbours that fit are enough", "what is empty fits"],
 )
 def misfits(jk, rng):
     n, name = int(rng.integers(3, 9)), str(rng.choice(["fold", "mix", "weigh", "join"]))
@@ -253,6 +260,8 @@ def misfits(jk, rng):
         raised(shape_of, jk, [(2, n), (1, n), (2, n + 1)], name, parts=[name]),
         raised(shape_of, jk, [(2, n), (2, 1), (2, n + 1)], name, parts=[name]),
         raised(shape_of, jk, [(2,), (2, n), (2, n)], name, parts=[name]),
+        raised(shape_of, jk, [(0, n), (2, n)], name, parts=[name]),
+        raised(shape_of, jk, [(n, 2), (1, 1), (n, 0)], name, parts=[name]),
     ]
 
 
@@ -320,14 +329,15 @@ def two_lattices(jk, rng):
     "01.3",
     "Types without a common upper bound are an error, and so are types outside of the lattice.",
     fixed="errors, whose words are free",
-    against=["what is not in the lattice is its own bound", "there is always one"],
+    against=["what is not in the lattice is its own bound", "there is always one", "types meet two at a time"],
 )
 def no_bound(jk, rng):
     bound = jk.core.dtypes.least_upper_bound
     floats = [np.dtype(getattr(jk.numpy, n)) for n in rng.permutation(["float8_e4m3fn", "float8_e5m2"])]
     int32 = np.dtype("int32")
     unknown = [raised(bound, False, *nodes) for nodes in ((int32, str), (str, int32), (str,), (str, str))]
-    return raised(bound, False, *floats, parts=["float8"]), unknown
+    three = raised(bound, False, np.dtype("uint16"), *floats, parts=["uint16", "float8_e4m3fn", "float8_e5m2"])
+    return raised(bound, False, *floats, parts=["float8"]), unknown, three
 
 
 @check(
@@ -443,20 +453,33 @@ def make_trace(jk):
 @check(
     "01.5",
     "A number is written into the equation, with its type.",
-    against=["every constant is an array", "zero is no scalar"],
+    against=["every constant is an array", "zero is no scalar", "an object has one atom"],
 )
 def numbers(jk, rng):
     number = float(rng.normal())
     zeros = [jk.make_jaxpr(lambda x, z=z: jk.lax.convert_element_type(z, "int32") + x)(1) for z in (0.0, False)]
     weak = jk.make_jaxpr(lambda x: jk.lax.mul(x, number))(1.0)
     strong = jk.make_jaxpr(lambda x: jk.lax.mul(x, np.float32(number)))(np.float32(1.0))
-    return weak, strong, zeros
+    scalars = [np.float32(scalar) for scalar in rng.normal(size=4)]
+
+    def made_on_the_way(x):
+        for i in range(4):
+            x = jk.lax.mul(x, scalars[i] + 0)  # nobody keeps this scalar: the next one may have its id
+        return x
+
+    return weak, strong, zeros, jk.make_jaxpr(made_on_the_way)(np.float32(1.0))
 
 
-@check("01.5", "An array from outside is a constant, with its value.", against=["arrays of one type are one constant"])
+@check(
+    "01.5",
+    "An array from outside is a constant, with its value.",
+    against=["arrays of one type are one constant", "all without axes is a literal"],
+)
 def arrays(jk, rng):
     table, other = rng.normal(size=(2, 3)).astype("float32")
-    return jk.make_jaxpr(lambda x: (x * table) + other)(table)
+    on_device = jk.numpy.asarray(table[0])
+    with_scalar = jk.make_jaxpr(lambda x: x * on_device)(table)
+    return jk.make_jaxpr(lambda x: (x * table) + other)(table), with_scalar, len(with_scalar.consts)
 
 
 @check("01.5", "An array that is used three times is one constant.", against=["every use is a constant of its own"])
@@ -597,14 +620,56 @@ def programs_1(jk, rng):
     return random_programs(jk, rng, of_arrays.plain("unary binary moved reduction jit"), 6, types=True)
 
 
+ALONE = "The function alone, on whatever may come: other calls at each save."
+
+
+@check(
+    "01.2",
+    ALONE,
+    drawn=True,
+    against=[
+        "there are two operands",
+        "a scalar fits beside everything, here, too",
+        "a result of another dtype is strong",
+        "dtypes are compared where there are two operands",
+        "what is weak is converted",
+    ],
+)
+def alone_2(jk, rng):
+    return random_programs(jk, rng, of_tracers.shapes, 24, graded=60, by_numpy=False)
+
+
 @check("01.2", NEW, drawn=True)
 def programs_2(jk, rng):
     return random_programs(jk, rng, of_loops.operators, 12, graded=40, types=True)
 
 
+@check("01.3", ALONE, drawn=True, against=["nodes that are equal are one"])
+def alone_3(jk, rng):
+    return random_programs(jk, rng, of_tracers.bounds, 24, graded=60, by_numpy=False)
+
+
 @check("01.3", NEW, drawn=True)
 def programs_3(jk, rng):
     return random_programs(jk, rng, of_loops.operators, 12, types=True)
+
+
+@check(
+    "01.4",
+    ALONE,
+    drawn=True,
+    against=[
+        "who has the attribute has the method",
+        "who converts itself is asked first",
+        "who fails to convert itself is unknown",
+        "a number is converted before",
+        "what an object converts to is on the right",
+        "one conversion is enough for a class",
+        "a TypeError is for the other operand",
+    ],
+)
+def alone_4(jk, rng):
+    return random_programs(jk, rng, of_tracers.reflected, 24, graded=60, by_numpy=False)
 
 
 @check("01.4", NEW, drawn=True)
@@ -615,6 +680,26 @@ def programs_4(jk, rng):
 @check("01.5", NEW, drawn=True)
 def programs_5(jk, rng):
     return random_programs(jk, rng, of_arrays.plain("constant unary binary jit scan constant"), 6, types=True)
+
+
+@check(
+    "01.6",
+    ALONE,
+    drawn=True,
+    against=[
+        "an integer of any shape is an index",
+        "a truth value is an index",
+        "one integer is an index, whatever its axes",
+        "an index has a sign",
+        "an index has 32 bits",
+        "a function has a name",
+        "whatever fails was traced",
+        "whatever has an aval is traced",
+        "None is no value",
+    ],
+)
+def alone_6(jk, rng):
+    return random_programs(jk, rng, of_tracers.questions, 24, graded=60, by_numpy=False)
 
 
 @check("01.6", NEW, drawn=True)

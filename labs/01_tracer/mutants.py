@@ -427,7 +427,9 @@ def operands_first(x64, *nodes):
 def asks_each_time(symbol, function):
     def method(self, other):
         if not takes_part(other, symbol, other, self):
-            return NotImplemented
+            if getattr(other, "__jax_array__", None) is None:
+                return NotImplemented
+            other = other.__jax_array__()
         try:
             return function(other, self)
         except Exception as error:
@@ -443,7 +445,9 @@ def named_closure(symbol, function):
         known = _takes_part.get(type(y))
         if known is None:
             known = takes_part(y, symbol, y, x)
-        if known:
+        give = None if known else getattr(y, "__jax_array__", None)
+        if known or give is not None:
+            y = give() if give is not None else y
             try:
                 return function(y, x)
             except BaseException as e:
@@ -803,7 +807,13 @@ def early_return(symbol, function):
         if known is None:
             known = takes_part(other, symbol, other, self)
         if not known:
-            return NotImplemented
+            try:
+                give = other.__jax_array__
+            except AttributeError:
+                return NotImplemented
+            if give is None:
+                return NotImplemented
+            other = give()
         try:
             result = function(other, self)
         except BaseException as error:
@@ -987,3 +997,439 @@ def numpys(name, shapes):
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
         raise TypeError(f"{name}: {error}") from None
+
+
+# --- what learners write who have read the text only -------------------------------------------------------------------
+
+
+@mutant(
+    "01.1",
+    "all threads have one trace",
+    "When another thread calls `bind` while this one traces, which trace is current there?",
+    target="Primitive.bind",
+)
+def of_one_thread(self, *args, **params):
+    trace = globals().setdefault("_STATE", config.local.state).trace
+    try:
+        if trace is None:
+            return eager.apply(self, args, params)
+        return trace.process_primitive(self, args, params)
+    except TypeError:
+        check_arrays(self, args)
+        raise
+
+
+@mutant(
+    "01.1",
+    "an operation without operands runs at once",
+    "`iota` has no operands. Where is it written down?",
+    target="Primitive.bind",
+)
+def nothing_to_trace(self, *args, **params):
+    trace = config.local.state.trace
+    try:
+        if trace is None or not args:
+            return eager.apply(self, args, params)
+        return trace.process_primitive(self, args, params)
+    except TypeError:
+        check_arrays(self, args)
+        raise
+
+
+@mutant("01.2", "there are two operands", "What does the shape in the middle say?", target="broadcast_equal_ranks")
+def first_and_last_shape(name, shapes):
+    if len(shapes) == 1:
+        return tuple(shapes[0])
+    a, b = shapes[0], shapes[-1]
+    if len(a) != len(b):
+        raise TypeError(f"{name}: ranks differ")
+    result = []
+    for m, n in zip(a, b, strict=False):
+        if m != n and 1 not in (m, n):
+            raise TypeError(f"{name}: sizes differ")
+        result.append(n if m == 1 else m)
+    return tuple(result)
+
+
+@mutant(
+    "01.2",
+    "a scalar fits beside everything, here, too",
+    "How many axes has a scalar, and how many must all have?",
+    target="broadcast_equal_ranks",
+)
+def scalars_fit_here(name, shapes):
+    shapes = [s for s in shapes if s != ()]
+    if not shapes:
+        return ()
+    if len({len(s) for s in shapes}) > 1:
+        raise TypeError(f"{name}: ranks differ")
+    result = []
+    for sizes in zip(*shapes, strict=False):
+        others = set(sizes) - {1}
+        if len(others) > 1:
+            raise TypeError(f"{name}: sizes differ")
+        result.append(others.pop() if others else 1)
+    return tuple(result)
+
+
+@mutant("01.2", "what is empty fits", "Do (0,) and (3,) go together?", target="broadcast_equal_ranks")
+def zero_is_no_size(name, shapes):
+    if len({len(s) for s in shapes}) > 1:
+        raise TypeError(f"{name}: ranks differ")
+    result = []
+    for sizes in zip(*shapes, strict=False):
+        found = 1
+        for n in sizes:
+            if found and found != 1 and n != 1 and n != found:
+                raise TypeError(f"{name}: sizes differ")
+            found = found if n == 1 else (found if found > 1 else n)
+        result.append(found)
+    return tuple(result)
+
+
+@mutant("01.2", "what is empty fits", "Do (0,) and (3,) go together?", target="broadcast_equal_ranks")
+def empty_arrays_fit(name, shapes):
+    if len({len(s) for s in shapes}) > 1:
+        raise TypeError(f"{name}: ranks differ")
+    result = []
+    for sizes in zip(*shapes, strict=False):
+        if 0 in sizes:
+            result.append(0)
+            continue
+        others = set(sizes) - {1}
+        if len(others) > 1:
+            raise TypeError(f"{name}: sizes differ")
+        result.append(others.pop() if others else 1)
+    return tuple(result)
+
+
+@mutant(
+    "01.2",
+    "a result of another dtype is strong",
+    "What does the text ask of the operands, for a weak result?",
+    target="elementwise_aval",
+)
+def strong_with_another_dtype(name, accepts, result, one_dtype, operands):
+    shape = broadcast_operands(name, *operands)
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *operands)
+    dtype = result(*operands)
+    return ShapedArray(shape, dtype, all(o.weak_type and o.dtype == dtype for o in operands))
+
+
+@mutant(
+    "01.2",
+    "dtypes are compared where there are two operands",
+    "How many operands has `clamp`?",
+    target="elementwise_aval",
+)
+def two_dtypes_only(name, accepts, result, one_dtype, operands):
+    shape = broadcast_operands(name, *operands)
+    check_operands(name, accepts, *operands)
+    if one_dtype and len(operands) == 2:
+        check_same_dtypes(name, *operands)
+    return ShapedArray(shape, result(*operands), all(o.weak_type for o in operands))
+
+
+@mutant("01.2", "what is weak is converted", "Who converts, here?", target="elementwise_aval")
+def weak_ones_may_differ(name, accepts, result, one_dtype, operands):
+    shape = broadcast_operands(name, *operands)
+    check_operands(name, accepts, *operands)
+    if one_dtype:
+        check_same_dtypes(name, *[o for o in operands if not o.weak_type])
+    return ShapedArray(shape, result(*operands), all(o.weak_type for o in operands))
+
+
+@mutant("01.3", "nodes that are equal are one", "What is `int == np.dtype('int64')`?")
+def equal_nodes(x64, *nodes):
+    bounds = upper_bounds(x64)
+    for n in nodes:
+        if n not in bounds:
+            raise ValueError(n)
+    if all(n == nodes[0] for n in nodes):
+        return nodes[0]
+    common = frozenset.intersection(*(bounds[n] for n in nodes))
+    for n in common:
+        if bounds[n] == common:
+            return n
+    raise TypePromotionError(no_promotion_path(nodes))
+
+
+@mutant("01.3", "types meet two at a time", "Which types should the message name: two, or all?")
+def two_at_a_time(x64, *nodes):
+    bounds = upper_bounds(x64)
+    for n in nodes:
+        if n not in bounds:
+            raise ValueError(n)
+    result = nodes[0]
+    for n in nodes[1:]:
+        common = bounds[result] & bounds[n]
+        found = [m for m in common if bounds[m] == common]
+        if not found:
+            raise TypePromotionError(no_promotion_path((result, n)))
+        result = found[0]
+    return result
+
+
+@mutant("01.4", "who has the attribute has the method", "What is `__jax_array__` of JAX's tracers?")
+def has_the_attribute(symbol, function):
+    def method(self, other):
+        if not takes_part(other, symbol, other, self):
+            if not hasattr(other, "__jax_array__"):
+                return NotImplemented
+            other = other.__jax_array__()
+        try:
+            return function(other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@mutant(
+    "01.4",
+    "who converts itself is asked first",
+    "A subclass of `np.ndarray` may have `__jax_array__`, too. Is it an array?",
+)
+def converts_first(symbol, function):
+    def method(self, other):
+        convert = getattr(other, "__jax_array__", None)
+        if convert is not None:
+            other = convert()
+        elif not takes_part(other, symbol, other, self):
+            return NotImplemented
+        try:
+            return function(other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@mutant("01.4", "who fails to convert itself is unknown", "`__jax_array__` raised KeyError. Who should see it?")
+def swallows_the_conversion(symbol, function):
+    def method(self, other):
+        if not takes_part(other, symbol, other, self):
+            try:
+                other = other.__jax_array__()
+            except Exception:
+                return NotImplemented
+        try:
+            return function(other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@mutant(
+    "01.4",
+    "a TypeError is for the other operand",
+    "`function` raised a TypeError with a good message. What does the user see?",
+)
+def passes_type_errors_on(symbol, function):
+    def method(self, other):
+        if not takes_part(other, symbol, other, self):
+            convert = getattr(other, "__jax_array__", None)
+            if convert is None:
+                return NotImplemented
+            other = convert()
+        try:
+            return function(other, self)
+        except TypeError:
+            return NotImplemented
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@mutant("01.4", "a number is converted before", "Which two operands does `function` get?")
+def converts_numbers(symbol, function):
+    def method(self, other):
+        if not takes_part(other, symbol, other, self):
+            convert = getattr(other, "__jax_array__", None)
+            if convert is None:
+                return NotImplemented
+            other = convert()
+        import jitkit.numpy as jnp
+
+        try:
+            return function(jnp.asarray(other), self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@mutant("01.4", "what an object converts to is on the right", "On which side was `other`?")
+def converted_on_the_right(symbol, function):
+    def method(self, other):
+        if takes_part(other, symbol, other, self):
+            left, right = other, self
+        else:
+            convert = getattr(other, "__jax_array__", None)
+            if convert is None:
+                return NotImplemented
+            left, right = self, convert()
+        try:
+            return function(left, right)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@mutant("01.4", "one conversion is enough for a class", "Two objects of one class: do they convert to the same array?")
+def remembers_conversions(symbol, function):
+    converted = {}
+
+    def method(self, other):
+        if not takes_part(other, symbol, other, self):
+            convert = getattr(other, "__jax_array__", None)
+            if convert is None:
+                return NotImplemented
+            if type(other) not in converted:
+                converted[type(other)] = convert()
+            other = converted[type(other)]
+        try:
+            return function(other, self)
+        except Exception as error:
+            filter_traceback(error)
+            raise
+
+    return method
+
+
+@mutant(
+    "01.5", "an object has one atom", "Who keeps a scalar alive after it became a literal? What may have its id next?"
+)
+def one_atom_per_object(self, x):
+    from jitkit.core import Tracer
+
+    if isinstance(x, Tracer):
+        check_lives(x)
+    if id(x) in self.constvar_of_id:
+        return self.constvar_of_id[id(x)]
+    form = literal_form(x)
+    if form is not None:
+        atom = Literal(form, core.get_aval(x))
+    else:
+        atom = Var(core.get_aval(x))
+        self.consts[atom] = x
+    self.constvar_of_id[id(x)] = atom
+    return atom
+
+
+@mutant(
+    "01.5", "all without axes is a literal", "What does `literal_form` return for an array without axes on a device?"
+)
+def no_axes_no_constant(self, x):
+    from jitkit.core import Tracer
+
+    if isinstance(x, Tracer):
+        check_lives(x)
+    elif core.get_aval(x).shape == ():
+        return Literal(x, core.get_aval(x))
+    var = self.constvar_of_id.get(id(x))
+    if var is None:
+        var = self.constvar_of_id[id(x)] = Var(core.get_aval(x))
+        self.consts[var] = x
+    return var
+
+
+@mutant("01.6", "an integer of any shape is an index", "Is `np.array([1, 2])` an index?", target="Tracer.__index__")
+def any_shape_is_an_index(self):
+    import numpy as np
+
+    if not np.issubdtype(self.dtype, np.integer):
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+    raise errors.TracerIntegerConversionError(self)
+
+
+@mutant(
+    "01.6", "a truth value is an index", "What does `operator.index(np.array(True))` say?", target="Tracer.__index__"
+)
+def bools_are_indices(self):
+    if self.shape != () or self.dtype.kind not in "iub":
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+    raise errors.TracerIntegerConversionError(self)
+
+
+@mutant(
+    "01.6",
+    "one integer is an index, whatever its axes",
+    "Which type has an index: i32[], or i32[1], too?",
+    target="Tracer.__index__",
+)
+def one_element_is_an_index(self):
+    if self.size != 1 or self.dtype.kind not in "iu":
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+    raise errors.TracerIntegerConversionError(self)
+
+
+@mutant("01.6", "an index has a sign", "Is a uint8 an integer?", target="Tracer.__index__")
+def signed_indices(self):
+    if self.shape != () or self.dtype.kind != "i":
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+    raise errors.TracerIntegerConversionError(self)
+
+
+@mutant("01.6", "an index has 32 bits", "Is an int8 an integer?", target="Tracer.__index__")
+def indices_of_32_bits(self):
+    if self.shape != () or str(self.dtype) != "int32":
+        raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
+    raise errors.TracerIntegerConversionError(self)
+
+
+@mutant(
+    "01.6",
+    "a function has a name",
+    "What is the `__name__` of a partial? And what if a user's function is called `index`?",
+    target="concrete_or_error",
+)
+def asks_for_the_name(force, x, context=""):
+    if core.is_concrete(x):
+        return force(x)
+    if force.__name__ == "index":
+        raise errors.TracerIntegerConversionError(x)
+    raise errors.ConcretizationTypeError(x, context)
+
+
+@mutant("01.6", "whatever fails was traced", "`int([1])` fails. Is the list traced?", target="concrete_or_error")
+def all_errors_are_of_tracing(force, x, context=""):
+    if core.is_concrete(x):
+        try:
+            return force(x)
+        except TypeError:
+            raise errors.ConcretizationTypeError(x, context) from None
+    if force is operator.index:
+        raise errors.TracerIntegerConversionError(x)
+    raise errors.ConcretizationTypeError(x, context)
+
+
+@mutant("01.6", "whatever has an aval is traced", "Has an array an aval?", target="concrete_or_error")
+def avals_are_traced(force, x, context=""):
+    if not hasattr(x, "aval"):
+        return force(x)
+    if force is operator.index:
+        raise errors.TracerIntegerConversionError(x)
+    raise errors.ConcretizationTypeError(x, context)
+
+
+@mutant("01.6", "None is no value", "What is `str(None)`?", target="concrete_or_error")
+def none_is_nothing(force, x, context=""):
+    if x is None:
+        return None
+    if core.is_concrete(x):
+        return force(x)
+    if force is operator.index:
+        raise errors.TracerIntegerConversionError(x)
+    raise errors.ConcretizationTypeError(x, context)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 
 import numpy as np
 
-from jitkit.kata.checking import check, module, of_arrays, raised, random_programs
+from jitkit.kata.checking import check, module, of_arrays, of_tracers, raised, random_programs
 
 
 def vector(rng, size=None):
@@ -159,11 +160,16 @@ def closed_over_arrays(jk, rng):
     return program, program.consts, program.debug_info.func_src_info.partition(" ")[0]
 
 
-@check("02.2", "An array that is only returned is a constant, too.", against=["constants are what equations read"])
+@check(
+    "02.2",
+    "An array that is only returned is a constant, too.",
+    against=["constants are what equations read", "a tracer is a tracer of this trace"],
+)
 def returned_arrays(jk, rng):
     table, x = vector(rng), vector(rng)
     program = jk.make_jaxpr(lambda x: (x + 1, table))(x)
-    return program, len(program.constvars), program.consts
+    of_outer = jk.make_jaxpr(lambda x: jk.jit(lambda y: (y, x))(x * 2))(x)
+    return program, len(program.constvars), program.consts, of_outer
 
 
 @check("02.2", "A constant that nobody reads is left out.", against=["what the trace has seen is in the program"])
@@ -194,7 +200,12 @@ def unused_equations(jk, rng):
 @check(
     "02.2",
     "Constants are in the order in which they came, wherever an operation reads them; each output has its place.",
-    against=["constants are in no order", "an operation has two operands", "the last output is the first"],
+    against=[
+        "constants are in no order",
+        "an operation has two operands",
+        "the last output is the first",
+        "constants are in the order of their readers",
+    ],
 )
 def order_of_constants(jk, rng):
     a, b, c, d, x = rng.normal(size=(5, int(rng.integers(2, 9)))).astype("float32")
@@ -202,8 +213,12 @@ def order_of_constants(jk, rng):
     def f(x):
         return jk.lax.select(x > 0, a, b), jk.lax.clamp(a, x, c), c - d
 
-    program = jk.make_jaxpr(f)(x)
-    return [np.asarray(value) for value in program.consts], program
+    def read_later(x):
+        jk.core.current_trace().lift(d)  # it comes first, and is read last
+        return x * c - x * d
+
+    program, other = jk.make_jaxpr(f)(x), jk.make_jaxpr(read_later)(x)
+    return [np.asarray(value) for value in (*program.consts, *other.consts)], program
 
 
 @check(
@@ -231,7 +246,12 @@ def effects_of_a_program(jk, rng):
 @check(
     "02.3",
     "The function runs once, on tracers, and its loops leave only what they did.",
-    against=["a function is traced on example values", "print runs at every call", "a function is tried first"],
+    against=[
+        "a function is traced on example values",
+        "print runs at every call",
+        "a function is tried first",
+        "a function is traced once for its types",
+    ],
 )
 def runs_once(jk, rng):
     seen = []
@@ -246,7 +266,14 @@ def runs_once(jk, rng):
             x = x * 2
         return x
 
-    return jk.make_jaxpr(f)(vector(rng)), seen, three
+    log, again = [], jk.jaxpr.DebugInfo("jit", "g")
+
+    def g(x):
+        log.append(len(log))
+        return [x * len(log)]
+
+    twice = [trace_to_jaxpr(g, avals[:1], again) for _ in range(2)]
+    return jk.make_jaxpr(f)(vector(rng)), seen, three, twice, log
 
 
 @check(
@@ -302,24 +329,40 @@ def after_an_error(jk, rng):
     return program, raised(jk.make_jaxpr(inner), 1.0, parts=[str(number)]), jk.core.trace_state_clean(), errors
 
 
-@check("02.3", "What the function raises passes through, whatever it is.", against=["errors of tracing are TypeErrors"])
+@check(
+    "02.3",
+    "What the function raises passes through, whatever it is.",
+    against=["errors of tracing are TypeErrors", "an error may say where it was"],
+)
 def errors_pass_through(jk, rng):
     kinds = [ZeroDivisionError, LookupError, NotImplementedError, KeyError, OSError, RuntimeError, AssertionError]
     word = f"word{rng.integers(999)}"
 
     def ends_in(kind):
         def f(x):
-            raise kind(word)
+            raise errors[kind]
 
-        return raised(jk.make_jaxpr(f), float(rng.normal()), parts=[word])
+        errors[kind] = kind(word)
+        try:
+            jk.make_jaxpr(f)(float(rng.normal()))
+        except Exception as error:
+            if error is not errors[kind]:
+                raise
+            return kind.__name__
+        return "no error"
 
+    errors = {}
     return [ends_in(kinds[i]) for i in rng.permutation(len(kinds))]
 
 
 @check(
     "02.3",
     "A tracer that was hidden in a list is dead after its function, also when that ends in an error.",
-    against=["a tracer can be used for ever", "after an error there is nothing to be tidied up"],
+    against=[
+        "a tracer can be used for ever",
+        "after an error there is nothing to be tidied up",
+        "only errors end a function early",
+    ],
     fixed="an error of one kind",
 )
 def hidden_tracers(jk, rng):
@@ -329,15 +372,17 @@ def hidden_tracers(jk, rng):
         kept.append(x)
         return x
 
-    def fails(x):
+    def fails(x, kind):
         kept.append(x * 2)
-        raise ValueError
+        raise kind
 
     x = vector(rng)
     jk.make_jaxpr(returns)(x)
-    raised(jk.make_jaxpr(fails), x)
+    for kind in (ValueError, KeyboardInterrupt, GeneratorExit):
+        with contextlib.suppress(kind):
+            jk.make_jaxpr(fails, static_argnums=1)(x, kind)
     use = jk.make_jaxpr(lambda y, i: y + kept[i], static_argnums=1)
-    return [raised(use, 1.0, i, parts=["unexpected tracer"]) for i in (0, 1)]
+    return [raised(use, 1.0, i, parts=["unexpected tracer"]) for i in range(4)]
 
 
 @check(
@@ -389,11 +434,16 @@ def computes(jk, rng):
     return jk.jaxpr.eval_jaxpr(program, [], x, y)
 
 
-@check("02.4", "Under a trace, running a jaxpr records it.", against=["jaxprs hold values"])
+@check(
+    "02.4",
+    "Under a trace, running a jaxpr records it, equation by equation.",
+    against=["jaxprs hold values", "only what is returned is run"],
+)
 def under_a_trace(jk, rng):
     x = vector(rng)
-    program = jk.make_jaxpr(lambda x: jk.numpy.sin(x) * 2)(x)
-    return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [], x + 1))(x)
+    program = jk.make_jaxpr(lambda x: (jk.numpy.cos(x), jk.numpy.sin(x) * 2)[1])(x)  # nobody reads the cosine
+    again = jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [], x + 1))(x)
+    return again, [eqn.primitive.name for eqn in again.eqns]
 
 
 @check("02.4", "Constants have their values, and literals are their own.", against=["closed-over arrays are inputs"])
@@ -414,7 +464,11 @@ def several_results_at_once(jk, rng):
     return jk.make_jaxpr(lambda x: jk.jaxpr.eval_jaxpr(program, [], x))(x)
 
 
-@check("02.4", "A value is freed when nothing reads it any more.", against=["a value stays until the end"])
+@check(
+    "02.4",
+    "A value is freed when nothing reads it any more.",
+    against=["a value stays until the end", "what nobody reads is not in the way"],
+)
 def lets_go(jk, rng):
     alive = weakref.WeakSet()
     most = []
@@ -434,6 +488,12 @@ def lets_go(jk, rng):
             x = jk.numpy.sin(x)
         return x
 
+    def with_unread_results(x):
+        for _ in range(turns):
+            jk.numpy.cos(x)
+            x = jk.numpy.sin(x)
+        return x
+
     turns = int(rng.integers(5, 20))
     program = jk.make_jaxpr(f)(1.0)
     pairs = jk.make_jaxpr(lambda x: f(jk.numpy.sin(x) * jk.numpy.cos(x)))(1.0)  # two values die at once
@@ -443,7 +503,12 @@ def lets_go(jk, rng):
         most.clear()
         alive.clear()  # what a cycle of the learner's still holds of the run before
         jk.jaxpr.eval_jaxpr(pairs, [], 1.0)
-    return {"values computed": found[0], "alive at once": found[1], "alive at the end": most[-1]}
+        found += (most[-1],)
+        most.clear()
+        alive.clear()
+        jk.jaxpr.eval_jaxpr(jk.make_jaxpr(with_unread_results)(1.0), [], 1.0)
+    few = max(most) < 5
+    return {"values computed": found[0], "alive at once": found[1], "alive at the end": found[2], "few if unread": few}
 
 
 @check(
@@ -630,7 +695,7 @@ def all_messages(jk, rng):
 
     places = [
         place(None, [strange[0], known, *strange[1:]], []),
-        place(None, [], [known, strange[0], strange[0], known]),
+        place(None, [], [known, strange[0], strange[0]]),
         place(eqn.replace(outvars=strange), [], strange),
         place(None, [], [known, *strange]),
     ]
@@ -658,10 +723,15 @@ def chains(jk, rng):
 @check(
     "02.6",
     "Needed equations stay, in their order.",
-    against=["equations can stand in any order", "what is left keeps its place from the end"],
+    against=[
+        "equations can stand in any order",
+        "what is left keeps its place from the end",
+        "an equation that needs nothing is not needed",
+    ],
 )
 def order(jk, rng):
-    program = jk.make_jaxpr(lambda x: jk.numpy.exp(jk.numpy.sin(x) - x))(vector(rng))
+    x = vector(rng)
+    program = jk.make_jaxpr(lambda x: jk.numpy.exp(jk.numpy.sin(x) - x) * jk.lax.iota("float32", len(x)))(x)
     pruned, used = jk.jaxpr.dce_jaxpr(program, True)
     return pruned, [eqn.primitive.name for eqn in pruned.eqns], used
 
@@ -702,6 +772,7 @@ def one_of_two_results(jk, rng):
         "an equation is kept whole or dropped",
         "an effect keeps all of its equation",
         "who has a rule decides, not what it leaves",
+        "the operands of what is left are in the old places",
     ],
 )
 def inner_programs(jk, rng):
@@ -711,7 +782,9 @@ def inner_programs(jk, rng):
     one_result = jk.make_jaxpr(lambda x, y: dead_inside(x, jk.numpy.exp(y)))(vector(rng), vector(rng))
     with_effect = jk.jit(lambda x, y: (jk.debug.print("{}", x), jk.numpy.sin(x), jk.numpy.cos(y))[1:])
     printed = jk.make_jaxpr(lambda x, y: with_effect(x, jk.numpy.exp(y))[0])(vector(rng), vector(rng))
-    return [jk.jaxpr.dce_jaxpr(each, True) for each in (program, one_result, printed)]
+    last = jk.jit(lambda x, y: (jk.numpy.sin(x), jk.numpy.cos(y)))
+    second = jk.make_jaxpr(lambda x, y: last(jk.numpy.exp(x), jk.numpy.exp(y))[1])(vector(rng), vector(rng))
+    return [jk.jaxpr.dce_jaxpr(each, True) for each in (program, one_result, printed, second)]
 
 
 @check(
@@ -721,6 +794,7 @@ def inner_programs(jk, rng):
         "the outputs can be gone through again and again",
         "a list is as good as a set",
         "live is what the rest reads",
+        "the set of outputs may grow",
     ],
 )
 def all_that_lives(jk, rng):
@@ -739,7 +813,9 @@ def all_that_lives(jk, rng):
     inner = jk.jit(lambda x, n: (x * n, x))
     call = jk.make_jaxpr(lambda x: inner(x, 2.0)[0])(vector(rng))  # with a literal among its operands
     left, live = jk.jaxpr.pruning.live_equations(call.eqns, call.outvars)
-    return found, len(left), sorted(type(atom).__name__ for atom in live)
+    given = set(call.outvars)
+    jk.jaxpr.pruning.live_equations(call.eqns, given)
+    return found, len(left), sorted(type(atom).__name__ for atom in live), len(given)
 
 
 # --- 02.7 An operation arrives ------------------------------------------------------------------------------------
@@ -759,11 +835,12 @@ def one_after_the_other(jk, rng):
 @check(
     "02.7",
     "Numbers become literals, arrays from outside constants, one for each array.",
-    against=["an operand is a tracer"],
+    against=["an operand is a tracer", "what is known is computed"],
 )
 def from_outside(jk, rng):
     table = vector(rng, 4)
-    return jk.make_jaxpr(lambda x: (x * 2.0 - table) / table)(vector(rng, 4))
+    known = jk.make_jaxpr(lambda x: x * jk.lax.sin(table))(vector(rng, 4))  # which nobody computes before
+    return jk.make_jaxpr(lambda x: (x * 2.0 - table) / table)(vector(rng, 4)), [e.primitive.name for e in known.eqns]
 
 
 @check("02.7", "A value of an outer trace is a constant of the inner program.", against=["a tracer is a tracer"])
@@ -788,6 +865,7 @@ def of_outer_trace(jk, rng):
         "shape rules see values",
         "parameters are for running only",
         "parameters are a part of the type rule only",
+        "types are known by the types of the operands",
     ],
 )
 def asked(jk, rng):
@@ -796,13 +874,12 @@ def asked(jk, rng):
 
     def rule(*avals, **params):
         seen.append(([type(aval).__name__ for aval in avals], [str(aval) for aval in avals], params))
-        return avals[0]
+        return avals[0].update(shape=(params["n"],))
 
     mine_p.def_abstract_eval(rule)
     table, n = vector(rng, 3), int(rng.integers(9))
-    program = jk.make_jaxpr(lambda x: mine_p.bind(x, 2, table, n=n, name="m"))(1.0)
-    (eqn,) = program.eqns
-    return seen, eqn.params, [v.aval for v in eqn.outvars]
+    program = jk.make_jaxpr(lambda x: [mine_p.bind(x, 2, table, n=n + i, name="m") for i in range(2)])(1.0)
+    return seen, [(eqn.params, [v.aval for v in eqn.outvars]) for eqn in program.eqns]
 
 
 @check("02.7", "A primitive with several results gives a list.", against=["one operation, one result"])
@@ -874,7 +951,7 @@ def programs_1(jk, rng):
         jk,
         rng,
         of_arrays.plain(
-            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+            "unary binary scaled reduction moved constant numbered jit branches scan", way="jax.make_jaxpr(f)({args})"
         ),
         4,
         by_numpy=False,
@@ -887,7 +964,7 @@ def programs_2(jk, rng):
         jk,
         rng,
         of_arrays.plain(
-            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+            "unary binary scaled reduction moved constant numbered jit branches scan", way="jax.make_jaxpr(f)({args})"
         ),
         4,
         by_numpy=False,
@@ -900,7 +977,7 @@ def programs_3(jk, rng):
         jk,
         rng,
         of_arrays.plain(
-            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+            "unary binary scaled reduction moved constant numbered jit branches scan", way="jax.make_jaxpr(f)({args})"
         ),
         4,
         by_numpy=False,
@@ -913,7 +990,7 @@ def programs_4(jk, rng):
         jk,
         rng,
         of_arrays.plain(
-            "unary binary scaled reduction moved constant jit branches scan",
+            "unary binary scaled reduction moved constant numbered jit branches scan",
             way="made = jax.make_jaxpr(f)({args})\n(lambda *xs: jax.jaxpr.eval_jaxpr(made, made.consts, *xs))({args})",
         ),
         5,
@@ -926,11 +1003,21 @@ def programs_7(jk, rng):
         jk,
         rng,
         of_arrays.plain(
-            "unary binary scaled reduction moved constant jit branches scan", way="jax.make_jaxpr(f)({args})"
+            "unary binary scaled reduction moved constant numbered jit branches scan", way="jax.make_jaxpr(f)({args})"
         ),
         4,
         by_numpy=False,
     )
+
+
+@check(
+    "02.5",
+    "The laws alone, on places of all kinds: others at each save.",
+    drawn=True,
+    against=["twice means one after the other", "as many elements are one shape"],
+)
+def alone_5(jk, rng):
+    return random_programs(jk, rng, of_tracers.laws, 16, by_numpy=False)
 
 
 @check("02.5", NEW, drawn=True)
@@ -941,5 +1028,7 @@ def programs_5(jk, rng):
 
 @check("02.6", NEW, drawn=True)
 def programs_6(jk, rng):
-    write = of_arrays.plain("unary binary scaled reduction moved constant jit branches scan", way=of_arrays.PARTLY_USED)
+    write = of_arrays.plain(
+        "unary binary scaled reduction moved constant numbered jit branches scan", way=of_arrays.PARTLY_USED
+    )
     return random_programs(jk, rng, write, 4, graded=40, by_numpy=False)

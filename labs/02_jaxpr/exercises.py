@@ -150,7 +150,7 @@ def live_equations(
 ) -> tuple[list[JaxprEqn], set[Var]]:
     """Return what is left of some equations, in order, if only the variables `outputs` are wanted.
     Also return all live variables: the outputs, and the variables that the remaining equations
-    read.
+    read. Leave `outputs` as it is.
 
     For each equation call its rule, `dce_rules[primitive]`, or `keep_or_drop` for primitives
     without one, with a list that says for each result whether it is live, and with the equation.
@@ -172,10 +172,10 @@ class DynamicJaxprTrace:
         """Record one operation: every `Primitive.bind` of the traced function ends here. Return a
         tracer, or a list of them.
 
-        An argument is a tracer of this trace, with its `atom`; or anything else, even a tracer of
-        another trace, and then `lift` gives the atom. Call the primitive's shape rule,
-        `abstract_eval`, with the avals of the arguments and the parameters, and return what `emit`
-        returns.
+        An argument is a tracer of this trace (`x._trace is self`), with its `atom`; or anything
+        else, even a tracer of another trace, and then `lift` gives the atom. Call the primitive's
+        shape rule, `abstract_eval`, with the avals of the arguments and the parameters, and return
+        what `emit` returns.
 
         A few primitives leave no equation where they would change nothing. They have a rule in
         `staging_rules`: `rule(self, tracers, params)`, with a tracer for each argument

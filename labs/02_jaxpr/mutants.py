@@ -1053,3 +1053,237 @@ edit(
     "        if not any(atom is other for other in atoms):\n            atoms.append(atom)\n"
     "        avals.append(atom.aval)",
 )
+
+
+# --- what learners write who have read the text only -------------------------------------------------------------------
+
+
+@mutant(
+    "02.2",
+    "constants are in the order of their readers",
+    "A constant came first and is read last. Where does it stand?",
+)
+def in_the_order_of_readers(self, outs, debug_info):
+    outvars = [self.to_tracer(x).atom for x in outs]
+    kept = {}
+    for a in [*(a for eqn in self.eqns for a in eqn.invars), *outvars]:
+        if isinstance(a, Var) and a in self.consts:
+            kept[a] = self.consts[a]
+    effects = set().union(*(e.effects for e in self.eqns))
+    return Jaxpr(list(kept), self.invars, outvars, self.eqns, effects, debug_info, list(kept.values()))
+
+
+@mutant(
+    "02.2",
+    "a tracer is a tracer of this trace",
+    "An inner function returns a value of the outer one. Whose is its atom?",
+)
+def all_tracers_are_mine(self, outs, debug_info):
+    outvars = [x.atom if isinstance(x, DynamicJaxprTracer) else self.to_tracer(x).atom for x in outs]
+    used = {a for eqn in self.eqns for a in eqn.invars if isinstance(a, Var)} | {
+        a for a in outvars if isinstance(a, Var)
+    }
+    kept = [(v, c) for v, c in self.consts.items() if v in used]
+    effects = set().union(*(e.effects for e in self.eqns))
+    return Jaxpr([v for v, _ in kept], self.invars, outvars, self.eqns, effects, debug_info, [c for _, c in kept])
+
+
+@mutant("02.3", "only errors end a function early", "Is KeyboardInterrupt an Exception?")
+def errors_only(fun, avals, debug_info):
+    from jitkit.interpreters.partial_eval import DynamicJaxprTrace
+
+    trace = DynamicJaxprTrace(core.current_trace(), debug_info)
+    with core.set_current_trace(trace), empty_name_stack():
+        try:
+            outs = fun(*[trace.new_arg(a) for a in avals])
+            check_results(outs, debug_info)
+            jaxpr = trace.to_jaxpr(outs, debug_info)
+        except Exception:
+            trace.end()
+            raise
+    trace.end()
+    del outs
+    if config.value("check_tracer_leaks"):
+        check_no_leaks(trace)
+    return jaxpr
+
+
+@mutant(
+    "02.3", "a function is traced once for its types", "A global has changed since. What must the second program be?"
+)
+def once_for_its_types(fun, avals, debug_info):
+    from jitkit.interpreters.partial_eval import DynamicJaxprTrace
+
+    known, key = globals().setdefault("_TRACED", {}), (fun, tuple(avals))
+    if key in known:
+        return known[key]
+    trace = DynamicJaxprTrace(core.current_trace(), debug_info)
+    try:
+        with core.set_current_trace(trace), empty_name_stack():
+            outs = fun(*[trace.new_arg(a) for a in avals])
+            check_results(outs, debug_info)
+            jaxpr = trace.to_jaxpr(outs, debug_info)
+            del outs
+    finally:
+        trace.end()
+    if config.value("check_tracer_leaks"):
+        check_no_leaks(trace)
+    known[key] = jaxpr
+    return jaxpr
+
+
+@mutant("02.3", "an error may say where it was", "Is the error that the caller catches the one that was raised?")
+def says_where_it_was(fun, avals, debug_info):
+    from jitkit.interpreters.partial_eval import DynamicJaxprTrace
+
+    trace = DynamicJaxprTrace(core.current_trace(), debug_info)
+    try:
+        with core.set_current_trace(trace), empty_name_stack():
+            outs = fun(*[trace.new_arg(a) for a in avals])
+            check_results(outs, debug_info)
+            jaxpr = trace.to_jaxpr(outs, debug_info)
+            del outs
+    except Exception as error:
+        raise type(error)(f"while tracing: {error}") from error
+    finally:
+        trace.end()
+    if config.value("check_tracer_leaks"):
+        check_no_leaks(trace)
+    return jaxpr
+
+
+@mutant(
+    "02.4",
+    "only what is returned is run",
+    "What is recorded when a program with an unread equation runs under a trace?",
+)
+def runs_what_is_returned(jaxpr, consts, *args):
+    if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
+        raise TypeError(f"expected {len(jaxpr.constvars)} consts and {len(jaxpr.invars)} arguments")
+    env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=False))
+
+    def read(a):
+        return literal_value(a) if isinstance(a, Literal) else env[a]
+
+    live = {a for a in jaxpr.outvars if isinstance(a, Var)}
+    keep = set()
+    for i in reversed(range(len(jaxpr.eqns))):
+        eqn = jaxpr.eqns[i]
+        if eqn.effects or live & set(eqn.outvars):
+            keep.add(i)
+            live |= {a for a in eqn.invars if isinstance(a, Var)}
+    for i, (eqn, dead) in enumerate(zip(jaxpr.eqns, last_uses(jaxpr), strict=False)):
+        if i in keep:
+            out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.primitive.get_bind_params(eqn.params))
+            env.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=False))
+        for v in dead:
+            env.pop(v, None)
+    return [read(a) for a in jaxpr.outvars]
+
+
+@mutant("02.4", "what nobody reads is not in the way", "When can a result be freed that no equation reads?")
+def keeps_the_unread(jaxpr, consts, *args):
+    if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
+        raise TypeError(f"expected {len(jaxpr.constvars)} consts and {len(jaxpr.invars)} arguments")
+    env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=False))
+
+    def read(a):
+        return literal_value(a) if isinstance(a, Literal) else env[a]
+
+    for eqn, dead in zip(jaxpr.eqns, last_uses(jaxpr), strict=False):
+        out = eqn.primitive.bind(*map(read, eqn.invars), **eqn.primitive.get_bind_params(eqn.params))
+        env.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=False))
+        for v in dead:
+            if v in eqn.invars:
+                env.pop(v, None)
+    return [read(a) for a in jaxpr.outvars]
+
+
+@mutant(
+    "02.5",
+    "twice means one after the other",
+    "An equation binds a, b, a. Which of them is bound twice?",
+    target="second_bindings",
+)
+def side_by_side(place):
+    previous = None
+    for v in place.binds:
+        if v in place.bound or v is previous:
+            yield f"Variable '{place.name(v)}' already bound"
+        previous = v
+
+
+@mutant("02.5", "as many elements are one shape", "Are f32[2,3] and f32[3,2] one type?", target="ill_typed_results")
+def counts_elements(place):
+    if place.eqn is None:
+        return
+    for v, t in zip(place.binds, result_types(place.eqn), strict=False):
+        if v.aval.size != t.size or v.aval.dtype != t.dtype:
+            yield f"Value for variable '{place.name(v)}' inconsistently typed as {pp_aval(t)} for let-binder of type {pp_aval(v.aval)}"
+
+
+@mutant(
+    "02.6",
+    "the operands of what is left are in the old places",
+    "An inner program lost its first input. What is the first operand of what is left?",
+)
+def in_the_old_places(eqns, outputs):
+    live, kept = set(outputs), []
+    for eqn in reversed(eqns):
+        needed, rest = dce_rules.get(eqn.primitive, keep_or_drop)([v in live for v in eqn.outvars], eqn)
+        if rest is not None:
+            kept.append(rest)
+            live.update(a for n, a in zip(needed, rest.invars, strict=False) if n and isinstance(a, Var))
+    return kept[::-1], live
+
+
+@mutant("02.6", "an equation that needs nothing is not needed", "How many operands has `iota`?")
+def needs_something(eqns, outputs):
+    live, kept = set(outputs), []
+    for eqn in reversed(eqns):
+        needed, rest = dce_rules.get(eqn.primitive, keep_or_drop)([v in live for v in eqn.outvars], eqn)
+        if any(needed):
+            kept.append(rest)
+            live.update(a for n, a in zip(needed, eqn.invars, strict=False) if n and isinstance(a, Var))
+    return kept[::-1], live
+
+
+@mutant("02.6", "the set of outputs may grow", "Whose set is `outputs`, after the call?")
+def fills_the_outputs(eqns, outputs):
+    live, kept = outputs if isinstance(outputs, set) else set(outputs), []
+    for eqn in reversed(eqns):
+        needed, rest = dce_rules.get(eqn.primitive, keep_or_drop)([v in live for v in eqn.outvars], eqn)
+        if rest is not None:
+            kept.append(rest)
+            live.update(a for n, a in zip(needed, eqn.invars, strict=False) if n and isinstance(a, Var))
+    return kept[::-1], live
+
+
+@mutant("02.7", "types are known by the types of the operands", "Does the type of `iota` depend on its operands?")
+def remembers_types(self, primitive, args, params):
+    rule = staging_rules.get(primitive)
+    if rule is not None:
+        result = rule(self, [self.to_tracer(a) for a in args], params)
+        if result is not NotImplemented:
+            return result
+    known = globals().setdefault("_SHAPES", {})
+    avals = [core.get_aval(a) for a in args]
+    key = (primitive, tuple(str(a) for a in avals), tuple(params))
+    if key not in known:
+        known[key] = primitive.abstract_eval(*avals, **params)
+    atoms = [a.atom if isinstance(a, DynamicJaxprTracer) and a._trace is self else self.lift(a) for a in args]
+    return self.emit(primitive, atoms, params, known[key])
+
+
+@mutant("02.7", "what is known is computed", "Who decides whether an operation runs: its operands, or the trace?")
+def computes_what_is_known(self, primitive, args, params):
+    if args and all(core.is_concrete(a) for a in args):
+        with core.set_current_trace(None):
+            return primitive.bind(*args, **params)
+    rule = staging_rules.get(primitive)
+    if rule is not None:
+        result = rule(self, [self.to_tracer(a) for a in args], params)
+        if result is not NotImplemented:
+            return result
+    atoms = [a.atom if isinstance(a, DynamicJaxprTracer) and a._trace is self else self.lift(a) for a in args]
+    return self.emit(primitive, atoms, params, primitive.abstract_eval(*[core.get_aval(a) for a in args], **params))

@@ -9,7 +9,7 @@ import re
 import ml_dtypes
 import numpy as np
 
-from jitkit.kata.checking import Stablehlo, check, module, of_arrays, raised, random_programs
+from jitkit.kata.checking import Stablehlo, check, module, of_arrays, of_texts, raised, random_programs
 
 
 def lowered(jk, f, *arguments):
@@ -177,9 +177,12 @@ def a_scalar_beside_an_array(jk, rng):
     return lowered(jk, lambda x, s: (x * s, s - x), floats(rng, 2, 3), np.float32(rng.normal()))
 
 
-@check("04.2", "Axes of size 1 are stretched.", against=["only scalars are broadcast"])
+@check(
+    "04.2", "Axes of size 1 are stretched.", against=["only scalars are broadcast", "as many elements are one shape"]
+)
 def axes_of_size_1(jk, rng):
-    return lowered(jk, jk.lax.sub, floats(rng, 4, 1), floats(rng, 1, 3))
+    without_any = jk.jit(jk.lax.sub)(np.zeros((1, 0), "float32"), np.zeros((int(rng.integers(2, 9)), 0), "float32"))
+    return lowered(jk, jk.lax.sub, floats(rng, 4, 1), floats(rng, 1, 3)), without_any
 
 
 @check("04.2", "A value that has the shape already is read as it is: it needs no line.")
@@ -247,11 +250,27 @@ def filled_arrays(jk, rng):
 @check(
     "04.2",
     "A literal by itself, or beside a scalar, has a type of its own.",
-    against=["a literal is a number of float32"],
+    against=["a literal is a number of float32", "a literal is known by its number", "Python's number says the type"],
 )
 def types_of_literals(jk, rng):
     k, n = int(rng.integers(2, 99)), np.int32(rng.integers(99))
-    return lowered(jk, lambda n, h: (n + k, n - 1, k, True, 0.5, h * 0.5, h > 1), n, np.float16(rng.normal()))
+    h = np.float16(rng.normal())
+    program = jk.make_jaxpr(lambda h: jk.lax.reshape(h, (1,)) * np.float16(0.5))(h)
+    eqns = [eqn.replace(invars=[weak_half(jk, atom) for atom in eqn.invars]) for eqn in program.eqns]
+    program = program.replace(eqns=eqns, outvars=[*program.outvars, jk.jaxpr.Literal(0.25, half(jk))])
+    text = jk.interpreters.mlir_main.lower_main("f", program, "cpu").text()
+    found = lowered(jk, lambda n, h: (n + k, n - 1, k, True, 0.5, h * 0.5, h > 1, 1, 1.0), n, h)
+    return found, Stablehlo(text, [h]), re.findall(r"tensor<f\d+>|tensor<1xf\d+>", text.partition("return")[2])
+
+
+def half(jk):
+    return jk.core.ShapedArray((), "float16", True)
+
+
+def weak_half(jk, atom):
+    """Return the atom; for a literal of float16, one with a number of Python's in its place."""
+    is_half = isinstance(atom, jk.jaxpr.Literal) and atom.aval.dtype == "float16"
+    return jk.jaxpr.Literal(float(atom.val), half(jk)) if is_half else atom
 
 
 @check(
@@ -315,12 +334,14 @@ def constants_in_branches(jk, rng):
 
 @check(
     "04.3",
-    "Equations come one after the other, each with its operands in their order.",
-    against=["operand order does not matter"],
+    "Equations come one after the other, each with its operands in their order; each of them is written.",
+    against=["operand order does not matter", "what nobody reads is not written", "the longest operand has the shape"],
 )
 def some_equations(jk, rng):
     x, y = floats(rng, 2, 3)
-    return lowered(jk, lambda x, y: (x - y) / (y * y + 1.0), x, y)
+    speaks = text_of(jk, lambda x: (jk.debug.print("{}", x), x + 1.0)[1], x)  # nobody reads what the first one returns
+    stretched = lowered(jk, jk.lax.sub, floats(rng, 4, 1), floats(rng, 1, 3))
+    return lowered(jk, lambda x, y: (x - y) / (y * y + 1.0), x, y), speaks.count("custom_call"), stretched
 
 
 @check(
@@ -351,10 +372,18 @@ def closed_over_arrays(jk, rng):
     return lowered(jk, lambda x: (x * table - other) / table, x)
 
 
-@check("04.3", "Parameters go to the rule by name.", against=["an equation is a primitive and its operands"])
+@check(
+    "04.3",
+    "Parameters go to the rule by name.",
+    against=["an equation is a primitive and its operands", "what was done to these operands is known"],
+)
 def parameters(jk, rng):
     axis = int(rng.integers(2))
-    return lowered(jk, lambda x: jk.lax.cumsum(x, axis=axis, reverse=True), floats(rng, 3, 2))
+
+    def f(x):
+        return jk.lax.cumsum(x, axis=axis, reverse=True), jk.lax.cumsum(x, axis=1 - axis)
+
+    return lowered(jk, f, floats(rng, 3, 2))
 
 
 @check(
@@ -501,10 +530,12 @@ def precision(jk, rng):
         "the least is 0",
         "each float has an infinity",
         "the lowest float is as good as -inf",
+        "numpy knows all integers",
     ],
 )
 def neutral_elements(jk, rng):
     names = ["float32", "int8", "uint16", "bool", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, "int32"]
+    names += [ml_dtypes.int4, ml_dtypes.uint2]
     values = [jk.lax.reduction.max_identity(np.dtype(names[i])) for i in rng.permutation(len(names))]
     return [(str(x.dtype), x.shape, float(x)) for x in values]
 
@@ -612,13 +643,18 @@ def several_results_of_a_call(jk, rng):
 @check(
     "04.6",
     "A large constant travels from main to the function that needs it; in a call it stands behind the tokens.",
-    against=["a function has its constants by itself", "large constants stand before the tokens"],
+    against=[
+        "a function has its constants by itself",
+        "large constants stand before the tokens",
+        "a large constant has one name",
+    ],
 )
 def large_constants(jk, rng):
     table = floats(rng, 70, 80)
     x = floats(rng, 80)
     inner = jk.jit(lambda x: jk.jit(lambda x: table @ x)(x) + 1.0)
-    module = module_of(jk, lambda x: inner(x) - inner(-x), x)
+    module, other = module_of(jk, lambda x: inner(x) - inner(-x), x), table[::-1].copy()
+    of_two = module_of(jk, lambda x: other @ x - inner(x), x)  # the function's first one is the second one of main
 
     @jk.jit
     def speaks(x):
@@ -628,7 +664,8 @@ def large_constants(jk, rng):
     text = module_of(jk, lambda x: speaks(x) * 2.0, x).text()
     (first,) = re.findall(r" call @\w+\((%\w+)", text)
     is_a_token = re.search(rf"{first}(:| = stablehlo.constant.*:) tensor", text) is None
-    return Stablehlo(module.text(), [*module.hoisted.values(), x]), len(module.hoisted), is_a_token
+    both = Stablehlo(of_two.text(), [*of_two.hoisted.values(), x])
+    return Stablehlo(module.text(), [*module.hoisted.values(), x]), len(module.hoisted), is_a_token, both
 
 
 @check(
@@ -860,6 +897,16 @@ def places(jk, rng):
 NEW = "Programs that nobody wrote before: others at each save."
 
 
+@check(
+    "04.1",
+    "The functions alone, on constants of all kinds, read as MLIR reads them: others at each save.",
+    drawn=True,
+    against=["a nan is a nan", "the parts of a complex number have six digits"],
+)
+def alone_1(jk, rng):
+    return random_programs(jk, rng, of_texts.constants, 16, graded=60, by_numpy=False)
+
+
 @check("04.1", NEW, drawn=True, tolerance=1e-4)
 def programs_1(jk, rng):
     return random_programs(
@@ -877,7 +924,12 @@ def programs_1(jk, rng):
 @check("04.2", NEW, drawn=True, tolerance=1e-4)
 def programs_2(jk, rng):
     return random_programs(
-        jk, rng, of_arrays.plain("unary binary constant scaled", way="jax.jit(f)({args})"), 2, graded=20, by_numpy=False
+        jk,
+        rng,
+        of_arrays.plain("unary stretched binary constant scaled", way="jax.jit(f)({args})"),
+        2,
+        graded=20,
+        by_numpy=False,
     )
 
 
@@ -886,7 +938,10 @@ def programs_3(jk, rng):
     return random_programs(
         jk,
         rng,
-        of_arrays.plain("unary binary scaled reduction moved constant jit branches scan", way="jax.jit(f)({args})"),
+        of_arrays.plain(
+            "unary twice binary stretched scaled reduction moved constant numbered jit branches scan",
+            way="jax.jit(f)({args})",
+        ),
         2,
         graded=20,
         by_numpy=False,

@@ -865,3 +865,202 @@ edit(
     "    known_by = module.text(debug_info=True) if",
     target="load_or_compile",
 )
+
+
+# --- what learners write who have read the text only -------------------------------------------------------------------
+
+
+@mutant("04.1", "a nan is a nan", "How many float32 are nan? Which one was meant?", target="scalar_text")
+def one_nan(x):
+    dtype = x.dtype
+    if dtype == bool or dtype == dtypes.float0:
+        return "true" if dtype == bool and x else "false"
+    if dtypes.issubdtype(dtype, np.integer):
+        return str(int(x))
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return f"({scalar_text(x.real)}, {scalar_text(x.imag)})"
+    if x != x:
+        x = dtype.type(float("nan"))
+    text = f"{float(x):.6e}"
+    if DECIMAL.fullmatch(text) and dtype.type(float(text)) == x:
+        return text
+    return "0x" + np.asarray(x, dtype).tobytes()[::-1].hex().upper()
+
+
+@mutant(
+    "04.1",
+    "the parts of a complex number have six digits",
+    "Is 1/3 exact in six digits, in a complex number?",
+    target="scalar_text",
+)
+def six_digits_of_parts(x):
+    dtype = x.dtype
+    if dtype == bool or dtype == dtypes.float0:
+        return "true" if dtype == bool and x else "false"
+    if dtypes.issubdtype(dtype, np.integer):
+        return str(int(x))
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return f"({float(x.real):.6e}, {float(x.imag):.6e})"
+    text = f"{float(x):.6e}"
+    if DECIMAL.fullmatch(text) and dtype.type(float(text)) == x:
+        return text
+    return "0x" + x.tobytes()[::-1].hex().upper()
+
+
+@mutant(
+    "04.2",
+    "as many elements are one shape",
+    "How many elements have f32[1,0] and f32[3,0]?",
+    target="LoweringContext.read_spread",
+)
+def as_many_elements(self, atom, env, shape):
+    if isinstance(atom, Literal):
+        return self.splat(atom.val, with_shape(atom.aval, shape))
+    size = 1
+    for n in shape:
+        size *= n
+    if atom.aval.size == size and atom.aval.shape:
+        return env[atom]
+    return self.broadcast_in_dim(env[atom], atom.aval, shape, tuple(range(len(atom.aval.shape))))
+
+
+@mutant(
+    "04.2",
+    "Python's number says the type",
+    "The literal's aval is f16[], and its value a Python float. What is its type?",
+    target="LoweringContext.read_spread",
+)
+def python_says_the_type(self, atom, env, shape):
+    if isinstance(atom, Literal):
+        return self.splat(atom.val, ShapedArray(shape, np.asarray(atom.val).dtype))
+    return self.broadcast_in_dim(env[atom], atom.aval, shape, tuple(range(len(atom.aval.shape))))
+
+
+@mutant(
+    "04.2",
+    "Python's number says the type",
+    "The literal's aval is f16[], and its value a Python float. What is its type?",
+    target="LoweringContext.read",
+)
+def python_says_the_type_here_too(self, atom, env):
+    if isinstance(atom, Literal):
+        kinds = {float: np.float32, int: np.int32}
+        return self.splat(atom.val, ShapedArray((), kinds.get(type(atom.val), atom.aval.dtype)))
+    return env[atom]
+
+
+@mutant("04.2", "a literal is known by its number", "What is `1 == 1.0 == True`?", target="LoweringContext.read")
+def literals_by_number(self, atom, env):
+    if isinstance(atom, Literal):
+        key = atom.val if isinstance(atom.val, (int, float, bool)) else id(atom)
+        if key not in env:
+            env[key] = self.splat(atom.val, atom.aval)
+        return env[key]
+    return env[atom]
+
+
+@mutant(
+    "04.3",
+    "the longest operand has the shape",
+    "Which shape have f32[4,1] and f32[1,3] together?",
+    target="LoweringContext.lower_equation",
+)
+def longest_operand(self, eqn, env):
+    rule = lowering_rules.get(eqn.primitive)
+    if rule is None:
+        raise NotImplementedError(f"no rule for {eqn.primitive.name}")
+    ins, outs = [a.aval for a in eqn.invars], [v.aval for v in eqn.outvars]
+    if eqn.primitive in rank_polymorphic:
+        shape = max((a.shape for a in ins), key=len, default=())
+        names = [self.read_spread(a, env, shape) for a in eqn.invars]
+        ins = [with_shape(a, shape) for a in ins]
+    else:
+        names = [self.read(a, env) for a in eqn.invars]
+    saved = self.primitive, self.avals_in, self.avals_out, self.origin
+    self.primitive, self.avals_in, self.avals_out = eqn.primitive, ins, outs
+    if not self._inlining:
+        self.origin = (self.name_stack, eqn)
+    results = rule(self, *names, **eqn.params)
+    self.primitive, self.avals_in, self.avals_out, self.origin = saved
+    env.update(zip(eqn.outvars, [results] if isinstance(results, str) else results, strict=False))
+
+
+@mutant(
+    "04.3",
+    "what was done to these operands is known",
+    "`cumsum` along axis 0 and along axis 1: what else belongs to an equation?",
+    target="LoweringContext.lower_equation",
+)
+def done_before(self, eqn, env):
+    rule = lowering_rules.get(eqn.primitive)
+    if rule is None:
+        raise NotImplementedError(f"no rule for {eqn.primitive.name}")
+    ins, outs = [a.aval for a in eqn.invars], [v.aval for v in eqn.outvars]
+    if eqn.primitive in rank_polymorphic:
+        shape = outs[0].shape
+        names = [self.read_spread(a, env, shape) for a in eqn.invars]
+        ins = [with_shape(a, shape) for a in ins]
+    else:
+        names = [self.read(a, env) for a in eqn.invars]
+    key = (eqn.primitive, tuple(names))
+    known = env.setdefault("known", {})
+    if key in known:
+        env.update(zip(eqn.outvars, known[key], strict=False))
+        return
+    saved = self.primitive, self.avals_in, self.avals_out, self.origin
+    self.primitive, self.avals_in, self.avals_out = eqn.primitive, ins, outs
+    if not self._inlining:
+        self.origin = (self.name_stack, eqn)
+    results = rule(self, *names, **eqn.params)
+    self.primitive, self.avals_in, self.avals_out, self.origin = saved
+    known[key] = [results] if isinstance(results, str) else results
+    env.update(zip(eqn.outvars, known[key], strict=False))
+
+
+@mutant(
+    "04.3", "what nobody reads is not written", "Who reads the result of a print?", target="LoweringContext.lower_jaxpr"
+)
+def writes_what_is_read(self, jaxpr, args):
+    env = dict(zip(jaxpr.invars, args, strict=False))
+    for v, c in zip(jaxpr.constvars, jaxpr.consts, strict=False):
+        env[v] = self.array_constant(c, v.aval)
+    live = {a for a in jaxpr.outvars if isinstance(a, Var)}
+    todo = []
+    for eqn in reversed(jaxpr.eqns):
+        if live & set(eqn.outvars):
+            todo.append(eqn)
+            live |= {a for a in eqn.invars if isinstance(a, Var)}
+    for eqn in reversed(todo):
+        self.lower_equation(eqn, env)
+    return [self.read(a, env) for a in jaxpr.outvars]
+
+
+@mutant("04.5", "numpy knows all integers", "What does `np.iinfo` say of an int4?", target="max_identity")
+def numpy_integers(dtype):
+    if dtype == bool:
+        return np.array(False)
+    if dtypes.issubdtype(dtype, np.integer):
+        return np.array(np.iinfo(dtype).min, dtype)
+    return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
+
+
+@mutant(
+    "04.6",
+    "a large constant has one name",
+    "What is the constant called in the function that calls?",
+    target="LoweringContext.call_jaxpr",
+)
+def one_name_for_a_constant(self, name, jaxpr, args):
+    from jitkit.interpreters.mlir import lower_function
+
+    known = self.module.function_of_jaxpr
+    key = (name, jaxpr)
+    function = known.get(key)
+    if function is None:
+        function = known[key] = lower_function(self.module, name, jaxpr, "")
+    tokens = [self.tokens[e] for e in function.ordered]
+    hoisted = [n for k, (n, t) in function.hoisted.items()]
+    for k, (_, t) in function.hoisted.items():
+        self.function.take_hoisted(k, t)
+    results = self.emit_call(function, [*tokens, *hoisted, *args], [v.aval for v in jaxpr.invars])
+    return self.take_tokens(function.ordered, results)

@@ -117,10 +117,11 @@ def negative_positions(jk, rng):
 @check(
     "06.1",
     "With `*args`, only a call can tell what a negative position means.",
-    against=["the signature tells the number of arguments"],
+    against=["the signature tells the number of arguments", "a collector has a position and a name"],
 )
 def negative_positions_of_any_number(jk, rng):
-    return inferred(jk, any_number, (-1 - int(rng.integers(3)), 0), None)
+    negative = inferred(jk, any_number, (-1 - int(rng.integers(3)), 0), None)
+    return negative, inferred(jk, any_number, some(rng, 3, 3), None), inferred(jk, any_number, None, ("rest", "x", "n"))
 
 
 # --- 06.2 What does not fit ---------------------------------------------------------------------------------------
@@ -179,6 +180,7 @@ def keyword_only(jk, rng):
         "collectors do not count",
         "a name is one of those that have positions",
         "only static arguments have names",
+        "a collector's own name is not to be passed",
     ],
 )
 def unknown_names(jk, rng):
@@ -196,7 +198,7 @@ def unknown_names(jk, rng):
         )
         for names, parts in ((("n", name), (name,)), ((name, "other"), (name, "other")))
     ]
-    taken = checked(jk, any_name, "static_argnames", (name,))
+    taken = [checked(jk, any_name, "static_argnames", (taken,)) for taken in (name, "options")]
     known = [checked(jk, plain, "static_argnames", names) for names in ((), ("m",), ("n", "x"))]
     known.append(checked(jk, every_kind, "static_argnames", ("c", "e", "f")))
     only = checked(jk, plain, "static_argnames", ("m", name, "x"), f"invalid argnames {{'{name}'}} in")
@@ -476,12 +478,18 @@ def called(jk, function, *args, static=(), **kwargs):
 @check(
     "06.5",
     "A leaf of a tree has the way to it after the name.",
-    against=["an argument is a leaf", "keywords are in the order of the call", "a leaf is called as its argument"],
+    against=[
+        "an argument is a leaf",
+        "keywords are in the order of the call",
+        "a leaf is called as its argument",
+        "each argument has a leaf at least",
+    ],
 )
 def leaves_of_trees(jk, rng):
     keys = [f"{letter}{int(rng.integers(99))}" for letter in "ba"]
     params = {keys[0]: [1, (2, 3)], keys[1]: {"n": 4}, "none": None}
-    return called(jk, plain, params, 1, [2]), called(jk, plain, 1, y=2, n=params)
+    without_leaves = called(jk, plain, None, 1, [(), 2], m={})
+    return called(jk, plain, params, 1, [2]), called(jk, plain, 1, y=2, n=params), without_leaves
 
 
 @check(
@@ -562,9 +570,20 @@ def programs_2(jk, rng):
     return random_programs(jk, rng, of_calls.signatures, 16, by_numpy=False)
 
 
-@check("06.3", NEW, drawn=True)
+@check(
+    "06.3",
+    NEW,
+    drawn=True,
+    against=[
+        "the caller's dict may be emptied",
+        "dynamic keywords are sorted",
+        "one object is one argument",
+        "the dict for the tracers may be filled",
+        "a value that is false is not there",
+    ],
+)
 def programs_3(jk, rng):
-    return random_programs(jk, rng, of_calls.signatures, 16, graded=40, by_numpy=False)
+    return random_programs(jk, rng, of_calls.splits, 16, graded=40, by_numpy=False)
 
 
 @check("06.4", NEW, drawn=True)
@@ -572,6 +591,6 @@ def programs_4(jk, rng):
     return random_programs(jk, rng, of_calls.statics, 16, by_numpy=False)
 
 
-@check("06.5", NEW, drawn=True)
+@check("06.5", NEW, drawn=True, against=["a path is keys in brackets"])
 def programs_5(jk, rng):
-    return random_programs(jk, rng, of_calls.misses, 10, by_numpy=False)
+    return random_programs(jk, rng, of_calls.names_of_leaves, 10, by_numpy=False)

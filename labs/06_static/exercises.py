@@ -81,7 +81,7 @@ def check_names(
 
 def split_call(spec: ArgumentSpec, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """Return the static arguments of a call, separated from the dynamic ones, which stay in their
-    order.
+    order. Leave `kwargs` as it is.
 
     The result has a tuple `args` and a dict `kwargs` with the dynamic arguments; `statics`, a
     tuple; and `arity`, the number of positional arguments of the call, static ones included. The
@@ -103,7 +103,8 @@ class Arguments:
         self, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[list[Any], dict[str, Any]]:
         """Return the positional and the keyword arguments to call the function with: the static
-        ones in their places, and `args` and `kwargs` for the dynamic ones.
+        ones in their places, and `args` and `kwargs` for the dynamic ones. Leave `args` and
+        `kwargs` as they are.
         """
         raise NotImplementedError("06.3")
 

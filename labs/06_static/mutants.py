@@ -221,7 +221,7 @@ edit(
     "06.3",
     "the order of keywords counts",
     "`f(m=1, n=2)` and `f(n=2, m=1)`: are their statics the same tuple?",
-    "for name in sorted(spec.static_argnames) if name in kwargs",
+    "for name in sorted({*spec.static_argnames}) if name in kwargs",
     "for name in kwargs if name in spec.static_argnames",
     target="split_call",
 )
@@ -253,7 +253,7 @@ def takes_remainders(spec, args, kwargs):
     count = len(args)
     positions = {i % count for i in spec.static_argnums if i < count} if count else set()
     statics = [(i, Static(args[i])) for i in sorted(positions)]
-    statics += [(name, Static(kwargs[name])) for name in sorted(spec.static_argnames) if name in kwargs]
+    statics += [(name, Static(kwargs[name])) for name in sorted({*spec.static_argnames}) if name in kwargs]
     dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
     rest = {name: x for name, x in kwargs.items() if name not in spec.static_argnames}
     return Arguments(dynamic, rest, tuple(statics), count)
@@ -263,8 +263,8 @@ edit(
     "06.3",
     "what is false is not there",
     "`f(x, mode=None)`, and `mode` is static. Is there a static argument in this call?",
-    "for name in sorted(spec.static_argnames) if name in kwargs",
-    "for name in sorted(spec.static_argnames) if kwargs.get(name)",
+    "for name in sorted({*spec.static_argnames}) if name in kwargs",
+    "for name in sorted({*spec.static_argnames}) if kwargs.get(name)",
     target="split_call",
 )
 edit(
@@ -881,8 +881,8 @@ edit(
     "06.3",
     "a keyword is dynamic where its parameter is positional",
     "`static_argnames='n'`, called as `f(x, n=3)`: who gets the 3?",
-    "in sorted(spec.static_argnames) if name in kwargs]",
-    "in sorted(spec.static_argnames) if name in kwargs and not spec.static_argnums]",
+    "in sorted({*spec.static_argnames}) if name in kwargs]",
+    "in sorted({*spec.static_argnames}) if name in kwargs and not spec.static_argnums]",
     target="split_call",
 )
 
@@ -925,3 +925,169 @@ edit(
     "for i in range(len(names), count)]",
     target="positional_names",
 )
+
+
+# --- what learners write who have read the text only -------------------------------------------------------------------
+
+
+@mutant("06.1", "a collector has a position and a name", "Can `*rest` be passed by name?")
+def collectors_have_positions(signature, nums, names):
+    params = list(signature.parameters.values())
+    count = sum(p.kind in POSITIONAL for p in params)
+    both = {p.name: i for i, p in enumerate(params) if p.kind in (p.POSITIONAL_OR_KEYWORD, p.VAR_POSITIONAL)}
+    if nums is not None and not any(p.kind is p.VAR_POSITIONAL for p in params):
+        nums = tuple(n + count if n < 0 else n for n in nums)
+    if nums is None:
+        nums = tuple(i for name, i in both.items() if name in (names or ()))
+    elif names is None:
+        names = tuple(name for name, i in both.items() if i in nums)
+    return nums or (), names or ()
+
+
+@mutant(
+    "06.2",
+    "a collector's own name is not to be passed",
+    "What does `f(x, options=1)` do for `def f(x, **options)`?",
+    target="check_names",
+)
+def names_of_collectors(fun, signature, names, what):
+    params = signature.parameters
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in params.values())
+    wrong = {n for n in names if n in params and params[n].kind not in KEYWORD}
+    if wrong:
+        raise ValueError(f"Jitted function has invalid argnames {wrong} in {what}. These are positional-only")
+    wrong = {n for n in names if n not in params}
+    if wrong and not takes_all:
+        raise ValueError(
+            f"Jitted function has invalid argnames {wrong} in {what}. Function does not take these args.\n"
+            f"The function is {name_of(fun)}{signature}."
+        )
+
+
+@mutant("06.3", "the caller's dict may be emptied", "Who else has the dict `kwargs`?", target="split_call")
+def empties_the_dict(spec, args, kwargs):
+    from jitkit.signature.api_util import Arguments, Static
+
+    nums = set()
+    for n in spec.static_argnums:
+        if n < -len(args):
+            raise ValueError(
+                "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+                f"-len(args) and less than len(args), but got value {n} for len(args) == {len(args)}."
+            )
+        n = n + len(args) if n < 0 else n
+        if n < len(args):
+            nums.add(n)
+    nums = sorted(nums)
+    names = sorted(k for k in kwargs if k in spec.static_argnames)
+    statics = [(n, Static(args[n])) for n in nums] + [(k, Static(kwargs.pop(k))) for k in names]
+    return Arguments(tuple(a for i, a in enumerate(args) if i not in nums), kwargs, tuple(statics), len(args))
+
+
+@mutant("06.3", "dynamic keywords are sorted", "In which order do the dynamic arguments stay?", target="split_call")
+def sorted_keywords(spec, args, kwargs):
+    from jitkit.signature.api_util import Arguments, Static
+
+    nums = set()
+    for n in spec.static_argnums:
+        if n < -len(args):
+            raise ValueError(
+                "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+                f"-len(args) and less than len(args), but got value {n} for len(args) == {len(args)}."
+            )
+        n = n + len(args) if n < 0 else n
+        if n < len(args):
+            nums.add(n)
+    nums = sorted(nums)
+    names = sorted(k for k in kwargs if k in spec.static_argnames)
+    statics = [(n, Static(args[n])) for n in nums] + [(k, Static(kwargs[k])) for k in names]
+    left = {k: v for k, v in sorted(kwargs.items()) if k not in names}
+    return Arguments(tuple(a for i, a in enumerate(args) if i not in nums), left, tuple(statics), len(args))
+
+
+@mutant(
+    "06.3",
+    "one object is one argument",
+    "`f(x, x)`, and the first is static. How many dynamic arguments are there?",
+    target="split_call",
+)
+def by_identity(spec, args, kwargs):
+    from jitkit.signature.api_util import Arguments, Static
+
+    nums = set()
+    for n in spec.static_argnums:
+        if n < -len(args):
+            raise ValueError(
+                "Positional argument indices, e.g. for `static_argnums`, must have value greater than or equal to "
+                f"-len(args) and less than len(args), but got value {n} for len(args) == {len(args)}."
+            )
+        n = n + len(args) if n < 0 else n
+        if n < len(args):
+            nums.add(n)
+    nums = sorted(nums)
+    names = sorted(k for k in kwargs if k in spec.static_argnames)
+    statics = [(n, Static(args[n])) for n in nums] + [(k, Static(kwargs[k])) for k in names]
+    taken = [id(args[n]) for n in nums]
+    left = {k: v for k, v in kwargs.items() if k not in names}
+    return Arguments(tuple(a for a in args if id(a) not in taken), left, tuple(statics), len(args))
+
+
+@mutant(
+    "06.3",
+    "the dict for the tracers may be filled",
+    "What is in the caller's dict, after the call?",
+    target="Arguments.merged_with",
+)
+def fills_the_dict(self, args, kwargs):
+    result = list(args)
+    for place, static in self.statics:
+        if isinstance(place, int):
+            result.insert(place, static.value)
+        else:
+            kwargs[place] = static.value
+    return result, kwargs
+
+
+@mutant(
+    "06.3",
+    "a value that is false is not there",
+    "What if the static value is 0, or None?",
+    target="Arguments.merged_with",
+)
+def or_next(self, args, kwargs):
+    statics = dict(self.statics)
+    rest = iter(args)
+    result = [(statics[i].value if i in statics else None) or next(rest, None) for i in range(self.arity)]
+    return result, {**kwargs, **{k: s.value for k, s in self.statics if isinstance(k, str)}}
+
+
+@mutant("06.5", "each argument has a leaf at least", "How many leaves has None?", target="argument_names")
+def a_leaf_at_least(fun, arguments):
+    signature = signature_of(fun)
+    names = positional_names(signature, arguments.arity)
+    result = []
+    for position, value in zip(arguments.dynamic_positions, arguments.args, strict=False):
+        paths = [path for path, _ in tree_flatten_with_path(value)[0]] or [()]
+        result += [names[position] + keystr(path) for path in paths]
+    for key, value in sorted(arguments.kwargs.items()):
+        paths = [path for path, _ in tree_flatten_with_path(value)[0]] or [()]
+        result += [keyword_name(signature, key) + keystr(path) for path in paths]
+    return tuple(result)
+
+
+@mutant(
+    "06.5", "a path is keys in brackets", "How does `keystr` print the field of a named tuple?", target="argument_names"
+)
+def keys_in_brackets(fun, arguments):
+    signature = signature_of(fun)
+    names = positional_names(signature, arguments.arity)
+    positions = list(arguments.dynamic_positions)
+    leaves, _ = tree_flatten_with_path((arguments.args, arguments.kwargs))
+
+    def way(keys):
+        return "".join(f"[{getattr(k, 'key', getattr(k, 'idx', getattr(k, 'name', k)))!r}]" for k in keys)
+
+    return tuple(
+        (names[positions[p[1].idx]] if p[0].idx == 0 else keyword_name(signature, p[1].key)) + way(p[2:])
+        for p, _ in leaves
+    )

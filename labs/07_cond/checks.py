@@ -26,11 +26,14 @@ def row(rng, n=3):
         "the index is the predicate",
         "the true function is the first of the equation",
         "the index is a truth value",
+        "one function twice is no choice",
     ],
 )
 def plain_cond(jk, rng):
     limit, a = float(scalar(rng)), float(scalar(rng))
-    return jk.make_jaxpr(lambda x: jk.lax.cond(x > limit, lambda x: x * a, lambda x: x - a, x))(1.0)
+    both = [lambda x: x * a] * 2  # one function twice is a choice, too
+    program = jk.make_jaxpr(lambda x: jk.lax.cond(x > limit, lambda x: x * a, lambda x: x - a, x))(1.0)
+    return program, jk.make_jaxpr(lambda x: jk.lax.cond(x > limit, *both, x))(1.0)
 
 
 @check("07.1", "A function is traced whether or not it is going to run.", against=["only the taken branch is traced"])
@@ -64,7 +67,7 @@ def numbers_are_predicates(jk, rng):
 @check(
     "07.1",
     "An array of several truth values is refused, and so is None.",
-    against=["a predicate may be an array"],
+    against=["a predicate may be an array", "without jit any predicate will do"],
     fixed="an error of fixed words",
 )
 def bad_predicates(jk, rng):
@@ -75,7 +78,14 @@ def bad_predicates(jk, rng):
         raised(jk.make_jaxpr(f), row(rng) > 0, parts=["Pred must be a scalar"]),
         raised(jk.make_jaxpr(lambda: f(None)), parts=["cond predicate is None"]),
         raised(jk.make_jaxpr(lambda: f(1j)), parts=["Pred type must be either boolean or number"]),
+        *by_python(jk, f, row(rng)[:1]),
     ]
+
+
+def by_python(jk, f, x):
+    """Return what becomes of such predicates where Python chooses."""
+    with jk.disable_jit():
+        return [raised(f, x, parts=["Pred must be a scalar"]), raised(f, None, parts=["cond predicate is None"])]
 
 
 @check(
@@ -102,7 +112,8 @@ def other_forms(jk, rng):
     none = [raised(jk.lax.cond, True, *fs, 1.0, parts=["should be callable"]) for fs in ((abs, 3), (3, abs), (3, 3))]
     with jk.disable_jit():
         none += [raised(jk.lax.cond, p, *fs, 1.0) for p, fs in ((True, (abs, 3)), (False, (3, abs)))]
-    return [jk.make_jaxpr(by_keyword)(1.0), jk.make_jaxpr(old)(1.0), twice, none]
+    with_none = jk.make_jaxpr(lambda x: jk.lax.cond(x > b, lambda t: (t, x), lambda t: (t, a[0]), operand=None))
+    return [jk.make_jaxpr(by_keyword)(1.0), jk.make_jaxpr(old)(1.0), twice, none, with_none(1.0)]
 
 
 @check(
@@ -281,6 +292,8 @@ def known_numbers(jk, rng):
         "only the taken branch is traced",
         "the functions are turned round before they are traced",
         "functions are compared in the equation's order",
+        "functions are compared while they are traced",
+        "every function is traced anew",
     ],
 )
 def traced_in_order(jk, rng):
@@ -297,7 +310,17 @@ def traced_in_order(jk, rng):
         jk.make_jaxpr(lambda x: jk.lax.cond(x > 0, lambda x: x, lambda x: (x, n), x))(1.0)
     except TypeError as error:
         traced += sorted(("true_fun output", "false_fun output"), key=str(error).find)
-    return traced
+
+    def other(x):
+        traced.append("another type")
+        return n
+
+    one, two = remember("one"), remember("two")
+    refused = raised(jk.make_jaxpr(lambda i: jk.lax.switch(i, [one, other, two], 1.0)), 0)
+    jk.make_jaxpr(lambda x: [jk.lax.cond(x > i, one, two, x) for i in range(n)])(
+        2.0
+    )  # known functions are not traced anew
+    return traced, refused
 
 
 @check(
@@ -465,7 +488,11 @@ def different_shapes(jk, rng):
 @check(
     "07.4",
     "The structure counts, and is compared before the types.",
-    against=["the same leaves are the same result", "no leaves, no difference"],
+    against=[
+        "the same leaves are the same result",
+        "no leaves, no difference",
+        "trees that print the same are the same",
+    ],
     fixed="an error of fixed words",
 )
 def different_structures(jk, rng):
@@ -477,8 +504,26 @@ def different_structures(jk, rng):
             (lambda x: {"a": x}, lambda x: {"b": n}),
             (lambda x: (x, None), lambda x: (x, x)),
             (lambda x: None, lambda x: ()),
+            own_classes(jk),
         ]
     ]
+
+
+def own_classes(jk):
+    """Return functions whose results are of two classes with one name."""
+    classes = [type("Box", (), {}) for _ in range(2)]
+    for box in classes:
+        jk.tree_util.register_pytree_node(box, lambda b: ((b.x,), None), lambda _, leaves: leaves)
+
+    def boxed(box):
+        def function(x):
+            made = box()
+            made.x = x
+            return made
+
+        return function
+
+    return [boxed(box) for box in classes]
 
 
 @check("07.4", "A weak type and a strong one of the same dtype agree.", against=["a weak type is another type"])
@@ -577,7 +622,7 @@ def several_results(jk, rng):
 @check(
     "07.5",
     "The program is one `case`, with the work of each branch in a region of its own.",
-    against=["both always run"],
+    against=["both always run", "each branch brings its tokens"],
 )
 def one_case(jk, rng):
     a, more = float(scalar(rng)), int(rng.integers(5))
@@ -588,7 +633,19 @@ def one_case(jk, rng):
     text = jk.jit(f).lower(0, 1.0).as_text()
     inside = text.partition("stablehlo.case")[2]
     words = ("stablehlo.case", "stablehlo.sine", "stablehlo.tanh", "stablehlo.return", "stablehlo.select")
-    return {word: text.count(word) for word in words}, inside.count("stablehlo.sine")
+    return {word: text.count(word) for word in words}, inside.count("stablehlo.sine"), results_of_case(jk, more)
+
+
+def results_of_case(jk, more):
+    """Return how many results the `case` has whose branches all print in order."""
+
+    def tell(x):
+        jk.debug.callback(print, x, ordered=True)
+        return x
+
+    text = jk.jit(lambda i, x: jk.lax.switch(i, [tell] * (2 + more), x + 1)).lower(0, 1.0).as_text()
+    name = text.partition(' = "stablehlo.case"')[0].rpartition("%")[2]
+    return int(name.partition(":")[2] or "1")
 
 
 @check("07.5", "Only the branch that is chosen runs.", against=["both always run"])

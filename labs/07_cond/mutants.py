@@ -1172,3 +1172,118 @@ edit(
     "        len(out_avals),\n",
     "        len(ctx.avals_out),\n",
 )
+
+
+# --- what learners write who have read the text only -------------------------------------------------------------------
+
+
+@mutant("07.1", "one function twice is no choice", "When does the program decide, and what does it need for that?")
+def nothing_to_choose(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    from jitkit.lax.control_flow.conditionals import choose
+
+    if not (callable(true_fun) and callable(false_fun)):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    pred = truth_of(pred)
+    if true_fun is false_fun or (config.local.state.options.disable_jit and core.is_concrete(pred)):
+        return true_fun(*operands) if true_fun is false_fun or pred else false_fun(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@mutant("07.1", "an operand of None is none", "`cond(p, f, g, operand=None)`: with how many arguments is `f` called?")
+def none_is_no_operand(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    from jitkit.lax.control_flow.conditionals import NOT_GIVEN, choose
+
+    if not (callable(true_fun) and callable(false_fun)):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    if operand is not None and operand is not NOT_GIVEN:
+        operands = all_operands(operands, operand)
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    return choose(
+        "cond", convert_element_type(pred, np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@mutant(
+    "07.1",
+    "without jit any predicate will do",
+    "Which error should an array of three predicates be, with jit disabled?",
+)
+def python_asks_the_predicate(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    from jitkit.lax.control_flow.conditionals import choose
+
+    if not (callable(true_fun) and callable(false_fun)):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    return choose(
+        "cond", convert_element_type(truth_of(pred), np.int32), {"true_fun": true_fun, "false_fun": false_fun}, operands
+    )
+
+
+@mutant(
+    "07.3",
+    "functions are compared while they are traced",
+    "The second of three functions returns another type. Is the third one traced?",
+)
+def compares_while_tracing(what, index, functions, operands):
+    from jitkit.lax.control_flow.conditionals import check_branches
+
+    leaves, tree = tree_flatten(operands)
+    bodies, traced = [], []
+    for f in functions.values():
+        bodies.append(Body(f, f, what))
+        traced.append(trace_body(bodies[-1], tree, avals_of(leaves)))
+        check_branches(what, list(functions)[: len(bodies)], bodies, traced)
+    consts = list({id(c): c for t in traced for c in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *leaves]))
+
+
+@mutant(
+    "07.3",
+    "every function is traced anew",
+    "`trace_body` knows a function by `user`. Is it the same one at the next call?",
+)
+def traces_anew(what, index, functions, operands):
+    from jitkit.lax.control_flow.conditionals import check_branches
+
+    leaves, tree = tree_flatten(operands)
+    bodies = [Body(lambda *a, f=f: f(*a), lambda *a, f=f: f(*a), what) for f in functions.values()]
+    traced = [trace_body(b, tree, avals_of(leaves)) for b in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    consts = list({id(c): c for t in traced for c in t.consts}.values())
+    branches = [with_consts_of_all(t, k, traced, consts) for k, t in enumerate(traced)]
+    if what == "cond":
+        branches.reverse()
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *leaves]))
+
+
+@mutant("07.4", "trees that print the same are the same", "Two classes may have one name. How do their trees print?")
+def prints_the_trees(what, names, bodies, traced):
+    for i in range(1, len(traced)):
+        if str(traced[i].out_tree) != str(traced[0].out_tree):
+            raise structure_error(what, i, names, bodies, traced)
+        if not all(
+            same_type(a.aval, b.aval) for a, b in zip(traced[0].jaxpr.outvars, traced[i].jaxpr.outvars, strict=False)
+        ):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@mutant(
+    "07.5", "each branch brings its tokens", "Two branches print in order. How many tokens does the operation return?"
+)
+def adds_tokens_up(ctx, index, *args, branches):
+    ordered = [e for b in branches for e in ordered_effects(b.effects)]
+    outs = [abstract_token] * len(ordered) + list(ctx.avals_out)
+    regions = [([], region_of(ctx, b, args, f"cond/branch_{i}_fun", ordered)) for i, b in enumerate(branches)]
+    signature = f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, outs))})"
+    results = ctx.emit_regions(f'"stablehlo.case"({index})', regions, signature, len(outs))
+    return ctx.take_tokens(ordered, results)

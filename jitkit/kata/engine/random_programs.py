@@ -15,7 +15,7 @@ import contextlib
 import functools
 import importlib
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import CodeType
 from typing import Any, cast
 
@@ -54,11 +54,12 @@ def give(programs: list[Given]) -> None:
     _given.append(programs)
 
 
-def hurry(seconds: float) -> None:
-    """From now on in this process, stop beginning new programs of a check after these seconds of processor time; but
-    run at least two.
+def hurry(drawn: Collection[str], hurried: float, wanted: Iterable[str], **_: Any) -> None:
+    """From now on, run as many programs in this process as fit into `hurried` seconds of processor time, but two or more of each check.
+    The time is divided among the checks in `drawn` that are `wanted`, by name or as `name@seed`. (The rest of a request is ignored.)
     """
-    _seconds.append(seconds)
+    several = sum(name.partition("@")[0] in drawn for name in wanted)
+    _seconds.append(hurried / max(several, 1))
 
 
 def random_programs(

@@ -212,7 +212,7 @@ class _Session:
         if self.request["graded"]:
             importlib.import_module("jitkit.kata.engine.random_programs").grade()
         if self.request["hurried"]:
-            importlib.import_module("jitkit.kata.engine.random_programs").hurry(self.request["hurried"])
+            importlib.import_module("jitkit.kata.engine.random_programs").hurry(self.drawn, **self.request)
         return {check.name: check.program for check in found}
 
     def run(self) -> None:

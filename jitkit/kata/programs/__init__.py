@@ -3,6 +3,8 @@
 arrays      functions of arrays, line by line, with shapes and dtypes that go together; `nested`: functions in functions, and loops
 transformed such functions by themselves, under `vmap`, and with their derivatives
 loops       loops and choices whose parts may not go together
+texts       programs that write constants of lab 04
+tracers     calls of a function of lab 01 with parts that may not go together
 trees       programs on trees
 calls       programs that call a jitted function again and again
 chips       programs about what a chip runs

@@ -222,6 +222,50 @@ def constant(writer: Writer) -> bool:
     return True
 
 
+def numbered(writer: Writer) -> bool:
+    """Write an array that is made without operands, with the shape of a value that exists."""
+    x = writer.pick(lambda value: bool(value.shape))
+    if x is None:
+        return False
+    axis = writer.choices.below(len(x.shape))
+    writer.value(f"lax.broadcasted_iota('float32', {x.shape}, {axis})", x.shape, "float32")
+    return True
+
+
+def stretched(writer: Writer) -> bool:
+    """Write an operation of `lax` on two arrays of one rank, in which some axes have size 1."""
+    x = writer.pick(lambda value: value.is_float and bool(value.shape))
+    if x is None:
+        return False
+    rank = len(x.shape)
+    axis, operation = writer.choices.below(rank), writer.choices.of(("sub", "add", "mul"))
+    narrow = f"lax.slice_in_dim({x.name}, 0, {min(1, x.shape[axis])}, axis={axis})"
+    other = x.name
+    if rank > 1 and writer.choices.chance(40):  # both stretch
+        across = (axis + 1) % rank
+        other = f"lax.slice_in_dim({x.name}, 0, {min(1, x.shape[across])}, axis={across})"
+    operands = (narrow, other) if writer.choices.chance(50) else (other, narrow)
+    writer.value(f"lax.{operation}({', '.join(operands)})", x.shape, x.dtype)
+    return True
+
+
+def twice(writer: Writer) -> bool:
+    """Write one operation twice, on one operand, with other parameters."""
+    x = writer.pick(lambda value: value.is_float and bool(value.shape))
+    if x is None:
+        return False
+    last = len(x.shape) - 1
+    one, other = writer.choices.of(
+        (
+            (f"lax.cumsum({x.name}, 0)", f"lax.cumsum({x.name}, {last}, reverse=True)"),
+            (f"lax.rev({x.name}, (0,))", f"lax.rev({x.name}, ({last},))"),
+            (f"lax.cummax({x.name}, {last})", f"lax.cummax({x.name}, 0, reverse=True)"),
+        )
+    )
+    writer.value(f"{one} - {other}", x.shape, x.dtype)
+    return True
+
+
 def cast(writer: Writer) -> bool:
     """Write a conversion to another dtype. Return False if no value suits."""
     x = writer.pick()
@@ -285,5 +329,5 @@ def _broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...] 
 
 OPERATIONS: Mapping[str, Callable[[Writer], bool]] = {
     "unary": unary, "binary": binary, "scaled": scaled, "reduction": reduction, "moved": moved, "constant": constant,
-    "cast": cast, "product": product,
+    "cast": cast, "numbered": numbered, "stretched": stretched, "twice": twice, "product": product,
 }  # fmt: skip

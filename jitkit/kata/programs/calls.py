@@ -237,15 +237,63 @@ def signatures(choices: Choices) -> str:
             f"static_argnums={choices.of(('0', '1', '-1', '(0, 1)', '(0, -1)', '()', '(1, 1)', '5', '-3', '2'))}"
         )
     if choices.chance(60) or not options:
-        names_ = ("'b'", "'a'", "('a', 'b')", "'c'", "()", "('b', 'b')", "'unknown'", "'rest'", "'more'")
-        options.append(f"static_argnames={choices.of(names_)}")
+        said = [choices.of((*names, *names, "unknown")) for _ in range(choices.below(4))]
+        options.append(f"static_argnames={tuple(said) if len(said) != 1 else said[0]!r}")
     lines.append(_TRIED)
     lines.append(f"g = tried(lambda: jax.jit(f, {', '.join(options)}))")
     for _ in range(1 + choices.below(3)):
         given = [choices.of(("1", "x", "2", "[1]", "-1", "2.5")) for _ in range(choices.below(4))]
-        given += [f"{key}={choices.of(('1', '3', 'y', '-2'))}" for key in ("b", "c", "a", "d") if choices.chance(25)]
+        given += [
+            f"{key}={choices.of(('1', '3', 'y', '-2'))}"
+            for key in ("b", "c", "a", "rest", "more")
+            if choices.chance(25)
+        ]
         lines.append(f"if callable(g): log.append(type(tried(lambda: g.trace({', '.join(given)}))).__name__)")
     lines.append("g if isinstance(g, str) else str(log)")
+    return defined(_DEFINITIONS, "\n".join(lines))
+
+
+def splits(choices: Choices) -> str:
+    """Write a program that splits a call, puts it together again with other values, and looks at what it was called with."""
+    positions, names = ("0", "1", "2", "-1", "-2", "5"), ("b", "a", "n", "unknown")
+    nums = [choices.of(positions) for _ in range(choices.below(4))]
+    said = [choices.of(names) for _ in range(choices.below(4))]
+    values = ("one", "one", "1", "None", "0", "()", "two", "'a'", "[1]")
+    keys = dict.fromkeys(choices.of(("n", "a", "c", "b")) for _ in range(choices.below(5)))
+    given = [choices.of(values) for _ in range(choices.below(5))]
+    lines = [
+        "from jitkit.signature.api_util import split_call",
+        "from jitkit.signature.argument_spec import ArgumentSpec",
+        "one, two = object.__new__(type('One', (), {'__repr__': lambda self: 'one'})), 2.5",
+        f"spec = ArgumentSpec(({''.join(n + ', ' for n in nums)}), {tuple(said)!r}, (), ())",
+        f"args, kwargs = ({''.join(n + ', ' for n in given)}), {{{', '.join(f'{k!r}: {choices.of(values)}' for k in keys)}}}",
+        "call = split_call(spec, args, kwargs)",
+        "place = [(where, static.value) for where, static in call.statics]",
+        "traced, named = [f't{i}' for i in range(len(call.args))], {key: f't_{key}' for key in call.kwargs}",
+        "positional, keywords = call.merged_with(traced, named)",
+        "found = [call.args, list(call.kwargs.items()), place, call.arity, list(positional), sorted(keywords.items())]",
+        "repr((found, list(kwargs.items()), traced, list(named.items())))",
+    ]
+    return "\n".join(lines)
+
+
+def names_of_leaves(choices: Choices) -> str:
+    """Write a program that names the leaves of calls: trees, arguments without leaves, static ones, collected ones."""
+    if choices.chance(40):
+        return misses(choices)
+    signature = choices.of(_SIGNATURES)
+    keys = dict.fromkeys(choices.of(("b", "c", "a", "rest", "more")) for _ in range(choices.below(4)))
+    given = [choices.of((*_ARGUMENTS, "{}", "[None, y]", "()")) for _ in range(choices.below(4))]
+    given += [f"{key}={choices.of(_ARGUMENTS)}" for key in keys]
+    lines = [
+        "from jitkit.signature.api_util import argument_names, split_call",
+        "from jitkit.signature.argument_spec import ArgumentSpec",
+        f"def f({signature}): return x",
+        f"static = ArgumentSpec({choices.of(((), (0,), (1,), (-1,), (0, 2)))}, {choices.of(((), ('b',)))}, (), ())",
+        "def call(*args, **kwargs): return argument_names(f, split_call(static, args, kwargs))",
+        _TRIED,
+        f"tried(lambda: call({', '.join(given)}))",
+    ]
     return defined(_DEFINITIONS, "\n".join(lines))
 
 

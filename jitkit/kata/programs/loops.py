@@ -147,20 +147,53 @@ def _loop(choices: Choices, kind: str) -> str:
     return "\n".join(lines)
 
 
+_CLASSES = """\
+import collections
+Pair = collections.namedtuple("Pair", "a b")
+def a_class():
+    class P:
+        def __init__(self, x): self.x = x
+    jax.tree_util.register_pytree_node(P, lambda p: ((p.x,), None), lambda _, x: P(*x))
+    return P
+P, Q = a_class(), a_class()
+"""
+_TREES_ALIKE = (  # of which each is another tree
+    ("P({0})", "Q({0})"), ("({0}, x)", "Pair({0}, x)", "[{0}, x]"), ("None", "()", "{{}}"),
+    ("{{'a': {0}}}", "{{'b': {0}}}", "{{'a': ({0},)}}"),
+)  # fmt: skip
+
+
+def _branches(choices: Choices, names: Sequence[str], count: int) -> tuple[list[str], list[str]]:
+    """Return lines that define functions, and the names of as many branches: some of them the same function."""
+    alike = choices.of(_TREES_ALIKE) if choices.chance(30) else None
+    first = alike[0] if alike else choices.of(_RESULTS)
+    others = alike or _RESULTS
+    results = [first, *(choices.of(others) if choices.chance(50 if alike else 20) else first for _ in range(count - 1))]
+    parameters = ", ".join(names)
+    lines = [f"def f{i}({parameters}): return {r.format(names[0], names[-1])}" for i, r in enumerate(results)]
+    same = choices.chance(20)
+    return lines, [f"f{choices.below(count) if same else i}" for i in range(count)]
+
+
 def _choice(choices: Choices, kind: str) -> str:
     operands = [choices.of(("x", "h", "2.0", "x[0]", "k", "3", "(x, k)[1]")) for _ in range(1 + choices.below(2))]
     names = list("ab"[: len(operands)])
-    first = choices.of(_RESULTS)
-    count = 2 if kind == "cond" else 1 + choices.below(4)
-    results = [choices.of(_RESULTS) if choices.chance(20) else first for _ in range(count)]
-    branches = [f"lambda {', '.join(names)}: {result.format(names[0], names[-1])}" for result in results]
+    lines, branches = _branches(choices, names, 2 if kind == "cond" else 1 + choices.below(4))
+    given = ", ".join(operands)
+    if len(operands) == 1 and choices.chance(25):
+        given = f"operand={choices.of((given, 'None'))}"
     if kind == "cond":
         chooser = choices.of(
-            ("x[0] > 1", "True", "False", "k[0]", "0", "x[2] > 1", "x[0]", "h[0] > 0", "np.bool_(True)", "2", "x > 1")
-        )
-        return f"(lambda x, h, k: lax.cond({chooser}, {', '.join(branches)}, {', '.join(operands)}))(x, h, k)"
-    chooser = choices.of(("k[1]", "0", "k[0]", "-k[0]", "1", "7", "np.int8(1)", "-2", "k[2]", "k[0] * 0", "x[0]"))
-    return f"(lambda x, h, k: lax.switch({chooser}, [{', '.join(branches)}], {', '.join(operands)}))(x, h, k)"
+            ("x[0] > 1", "True", "False", "k[0]", "0", "x[2] > 1", "x[0]", "h[0] > 0", "np.bool_(True)", "2", "x > 1", "None", "[1]")
+        )  # fmt: skip
+        call = f"lax.cond({chooser}, {', '.join(branches)}, {given})"
+    else:
+        chooser = choices.of(("k[1]", "0", "k[0]", "-k[0]", "1", "7", "np.int8(1)", "-2", "k[2]", "k[0] * 0", "x[0]"))
+        call = f"lax.switch({chooser}, [{', '.join(branches)}], {given})"
+    around = "with jax.disable_jit(): " if choices.chance(20) else ""
+    inside = [*lines, f"{around}return {call}"]
+    head = _CLASSES if any("P(" in line or "Q(" in line or "Pair(" in line for line in lines) else ""
+    return head + "def chosen(x, h, k):\n    " + "\n    ".join(inside) + "\nchosen(x, h, k)"
 
 
 _VALUES = (
