@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import gc
+import threading
 import types
 import weakref
 
@@ -65,11 +67,12 @@ def other_numbers(jk, rng):
 @check(
     "05.1",
     "Shape, dtype and weak type are part of a key.",
-    against=["types of one size are one type", "weak types do not matter"],
+    against=["types of one size are one type", "weak types do not matter", "a kind of numbers is a dtype"],
 )
 def other_types(jk, rng):
     n = int(rng.integers(2, 9))
     arrays = [np.ones((n, 6)), np.ones((6 * n,)), np.ones((6 * n,), "int32"), 1.0, np.float32(1), 1, True]
+    arrays += [np.ones(6 * n, kind) for kind in ("float16", "int8", "uint8")]
     calls = [((x.astype("float32") if getattr(x, "dtype", 0) == "float64" else x,), {}) for x in arrays]
     turned = [((1.0, arrays[2]), {}), ((arrays[2], 1.0), {}), ((arrays[2], arrays[2]), {}), ((1.0, 1.0), {})]
     return traces(jk, shuffled(rng, 2 * calls) + shuffled(rng, 2 * turned))
@@ -100,6 +103,29 @@ class Mode:
 
     def __repr__(self):
         return "mode"
+
+
+@check(
+    "05.1",
+    "Two static values that change places are another call; another jit of the function, and another thread, are not.",
+    against=["static values are a set", "a jit has traces of its own", "a thread has traces of its own"],
+    fixed="as many traces in any order",
+)
+def same_and_not_the_same(jk, rng):
+    log, x = [], floats(rng, 3)
+    a, b = (int(n) for n in rng.permutation(9)[:2])
+    call = logged(log)
+    f, found = jk.jit(call, static_argnums=(1, 2)), []
+    for n, m in shuffled(rng, 2 * [(a, b), (b, a), (a, a)]):
+        f.trace(x, n, m)
+        found.append(len(log))
+    one, other = jk.jit(call), jk.jit(call, keep_unused=True)
+    one.trace(x)
+    other.trace(x)
+    thread = threading.Thread(target=one.trace, args=(x,))
+    thread.start()
+    thread.join()
+    return found, len(log)
 
 
 @check("05.1", "The same leaves in another tree are another call.", against=["only the leaves count"])
@@ -235,6 +261,62 @@ def no_hash(jk, rng):
             return x * self.scale
 
     return jk.jit(Scale(float(rng.normal()))).trace(floats(rng, 3)).jaxpr
+
+
+@check(
+    "05.2",
+    "A wrapper, a method and a partial function are functions of their own, and each keeps its trace.",
+    against=["a wrapped function is the one inside", "a method is its function", "a partial function is its function"],
+    fixed="a cache for each function",
+)
+def functions_of_functions(jk, rng):
+    cache_of, a, b = module(jk, "pjit.compilation_cache").cache_of, *rng.normal(size=2).tolist()
+
+    def scaled(scale, x):
+        return x * scale
+
+    @functools.wraps(scaled)
+    def wrapped(x):
+        return scaled(a, x) + 1
+
+    class Scale:
+        def __init__(self, scale):
+            self.scale = scale
+
+        def __call__(self, x):
+            return x * self.scale
+
+        def apply(self, x):
+            return x * self.scale
+
+    methods = [Scale(a).apply, Scale(b).apply]
+    functions = [scaled, wrapped, functools.partial(scaled, a), functools.partial(scaled, b), *methods, Scale(a)]
+    caches = [cache_of(function) for function in functions]
+    return firsts([id(cache) for cache in caches]), [
+        cache is cache_of(f) for cache, f in zip(caches, functions, strict=True)
+    ]
+
+
+@check(
+    "05.2",
+    "A trace is kept wherever it was made, and whatever the function closes over.",
+    against=["what is traced within another trace is not kept", "a trace with constants is not kept"],
+    fixed="one trace",
+)
+def kept_traces(jk, rng):
+    log, table, x = [], jk.numpy.asarray(floats(rng, 3)), floats(rng, 3)
+
+    def f(x):
+        log.append(1)
+        return x * table
+
+    jitted, found = jk.jit(f), []
+    for call in shuffled(
+        rng, [jk.make_jaxpr(lambda x: jitted(x) + 1), jitted.trace, jk.make_jaxpr(jitted), jitted.trace]
+    ):
+        call(x)
+        found.append(len(log))
+    return found
 
 
 @check("05.2", "After an error, the next call tries again.", against=["a trace that failed is a trace"])
@@ -385,6 +467,31 @@ def locked(jk, rng):
         caches._caches_lock = kept
 
 
+@check(
+    "05.2",
+    "If another thread makes the cache while this one waits for the lock, there is still one cache.",
+    against=["only what is written needs the lock"],
+    fixed="one cache",
+)
+def two_at_once(jk, rng):
+    caches = module(jk, "pjit.compilation_cache")
+    kept, others = caches._caches_lock, []
+
+    def f(x):
+        return x * float(rng.normal())
+
+    class Slow(Lock):
+        def __enter__(self):
+            super().__enter__()
+            others.append(caches._caches.setdefault(f, caches.FunctionCache()))
+
+    caches._caches_lock = Slow()
+    try:
+        return caches.cache_of(f) is others[0], caches._caches[f] is others[0]
+    finally:
+        caches._caches_lock = kept
+
+
 # --- 05.3 A bounded memory --------------------------------------------------------------------------------------------
 
 
@@ -435,12 +542,31 @@ def hits(jk, rng):
     return entries.keys()
 
 
-@check("05.3", "A record goes with its entry.", against=["records cost nothing"])
+@check("05.3", "A record goes with its entry.", against=["records cost nothing", "records go in their own order"])
 def records(jk, rng):
     entries, keys = Entries(jk), [int(k) for k in rng.permutation(6)]
     with limited(jk, 3):
-        entries.insert(*keys)
-    return list(entries.table.records.values())
+        entries.insert(*keys[:3])
+        entries.touch(keys[0])
+        entries.insert(*keys[3:5])
+        before = sorted(entries.table.records.values())
+        entries.insert(keys[5])
+    return before, sorted(entries.table.records.values())
+
+
+@check(
+    "05.3",
+    "A key that is inserted again has its new entry and its new record.",
+    against=["the first record of a key stays"],
+)
+def inserted_again(jk, rng):
+    entries, keys = Entries(jk), [int(k) for k in rng.permutation(4)]
+    newer = types.SimpleNamespace(executable=object())
+    with limited(jk, 4):
+        entries.insert(*keys[:3])
+        entries.table.insert((keys[0],), newer, f"new record of {keys[0]}")
+        entries.insert(keys[3])
+    return entries.table.entries[(keys[0],)] is newer, sorted(entries.table.records.values())
 
 
 @check("05.3", "A touch does not bring back a dropped entry.", against=["a touch puts an entry into the table"])
@@ -476,7 +602,11 @@ def crowded(jk, rng):
     return told, sum(found), found[0], found[-1]
 
 
-@check("05.3", "An executable that no entry runs any more is dropped.", against=["an executable goes by itself"])
+@check(
+    "05.3",
+    "An executable that no entry runs any more is dropped, as soon as there are more than room.",
+    against=["an executable goes by itself", "there are as many executables as entries"],
+)
 def unused_executables(jk, rng):
     entries, limit = Entries(jk), int(rng.integers(2, 7))
     shared = [object() for _ in range(5)]
@@ -484,20 +614,25 @@ def unused_executables(jk, rng):
         for i, executable in enumerate(shared):
             entries.table.executables[i] = executable
             entries.insert(2 * i, 2 * i + 1, executable=executable)
-    return sorted(entries.table.executables), entries.keys()
+    few = Entries(jk)
+    with limited(jk, 9):  # there is room: they stay, though no entry runs them
+        few.table.executables.update({i: object() for i in range(5)})
+        few.insert(1)
+    return sorted(entries.table.executables), entries.keys(), sorted(few.table.executables)
 
 
 @check(
     "05.3",
     "A key that is inserted has not failed.",
-    against=["once failed, always failed"],
+    against=["once failed, always failed", "one success forgets all failures"],
     fixed="the key is out of the one table and in the other",
 )
 def failures(jk, rng):
     entries, key = Entries(jk), int(rng.integers(9))
-    entries.table.remember_failure((key,))
+    for other in (key, key + 1, key + 2):
+        entries.table.remember_failure((other,))
     entries.insert(key)
-    return len(entries.table.failed), len(entries.table.signatures())
+    return [(other,) in entries.table.failed for other in (key, key + 1, key + 2)], len(entries.table.signatures())
 
 
 @check("05.3", "Entries and records are changed under the table's lock.")
@@ -771,6 +906,29 @@ def places(jk, rng):
     return told(calls.changed_leaves(pairs), pairs)
 
 
+@check(
+    "05.5",
+    "A call like the present one is the nearest; of two that are to be traced, the one with fewer other reasons is.",
+    against=["only the first number of a distance counts", "a call without a difference is not compared"],
+)
+def ties(jk, rng):
+    runtime, calls = module(jk, "runtime"), module(jk, "misses.record")
+    n, number = int(rng.integers(2, 9)), int(rng.integers(99))
+    a, b = aval(jk, n), aval(jk, n + 1)
+    host_a, host_b = runtime.on_host(a), runtime.on_host(b)
+    now, found = record(jk, number + 9, [a, a, a]), []
+    cases = [
+        [[b, host_a, a], [b, a, a], [b, host_a, host_a]],
+        [[a, a, host_a], [a, a, a], [b, a, a]],
+        [[host_b, a, a], [b, a, host_a]],
+    ]
+    for case in cases:
+        known = [record(jk, number + i, keys) for i, keys in enumerate(shuffled(rng, case))]
+        nearest, far = calls.closest(known, now, calls.DISPATCHES)
+        found.append((nearest.number, far))
+    return found
+
+
 @check("05.5", "Two types may differ in several ways; each of them counts.", against=["a change is a change"])
 def sizes(jk, rng):
     calls, n = module(jk, "misses.record"), int(rng.integers(2, 9))
@@ -929,18 +1087,40 @@ def inlined(jk, rng):
     return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(floats(rng, int(rng.integers(2, 9))))
 
 
-@check("05.6", "The call returns what the function returns.", against=["a call returns a list"])
+@check("05.6", "The call returns what the function returns.", against=["a call returns a list", "no leaves are None"])
 def result_of_a_call(jk, rng):
     a, b = shuffled(rng, "abcdefgh")[:2]
-    inner = jk.jit(lambda x: {a: x, b: (x + 1, None)})
+    results = [
+        lambda x: {a: x, b: (x + 1, None)},
+        lambda x: (x,),
+        lambda x: [{a: x}],
+        lambda x: (),
+        lambda x: {b: None},
+        lambda x: None,
+    ]
+    inner = [jk.jit(result) for result in shuffled(rng, results)]
     trees = []
 
     def outer(x):
-        result = inner(x)
-        trees.append(jk.tree_util.tree_structure(result))
-        return result
+        found = [f(x) for f in inner]
+        trees.extend(jk.tree_util.tree_structure(result) for result in found)
+        return found
 
     return jk.make_jaxpr(outer)(float(rng.normal())), trees
+
+
+@check(
+    "05.6",
+    "A call without results is an equation, too; and a function without a name may be called.",
+    against=["without results nothing is recorded", "every function has a `__name__`"],
+)
+def calls_of_all_kinds(jk, rng):
+    def scaled(scale, x):
+        return x * scale
+
+    silent, partial = jk.jit(lambda x: ()), jk.jit(functools.partial(scaled, float(rng.normal())))
+    program = jk.make_jaxpr(lambda x: (silent(x), partial(x))[1])(floats(rng, int(rng.integers(2, 9))))
+    return [eqn.primitive.name for eqn in program.eqns], [eqn.params["name"] for eqn in program.eqns][1:], program
 
 
 @check("05.6", "Static arguments stay Python values.")
@@ -986,7 +1166,7 @@ def tree_of_results(jk, rng):
 @check(
     "05.7",
     "A result is good for the next call: it has the key of its type.",
-    against=["a key is found when it is asked for"],
+    against=["a key is found when it is asked for", "all results have the key of the first"],
     fixed="kinds of things, which are the same for every call",
 )
 def results_go_on(jk, rng):
@@ -997,7 +1177,8 @@ def results_go_on(jk, rng):
     placed = jk.jit(lambda x: (x * 2, x.sum()))(jk.device_put(floats(rng, 3), jk.devices()[0]))
     one = jk.jit(lambda x: -x)(placed[0])
     kinds = [(type(y.aval).__name__, type(y._key).__name__, y.committed) for y in (*placed, one, x, total)]
-    return jitted._cache_size(), kinds
+    own = [str(getattr(y._key, "aval", y._key)) == str(y.aval) for y in (*placed, one, x, total)]
+    return jitted._cache_size(), kinds, own
 
 
 @check(
@@ -1050,6 +1231,21 @@ def shortest_way(jk, rng):
     executables = shuffled(rng, executables)
     found = [[bool(takes(e, keys)) for e in executables] for keys in ([aval, aval], [aval, on_host], [on_host, aval])]
     return isinstance(on_host, runtime.OnHost), found, bool(takes(OfPaper([]), []))
+
+
+@check(
+    "05.7",
+    "Each call runs the program, also one without results, and makes results of its own.",
+    against=["without results there is nothing to run"],
+)
+def each_call_runs(jk, rng):
+    seen, x = [], jk.device_put(floats(rng, 3))
+    silent = jk.jit(lambda x: jk.debug.callback(lambda x: seen.append(float(x[0])), x, ordered=True))
+    double = jk.jit(lambda x: x * 2)
+    results = [double(x) for _ in range(3)]
+    returned = [silent(each) for each in (x, x + 1, x)]
+    jk.effects_barrier()
+    return seen, returned, [a is b for a in results for b in results], results[-1]
 
 
 # --- 05.8 A key that forgets --------------------------------------------------------------------------------------

@@ -1062,3 +1062,330 @@ def helper_that_compiles(key, fun):
         return out
 
     return call
+
+
+@mutant(
+    "05.1",
+    "static values are a set",
+    "Two static arguments change places. Is that the same call?",
+    target="Traceable.trace_key",
+)
+def believes_static_values_are_a_set(self, arguments, tree, avals):
+    return (config.local.state.options, tree, frozenset(api_util.static_key(arguments.statics)), tuple(avals))
+
+
+@mutant("05.1", "a kind of numbers is a dtype", "Are float16 and float32 of one kind?", target="Traceable.trace_key")
+def believes_a_kind_of_numbers_is_a_dtype(self, arguments, tree, avals):
+    return (
+        config.local.state.options,
+        tree,
+        api_util.static_key(arguments.statics),
+        tuple(((a.shape, a.dtype.kind, a.weak_type) if hasattr(a, "dtype") else a for a in avals)),
+    )
+
+
+@mutant(
+    "05.1",
+    "a jit has traces of its own",
+    "Two jits of one function: how often is it traced?",
+    target="Traceable.trace_key",
+)
+def believes_a_jit_has_traces_of_its_own(self, arguments, tree, avals):
+    return (config.local.state.options, tree, api_util.static_key(arguments.statics), tuple(avals), id(self))
+
+
+@mutant(
+    "05.1",
+    "a thread has traces of its own",
+    "What is different about a program that another thread traces?",
+    target="Traceable.trace_key",
+)
+def believes_a_thread_has_traces_of_its_own(self, arguments, tree, avals):
+    return (
+        config.local.state.options,
+        tree,
+        api_util.static_key(arguments.statics),
+        tuple(avals),
+        __import__("threading").get_ident(),
+    )
+
+
+@mutant(
+    "05.2",
+    "what is traced within another trace is not kept",
+    "Is a program another one when it is asked for within a trace?",
+    target="Traceable.traced",
+)
+def believes_what_is_traced_within_another_trace_is_not_kept(self, arguments, tree, avals, names):
+    key = self.trace_key(arguments, tree, avals)
+    found = self.cache.traces.get(key)
+    if found is not None and found.is_current():
+        return (found, False)
+    with self.cache.tracing(key, self.name):
+        made = self.trace_now(arguments, tree, avals, names)
+    from jitkit import core
+
+    if core.current_trace() is None:
+        self.cache.remember_trace(key, made)
+    return (made, True)
+
+
+@mutant(
+    "05.2",
+    "a trace with constants is not kept",
+    "A function closes over an array. Will it be another array next time?",
+    target="Traceable.traced",
+)
+def believes_a_trace_with_constants_is_not_kept(self, arguments, tree, avals, names):
+    key = self.trace_key(arguments, tree, avals)
+    found = self.cache.traces.get(key)
+    if found is not None and found.is_current():
+        return (found, False)
+    with self.cache.tracing(key, self.name):
+        made = self.trace_now(arguments, tree, avals, names)
+    if not made.jaxpr.consts:
+        self.cache.remember_trace(key, made)
+    return (made, True)
+
+
+@mutant(
+    "05.2", "only what is written needs the lock", "What may happen between the look and the lock?", target="cache_of"
+)
+def believes_only_what_is_written_needs_the_lock(fun):
+    if True:
+        try:
+            found = _caches.get(fun)
+            if found is None:
+                with _caches_lock:
+                    found = _caches[fun] = FunctionCache()
+            return found
+        except TypeError:
+            return FunctionCache()
+
+
+@mutant(
+    "05.2",
+    "a wrapped function is the one inside",
+    "Does a wrapper do what the function inside does?",
+    target="cache_of",
+)
+def believes_a_wrapped_function_is_the_one_inside(fun):
+    with _caches_lock:
+        fun = getattr(fun, "__wrapped__", fun)
+        try:
+            found = _caches.get(fun)
+            if found is None:
+                found = _caches[fun] = FunctionCache()
+            return found
+        except TypeError:
+            return FunctionCache()
+
+
+@mutant(
+    "05.2",
+    "a method is its function",
+    "Two methods of one function, of two objects: do they compute the same?",
+    target="cache_of",
+)
+def believes_a_method_is_its_function(fun):
+    with _caches_lock:
+        fun = getattr(fun, "__func__", fun)
+        try:
+            found = _caches.get(fun)
+            if found is None:
+                found = _caches[fun] = FunctionCache()
+            return found
+        except TypeError:
+            return FunctionCache()
+
+
+@mutant("05.2", "a partial function is its function", "What else has a partial function?", target="cache_of")
+def believes_a_partial_function_is_its_function(fun):
+    with _caches_lock:
+        fun = getattr(fun, "func", fun)
+        try:
+            found = _caches.get(fun)
+            if found is None:
+                found = _caches[fun] = FunctionCache()
+            return found
+        except TypeError:
+            return FunctionCache()
+
+
+@mutant("05.3", "records go in their own order", "Which record belongs to the entry that goes?", target="Table.insert")
+def believes_records_go_in_their_own_order(self, key, entry, record):
+    with self.lock:
+        room = config.value("jit_cache_size")
+        self.entries.pop(key, None)
+        self.entries[key] = entry
+        self.records[key] = record
+        self.failed.pop(key, None)
+        while len(self.entries) > room:
+            oldest = next(iter(self.entries))
+            del self.entries[oldest]
+            self.records.pop(next(iter(self.records)), None)
+        self.crowded = room <= EXACT_LRU_SIZE or 2 * len(self.entries) > room
+        if len(self.executables) > room:
+            self.drop_unused_executables()
+
+
+@mutant(
+    "05.3",
+    "the first record of a key stays",
+    "A key is inserted again. Which record belongs to its entry?",
+    target="Table.insert",
+)
+def believes_the_first_record_of_a_key_stays(self, key, entry, record):
+    with self.lock:
+        room = config.value("jit_cache_size")
+        self.entries.pop(key, None)
+        self.entries[key] = entry
+        self.records.setdefault(key, record)
+        self.failed.pop(key, None)
+        while len(self.entries) > room:
+            oldest = next(iter(self.entries))
+            del self.entries[oldest]
+            self.records.pop(oldest, None)
+        self.crowded = room <= EXACT_LRU_SIZE or 2 * len(self.entries) > room
+        if len(self.executables) > room:
+            self.drop_unused_executables()
+
+
+@mutant("05.3", "one success forgets all failures", "Which key has not failed?", target="Table.insert")
+def believes_one_success_forgets_all_failures(self, key, entry, record):
+    with self.lock:
+        room = config.value("jit_cache_size")
+        self.entries.pop(key, None)
+        self.entries[key] = entry
+        self.records[key] = record
+        self.failed.clear()
+        while len(self.entries) > room:
+            oldest = next(iter(self.entries))
+            del self.entries[oldest]
+            self.records.pop(oldest, None)
+        self.crowded = room <= EXACT_LRU_SIZE or 2 * len(self.entries) > room
+        if len(self.executables) > room:
+            self.drop_unused_executables()
+
+
+@mutant(
+    "05.3",
+    "there are as many executables as entries",
+    "How many executables may there be without an entry?",
+    target="Table.insert",
+)
+def believes_there_are_as_many_executables_as_entries(self, key, entry, record):
+    with self.lock:
+        room = config.value("jit_cache_size")
+        self.entries.pop(key, None)
+        self.entries[key] = entry
+        self.records[key] = record
+        self.failed.pop(key, None)
+        while len(self.entries) > room:
+            oldest = next(iter(self.entries))
+            del self.entries[oldest]
+            self.records.pop(oldest, None)
+        self.crowded = room <= EXACT_LRU_SIZE or 2 * len(self.entries) > room
+        if len(self.executables) > len(self.entries):
+            self.drop_unused_executables()
+
+
+@mutant(
+    "05.5",
+    "only the first number of a distance counts",
+    "Two calls are both to be traced. Which one is nearer?",
+    target="closest",
+)
+def believes_only_the_first_number_of_a_distance_counts(records, record, weight):
+    best, least = (None, ())
+    for other in latest_first(records, record):
+        far = distance(other, record, weight)
+        if best is None or far[0] < least[0]:
+            best, least = (other, far)
+    return (best, least)
+
+
+@mutant(
+    "05.5", "a call without a difference is not compared", "What is the distance of a call to itself?", target="closest"
+)
+def believes_a_call_without_a_difference_is_not_compared(records, record, weight):
+    best, least = (None, ())
+    for other in latest_first(records, record):
+        far = distance(other, record, weight)
+        if not any(far):
+            continue
+        if best is None or far < least:
+            best, least = (other, far)
+    return (best, least)
+
+
+@mutant(
+    "05.6", "without results nothing is recorded", "Is a call without results an equation?", target="NestedCall.bind"
+)
+def believes_without_results_nothing_is_recorded(self, leaves):
+    if not self.params["jaxpr"].outvars:
+        return tree_unflatten(self.out_tree, [])
+    return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
+
+
+@mutant("05.6", "no leaves are None", "What does `lambda x: ()` return?", target="NestedCall.bind")
+def believes_no_leaves_are_none(self, leaves):
+    out = jit_p.bind(*self.outer, *leaves, **self.params)
+    return tree_unflatten(self.out_tree, out) if out else None
+
+
+@mutant("05.6", "every function has a `__name__`", "Which name has a partial function?", target="Jitted.nested_call")
+def believes_every_function_has_a___name(self, args, kwargs):
+    arguments, tree, avals = self.signature(args, kwargs)
+    traced = self.traced_alone(arguments, tree, avals)
+    donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
+    call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.fun.__name__)
+    if self.is_placed:
+        call.place(*self.shardings(arguments, traced, avals))
+    self.table.remember_nested(self.trace_key(arguments, tree, avals), call)
+    return call
+
+
+@mutant("05.7", "all results have the key of the first", "Which key belongs to which result?", target="runner")
+def believes_all_results_have_the_key_of_the_first(executable, out_tree, leaf_keys):
+    run = buffers_runner(executable, leaf_keys)
+    avals, keys = (executable.out_avals, executable.out_keys)
+    if out_tree is LEAF:
+        aval, key = (avals[0], keys[0])
+
+        def one(leaves):
+            return Array(run(leaves)[0], aval, key)
+
+        return one
+    together = compile_put_together(out_tree)
+
+    def several(leaves):
+        return together([Array(b, a, keys[0]) for b, a, k in zip(run(leaves), avals, keys, strict=False)])
+
+    return several
+
+
+@mutant(
+    "05.7",
+    "without results there is nothing to run",
+    "A program without results may print. Does it run?",
+    target="runner",
+)
+def believes_without_results_there_is_nothing_to_run(executable, out_tree, leaf_keys):
+    run = buffers_runner(executable, leaf_keys)
+    avals, keys = (executable.out_avals, executable.out_keys)
+    if out_tree is LEAF:
+        aval, key = (avals[0], keys[0])
+
+        def one(leaves):
+            return Array(run(leaves)[0], aval, key)
+
+        return one
+    if not avals:
+        return lambda leaves: tree_unflatten(out_tree, [])
+    together = compile_put_together(out_tree)
+
+    def several(leaves):
+        return together([Array(b, a, k) for b, a, k in zip(run(leaves), avals, keys, strict=False)])
+
+    return several
