@@ -1,4 +1,4 @@
-"""All modules of the house that have primitives or their rules, imported. Otherwise they come when they are asked for."""
+"""Imports all modules that have primitives or their rules. Otherwise a module is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pkgutil
 
 
 def enter():
-    """Import them."""
+    """Import all of these modules."""
     for room in ("lax", "numpy", "random", "pjit", "derivatives", "custom_derivatives", "experimental"):
         for found in pkgutil.walk_packages(importlib.import_module(f"jitkit.{room}").__path__, f"jitkit.{room}."):
             importlib.import_module(found.name)

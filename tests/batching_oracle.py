@@ -1,4 +1,4 @@
-"""Programs under `vmap`, with `jitkit` and with `jax`: the same jaxprs to the letter, and the same results.
+"""Compares programs under `vmap` in `jitkit` and in `jax`: their jaxprs must be the same to the letter, and their results the same.
 
 A program is a function `program(jax, jnp, *elements)`. Tables of them are compared jaxpr by jaxpr, which is cheap, and then all at
 once by their results: one compilation on each side.
@@ -31,8 +31,8 @@ def mapped(program, in_axes=0, **options):
 
 
 def assert_same_batches(programs, *batches, check_values=True):
-    """Check that each of the programs, which take batches, gives the jaxpr that it gives with JAX, and that all give
-    the same results.
+    """Check that each of the programs, which take batches, has the same jaxpr as with JAX, and that all have the same
+    results.
     """
     for name, program in programs.items():
         ours, theirs = (bound(program, modules) for modules in (OURS, THEIRS))

@@ -1,4 +1,4 @@
-"""Write into the pages of `docs` what `jitkit bench peers`, `eager` and `loops` print on this machine: `make benchmarks`."""
+"""Writes into the pages of `docs` what `jitkit bench peers`, `eager` and `loops` print on this machine: `make benchmarks`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measured(name: str) -> str:
 
 
 def with_table(page: str, name: str, table: str) -> str:
-    """Return the page with another table below the heading of a benchmark. ValueError where there is none."""
+    """Return the page with `table` below the heading of a benchmark. Raise ValueError if the page has no such heading."""
     block = re.compile(rf"(### `jitkit bench {name}`\n\n```\n).*?(\n```\n)", re.DOTALL)
     changed, count = block.subn(lambda found: f"{found[1]}{table}{found[2]}", page)
     if count != 1:

@@ -1,4 +1,4 @@
-"""What every test stands on: a clean state before and after, checked jaxprs, counted stages, and no silent
+"""Prepares all tests: a clean state before and after each, a check of every traced jaxpr, counts of stages, and no silent
 skips.
 """
 
@@ -10,15 +10,15 @@ import gc
 import os
 import signal
 
-# An option set in the environment of whoever runs the tests is not what is tested. Before jitkit and jax are
-# imported.
+# Options in the environment must not change what is tested. They are removed before jitkit and jax are imported, which read
+# them.
 FUZZ_EXAMPLES = os.environ.get("JITKIT_FUZZ_EXAMPLES")
 PLATFORMS = os.environ.get("TEST_PLATFORMS", "cpu")  # "cuda,cpu": on an accelerator of this machine
 for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_"))]:
     if _name not in ("JITKIT_FUZZ_EXAMPLES", "TEST_PLATFORMS"):  # which pytest-xdist's workers inherit
         del os.environ[_name]
 os.environ["JAX_PLATFORMS"] = PLATFORMS
-# Or each of the processes that tests start would compile jitkit anew: half a second.
+# With this option, each process that a test starts would compile jitkit's source again, which takes half a second.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from importlib.metadata import version
@@ -34,7 +34,7 @@ from jitkit.base import config, stage_log
 from jitkit.interpreters import partial_eval
 from jitkit.jaxpr.check import check_jaxpr
 
-# The same random programs every time, so that a red run is red again; `make fuzz` draws new ones, and more of
+# Draw the same random programs every time, so that a test that failed fails again; `make fuzz` draws new ones, and more of
 # them.
 hypothesis.settings.register_profile("project", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.register_profile(
@@ -71,7 +71,7 @@ CHEAP_COMPILES = (
 
 
 def pytest_configure(config):
-    """Tell XLA, and the processes that tests start, before one of them is asked for."""
+    """Set XLA's options, in the environment: before XLA starts, and for the processes that tests start."""
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
     config.addinivalue_line(
         "markers", "words: judges the words of an error; not in an export, whose words are a learner's"
@@ -84,8 +84,8 @@ def pytest_configure(config):
 
 
 def compile_once(client):
-    """Let a process compile a program once, whoever asks for it: a fifth of them has been asked for by an earlier test. That
-    it was asked for is still seen: stages are counted and logged above.
+    """Make XLA's client compile each program once in a process: a fifth of all programs was compiled for an earlier test, too. The
+    counts of stages do not change, since stages are counted before the client is called.
     """
     compile_and_load = client.compile_and_load
     known = {}
@@ -103,8 +103,8 @@ def compile_once(client):
 
 
 def pytest_collection_finish(session):
-    """Set aside the modules and the thousands of tests, over which each collection of garbage would go again, and whoever
-    looks for what holds a leaked tracer.
+    """Exclude modules and tests from garbage collection: each collection, and each search for what holds a leaked tracer, would
+    walk over all of them.
     """
     if session.config.option.markexpr == WITHOUT_TAILS:
         compile_once(jaxlib._jax.Client)
@@ -116,8 +116,8 @@ _entered = set()
 
 
 def pytest_runtest_setup(item):
-    """The same for what earlier files have left, JAX among it: measuring collects garbage before it starts the clock, and
-    that took longer than all the rest.
+    """Exclude what earlier files have left, such as JAX, from garbage collection: tests that measure collect garbage before they
+    start the clock, and that took longer than all the rest.
     """
     if item.path not in _entered:
         _entered.add(item.path)
@@ -125,15 +125,15 @@ def pytest_runtest_setup(item):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Say what did not run."""
+    """Print that the tails did not run, if they did not."""
     if WITHOUT_TAILS in config.option.markexpr:
         terminalreporter.write_line("Without the tails: `make test-all` has them, with programs that XLA optimises.")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """Leave rows to the tail, before pytest leaves the tail out. When hypothesis has marked its tests, refuse names of tests that
-    hold an address, on which processes differ, and draw as many random examples as are wanted.
+    """Mark rows as the tail, before pytest leaves the tail out. After hypothesis has marked its tests, set how many random examples
+    each draws. Raise UsageError if the name of a test has an address, which differs from process to process.
     """
     tails.leave_out(items)
     yield
@@ -153,7 +153,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Turn a skip that nobody agreed to into a failure."""
+    """Turn a skip into a failure, unless its reason is one of ACCEPTED_SKIPS."""
     outcome = yield
     test_report = outcome.get_result()
     if test_report.skipped and not hasattr(test_report, "wasxfail"):
@@ -165,8 +165,8 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture
 def nothing_old_to_walk():
-    """Set aside all objects from before the test. The search for holders of a leaked tracer goes over all objects,
-    several times for each trace: without this, such a test takes twenty seconds at the end of a long run.
+    """Exclude all objects from before the test from garbage collection. The search for what holds a leaked tracer walks over all
+    others, several times for each trace: without this, such a test takes twenty seconds at the end of a long run.
     """
     gc.collect()
     gc.freeze()
@@ -197,7 +197,7 @@ def the_thread_is_left_as_it_was():
 
 
 class Count:
-    """How often each stage ran, while a block ran: of one function, or of all when `function` is None."""
+    """Counts how often each stage ran while a block ran: for one function, or for all if `function` is None."""
 
     def __init__(self, events, function):
         self._events = events
@@ -208,17 +208,17 @@ class Count:
 
     @property
     def traces(self):
-        """Times that Python ran the function on tracers."""
+        """How many times Python ran the function on tracers."""
         return self._of("tracing")
 
     @property
     def lowerings(self):
-        """Modules written; eager operations are counted unless a function is named."""
+        """How many modules were written. Those of eager operations count, too, unless a function is named."""
         return self._of("lowering")
 
     @property
     def compiles(self):
-        """Programs that XLA compiled, or that came from the disk cache."""
+        """How many programs XLA compiled, or the disk cache gave."""
         return self._of("compilation")
 
     def __repr__(self):

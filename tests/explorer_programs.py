@@ -1,4 +1,4 @@
-"""Twenty programs, as they are written with JAX and with jitkit alike: `programs(jax)` makes them of either."""
+"""Twenty programs that are written in the same way for JAX and for jitkit: `programs(jax)` returns them for either."""
 
 from __future__ import annotations
 

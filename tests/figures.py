@@ -1,4 +1,4 @@
-"""What tests ask of a figure: what is written in it, and whether anything written covers something else written."""
+"""Reads a figure for tests: which texts are visible in it, which overlap, and which are cut off."""
 
 from __future__ import annotations
 

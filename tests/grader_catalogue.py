@@ -1,4 +1,4 @@
-"""What a submission can do, as submissions: each row of the catalogue, and what must happen to it.
+"""Lists submissions that do everything a submission can do, and for each what the grader must make of it.
 
 All of them are answers to 00.1, `relu`, whose six checks give a point; a row says which verdicts may come, and how many points.
 """
@@ -17,13 +17,15 @@ FLAG = "flag"
 
 
 class Row(NamedTuple):
-    """A submission (its files by name), its outcome, its points, the verdicts of checks that it may have, and flags that it must have."""
+    """A submission (its files by name) and what the grader must say: its outcome, its points (None: not compared), the verdicts that
+    its checks may have, the flags that it must have, and words of the message.
+    """
 
     name: str
     files: dict
     outcome: str = "OK"
     points: float | None = 0.0
-    statuses: tuple = ()  # none of these: nothing is said of them
+    statuses: tuple = ()  # if empty, any verdict is right
     flags: tuple = ()
     says: str = ""
 
@@ -48,13 +50,13 @@ STUB = "def relu(x):\n    raise NotImplementedError\n"
 
 
 def beside_a_stub(name, files, says):
-    """Return a workspace as it was handed out, with the answer in another file, which is not taken for it."""
+    """Return a row: a workspace as it was handed out, with the answer in another file, which the grader does not read."""
     mine = {os.path.normpath(f"00_hello/{path}"): data for path, data in files.items()}
     return Row(f"a stub, and {name}", {"00_hello/lab.ipynb": notebook(STUB)} | mine, "INVALID", says=says)
 
 
 def body(text):
-    """Return a `relu` that does something first, and then is right."""
+    """Return the text of a `relu` that runs the lines of `text` first, and then returns the right result."""
     lines = "".join(f"    {line}\n" for line in text.splitlines())
     return f"def relu(x):\n{lines}    return jnp.maximum(x, 0)\n"
 
@@ -85,7 +87,7 @@ def tarred(kind, name="00_hello/exercises.py"):
     return stream.getvalue()
 
 
-# right four times: each call registers a name, in a place that reading the code does not show to be a memory
+# It is right four times: each call registers a name in a place where reading the code does not show that something is stored.
 HIDDEN_STATE = """import codecs
 
 def relu(x):
@@ -201,7 +203,7 @@ BROKEN = [
     row("raises at import", "class Helper:\n    raise ValueError('no')\n\n" + body("Helper"), statuses=("CRASH",)),
 ]
 
-# wrong in its first check, and right in each that sees something of the one before
+# These are wrong in their first check, and right in each check that can see something of the check before.
 SECOND = """import codecs, keyword, math, os
 {first}
 
@@ -269,7 +271,7 @@ UNLUCKY = [
 
 
 def forged(name, value):
-    """Return a `relu` that writes a frame of its own where the answer goes, and ends."""
+    """Return a row whose `relu` writes a forged answer to each open pipe, and ends the process."""
     return row(
         name,
         "def relu(x):\n    import os, stat\n"
@@ -373,7 +375,7 @@ FORGING = [
     Row("Zoe\u0308 \u7530\u4e2d", {"00_hello/exercises.py": RIGHT}, points=1.0),
 ]
 
-# what one worker might say to another by, or see of another: each is refused
+# By each of these, one worker might send something to another one, or see something of it. All are refused.
 TALKS = """\
 import ctypes, fcntl, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -659,7 +661,7 @@ GREEDY = [
 ]
 
 TOP = "TABLE = {}\nfor i in range(3):\n    TABLE[i] = 0\nROWS = []\nROWS.append(0)\n\n"
-# what honest students hand in, and what a later red team tried
+# Honest students hand these in, or a later red team tried them.
 ORDINARY = [
     row("a table filled by a loop", TOP + RIGHT.replace("0)", "TABLE[1] + ROWS[0])"), points=1.0, statuses=("PASS",)),
     row("an encoding that is declared", f"# coding: latin-1\n# gr\xfc\xdfe\n{RIGHT}".encode("latin-1"), points=1.0),
@@ -707,7 +709,7 @@ THEMES = {
 
 
 def write(folder, rows):
-    """Write the submissions of rows below a folder."""
+    """Write the submission of each row into a folder below `folder`."""
     for r in rows:
         place = folder / r.name
         for name, data in r.files.items():
@@ -732,20 +734,20 @@ def _is_drawn(check):
 
 
 def points_of(record):
-    """The points of a record, as a number; where nothing could be run there is no mark."""
+    """Return the points of a record as a number: 0 if nothing could be run, so that there is no mark."""
     assert record.grade.outcome == "INFRA" or (record.points is None) == (record.grade.exercise is None), record
     return record.points or 0.0
 
 
 def wrong(r, records):
-    """Return what is not as a row says, in words."""
+    """Return a text for each difference between the records and what the row requires."""
     found = []
     record = records[0]
     if record.grade.outcome != r.outcome:
         found.append(f"is {record.grade.outcome}")
     if r.points is not None and points_of(record) != r.points:
         found.append(f"has {record.points} points")
-    # an error that a random program ends in is its result, and a wrong one: where another check may have no result, it may fail
+    # A random program that ends with an error has a result, which is wrong. So where other checks may crash, a random program may fail.
     drawn = {"FAIL"} if set(r.statuses) <= {"CRASH", "LIMIT", "TIME", "PROTO"} else set()
     statuses = {c["status"] for c in record.grade.checks}
     found_wrong = [c for c in record.grade.checks if c["status"] not in {*r.statuses, *(drawn if _is_drawn(c) else ())}]

@@ -1,5 +1,5 @@
-"""A class of students, as a course gets it: right, wrong and late, as folders and archives, and one in ten hostile. One in twenty
-has lab 01, too, with one half of its exercises written, and the other not.
+"""Writes the submissions of a class: right, wrong and late ones, as folders and archives; one in ten is hostile. One in twenty also
+has lab 01, with every other exercise written.
 
 python tests/grader_class.py FOLDER 300      writes one to look at, with a course.toml and a roster
 """
@@ -35,14 +35,14 @@ points = 10
 [student."s007"]
 more_days = 7
 """
-# what nothing is to be had from: each ends in the same way however often it is tried, and whatever runs beside it
+# These hostile submissions get nothing, and have the same outcome each time, whatever runs beside them.
 _NAMES = (
     "os._exit(0)", "kill -9 -1", "a forged array of nothing", "endless loop in a call", "memory bomb", "disk fill", "fork bomb",
     "equal to everything", "a pickle", "importing the course", "wrong in a fresh process, by marks on what is open", "sleep",
 )  # fmt: skip
 HOSTILE = [r for name in _NAMES for rows in (*THEMES.values(), GREEDY) for r in rows if r.name == name]
 LATE, EXTENSION, UNREADABLE = 4, 7, 6
-HALF = 20  # of so many students one has half of a lab
+HALF = 20  # one in this many students has half of a lab
 
 
 def half_of(number: str) -> tuple[str, set[str]]:
@@ -63,8 +63,8 @@ def half_of(number: str) -> tuple[str, set[str]]:
 
 
 def write_class(folder: pathlib.Path, count: int, seed: int = 0) -> dict[str, str]:
-    """Write the submissions of so many students, in an order that is drawn; what each of them is, by name. No two texts are equal, so
-    that nobody has another one's verdict."""
+    """Write the submissions of `count` students, in a random order, and return by name what each of them is. No two texts are equal,
+    since the grader keeps the verdict on a text."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "course.toml").write_text(COURSE, encoding="utf-8")
     names = [f"s{i:03}" for i in range(count)]

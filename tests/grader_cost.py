@@ -1,4 +1,5 @@
-"""What a submission costs: seconds of a processor of all that a grader starts, for a class whose answers are right and all different.
+"""Measures what a submission costs: the processor time of everything that the grader starts, for a class whose answers are right and
+all different.
 
 python tests/grader_cost.py 10                            ten students, labs 00 to 12
 python tests/grader_cost.py 10 --labs 03 06 12 --out DIR  some labs; DIR keeps what the reference computes, for the next time
@@ -24,21 +25,21 @@ LABS = [f"{number:02}" for number in range(13)]
 
 
 class Meter:
-    """A control group, and the seconds of a processor that were used in it."""
+    """A control group, which counts the processor time of the processes in it."""
 
     def __init__(self) -> None:
         second = (GROUPS / "cgroup.controllers").is_file()
         self.folder = (GROUPS if second else GROUPS / "cpuacct") / f"jitkit-cost-{os.getpid()}"
-        self.inner = self.folder / "inner"  # in the second version jails are put beside it, into the same group
+        self.inner = self.folder / "inner"  # in version 2, jails are put beside it, into the same group
         self.inner.mkdir(parents=True)
         self.file, self.unit = (self.folder / "cpu.stat", 1e6) if second else (self.folder / "cpuacct.usage", 1e9)
 
     def seconds(self) -> float:
-        """So far."""
+        """Return the seconds of processor time so far."""
         return int(self.file.read_text(encoding="ascii").split()[1 if self.unit == 1e6 else 0]) / self.unit
 
     def run(self, command: list[str]) -> tuple[float, float]:
-        """Run a command in the group: the seconds of a processor, and by the clock."""
+        """Run a command in the group. Return its seconds of processor time, and its seconds by the clock."""
         used, began = self.seconds(), time.monotonic()
         enter = f'echo $$ > {self.inner}/cgroup.procs; exec "$@"'
         subprocess.run(["/bin/sh", "-c", enter, "sh", *command], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
@@ -51,7 +52,9 @@ class Meter:
 
 
 def write_students(folder: pathlib.Path, labs: list[str], names: range) -> pathlib.Path:
-    """The solutions of some labs, handed in by these students: each at lines of their own, so that nobody has another one's verdict."""
+    """Write the solutions of some labs as submissions of these students, and return the folder. Each student's begin at another line,
+    since the grader keeps the verdict on a text.
+    """
     for i in names:
         for lab in labs:
             (solution,) = (ROOT / "solutions").glob(f"{lab}_*.py")
@@ -62,7 +65,7 @@ def write_students(folder: pathlib.Path, labs: list[str], names: range) -> pathl
 
 
 def main(arguments: list[str]) -> None:
-    """Measure, and say it."""
+    """Measure, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("students", type=int)
     parser.add_argument("--labs", nargs="+", default=LABS)
@@ -82,7 +85,7 @@ def main(arguments: list[str]) -> None:
         with tempfile.TemporaryDirectory() as name:
             place = pathlib.Path(name)
             out = chosen.out or place / "grades"
-            salt = int(time.time()) % 100_000 if chosen.out else 0  # no line of an earlier call
+            salt = int(time.time()) % 100_000 if chosen.out else 0  # so that no text is one of an earlier call
 
             def grade(what: str, first: int, count: int) -> float:
                 folder = write_students(place / what, chosen.labs, range(first, first + count))

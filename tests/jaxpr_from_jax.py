@@ -1,4 +1,4 @@
-"""Real JAX's jaxprs, copied piece by piece into ours, so that what is done with them can be compared."""
+"""Copies real JAX's jaxprs piece by piece into ours, so that functions on jaxprs can be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jitkit.jaxpr import printer as jaxpr_printer
 
 
 class _Source:
-    """A `SourceInfo` of which the position is known already."""
+    """A `SourceInfo` whose position is known already."""
 
     def __init__(self, position, name_stack):
         self.position = position

@@ -1,4 +1,4 @@
-"""A workspace of two small labs, and what a learner may write in it."""
+"""Makes a workspace of two small labs, and writes in it what a learner may write."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def merge_lists(mask, unchosen, chosen):
 SWAPPED = MERGE.replace("iter(unchosen), iter(chosen)", "iter(chosen), iter(unchosen)").replace(
     "next(sources[flag])", "next(sources[flag], -1)"
 )
-# right in its own checks, wrong where nothing is unchosen: 90.2 needs that
+# It passes the checks of 90.1, but raises an error if `unchosen` is empty, which happens in the checks of 90.2.
 FRAGILE = MERGE.replace("    sources =", "    unchosen[0]\n    sources =")
 PARTITION = """\
 def partition_list(mask, items):
@@ -48,7 +48,7 @@ SIGN = "def soft_sign(x):\n    x = ensure_arraylike('soft_sign', x)\n    return 
 
 
 class Learner:
-    """Somebody who works in a folder."""
+    """A learner who works in a folder: calling it runs a command of `jitkit` there."""
 
     def __init__(self, root, capsys):
         self.root = root
@@ -57,7 +57,7 @@ class Learner:
         self.smooth = root / "91_smooth" / "exercises.py"
 
     def __call__(self, *arguments, status=0):
-        """Run a command; what it wrote to both streams."""
+        """Run a command; return what it wrote to both streams. Its exit code must be `status`."""
         self.capsys.readouterr()
         ended = cli.main([str(x) for x in arguments])
         shown = self.capsys.readouterr()

@@ -1,15 +1,16 @@
-"""An oracle for the Explorer that looks at no names: knock an equation out, compile again, and see which instructions change.
+"""Checks the Explorer's links without reading names: knock an equation out, compile again, and see which instructions change.
 
-Instructions of two programs are compared by what they compute: opcode, type, attributes, and the same of all that they read, up to
-the arguments. Of an equation `e` two other programs are compiled.
+Instructions of two programs are compared by what they compute: opcode, type, attributes, and the same for everything that they read, up
+to the arguments. For an equation `e`, two other programs are compiled:
 
-- *without its operands*: `e` reads new arguments. What is `e`, or comes after it, changes; all else stays.
-- *without its results*: what reads `e` reads new arguments, and `e` is returned. What comes after `e` changes; `e` stays.
+- *without its operands*: `e` reads new arguments instead. Instructions of `e`, and those after it, change; all others stay.
+- *without its results*: equations that read `e` read new arguments instead, and the program also returns `e`. Instructions after `e`
+  change; those of `e` stay.
 
-So an instruction is of `e` where it changes in the first and stays in the second. Where it stays in the first, it has nothing to do with
-`e`, whatever it is called. Where it changes in both, it comes after `e`, or XLA has made it of `e` and of what reads it.
-What is said of a removed equation is tried in the same way: the value that is said to be its own is put in its place, and the
-compiled program has to be the same.
+So an instruction belongs to `e` if it changes in the first program and stays in the second. If it stays in the first, it has nothing to do
+with `e`, whatever its name is. If it changes in both, it comes after `e`, or XLA has merged `e` with an equation that reads it.
+The Explorer's reason for a removed equation is checked in the same way: the value that it names is put in the equation's place, and the
+compiled program must stay the same.
 """
 
 from __future__ import annotations
@@ -41,14 +42,14 @@ RUNS_OTHERS = RUNS | {"while", "conditional", "async-start"}
 MOVES = frozenset(
     {"copy", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "fusion", "parameter"}
 )
-OF_OTHERS = RUNS | {"while", "conditional"}  # what they do is what the instructions in them do
+OF_OTHERS = RUNS | {"while", "conditional"}  # these compute what the instructions inside of them compute
 COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
 
 
 def compiled(jaxpr):
     """Return the optimised HLO of a jaxpr on this CPU, and its StableHLO with locations."""
     module = lower_main("f", jaxpr, "cpu")
-    options = (("xla_backend_optimization_level", 0),)  # of LLVM, which comes after what is looked at
+    options = (("xla_backend_optimization_level", 0),)  # an option of LLVM, which runs after the HLO that we read
     loaded = compiler.compile_module("f", module, default_placement().devices, options)
     return loaded.hlo_modules()[0].to_string(), module.text(debug_info=True)
 
@@ -65,7 +66,7 @@ LAYOUT = re.compile(r"\{[\d,]*(?::[^}]*)?\}")
 
 
 class Cones:
-    """By instruction of a program: a number that says what it computes."""
+    """Gives each instruction of a program a number that says what it computes: equal numbers mean equal computations."""
 
     def __init__(self, text):
         self.program = Program(text)
@@ -134,7 +135,7 @@ class Cones:
         return "applied to", number, element
 
     def _stays(self, loop, element):
-        """Whether each turn of a loop hands an element of its carry on as it is: its place says nothing then."""
+        """Whether each turn of a loop passes on an element of its carry unchanged; then its position in the carry does not matter."""
         body = next(
             name for name in called(self.at[loop]) if re.search(rf"body=%?{re.escape(name)}\b", self.at[loop].rest)
         )
@@ -154,7 +155,7 @@ class Cones:
 
     @functools.cached_property
     def with_loops(self):
-        """What is computed, and what loops make of each of their carries."""
+        """Return the numbers of all instructions, and of each element of each loop's carry."""
         loops = [at for at, each in self.at.items() if each.opcode == "while"]
         carries = [
             (at, i) for at in loops for i in range(self.at[at].type.count("[")) if self.at[at].type.startswith("(")
@@ -162,7 +163,9 @@ class Cones:
         return self.all | {self.of(*each) for each in carries}
 
     def readers(self, at, element=None):
-        """Yield what reads a value: instructions, and loops with the number of the carry. The element is that of a tuple."""
+        """Yield what reads a value: instructions, and loops with the position in the carry. If the value is a tuple, `element` says
+        which of its elements.
+        """
         if at in self.roots.values():
             for caller in self.callers.get(at[0], ()):
                 yield from self.readers(caller, element) if self.at[caller].opcode in RUNS else ()
@@ -184,7 +187,7 @@ class Cones:
                     yield name, element if each.opcode == "while" else None
 
     def behind(self, at):
-        """Return what an instruction that moves a value has it from."""
+        """Return the instruction from which an instruction that only moves a value has it."""
         each = self.at[at]
         if each.opcode == "fusion":
             return self.roots[called(each)[0]]
@@ -193,7 +196,7 @@ class Cones:
         return self.operands(at)[0]
 
     def depends(self, at, element=None, seen=frozenset()):
-        """Whether an instruction, or an element of it, depends on an argument. Of a loop's carries, each by itself."""
+        """Whether an instruction, or an element of its result, depends on an argument. Elements of a loop's carry are told apart."""
         if (at, element) in seen:
             return False
         seen |= {(at, element)}
@@ -210,7 +213,7 @@ class Cones:
         return any(self.depends(one, None, seen) for one in operands)
 
     def _is_given(self, at, number, element, caller, seen):
-        """Whether what a caller gives to a parameter depends on an argument."""
+        """Whether the operand that a caller passes for a parameter depends on an argument of the program."""
         each, operands = self.at[caller], self.operands(caller)
         if each.opcode in RUNS:
             return self.depends(operands[number], element, seen)
@@ -222,13 +225,13 @@ class Cones:
         return any(self.depends(one, None, seen) for one in operands if one in self.at)
 
     def result(self, place):
-        """Return what the program returns at a place."""
+        """Return the number of the program's result at this position."""
         root = self.roots[self.program.entry]
         return self.of(root, place) if self.at[root].type.startswith("(") else self.of(root)
 
     @functools.cached_property
     def whole(self):
-        """What the program computes: its results."""
+        """Return the number of all results of the program together."""
         return self.of(self.roots[self.program.entry])
 
 
@@ -236,9 +239,10 @@ class Cones:
 
 
 class Knock:
-    """A jaxpr with some equations' operands, or results, replaced by new arguments. What was there is returned, so that it lives.
+    """Replaces operands or results of some equations of a jaxpr by new arguments. With `keep`, the replaced values are returned by the
+    program, so that XLA does not remove them.
 
-    `operands` are pairs of an equation's number and an operand's; `results` numbers of equations.
+    `operands` are pairs: the number of an equation, and the position of an operand. `results` are numbers of equations.
     """
 
     def __init__(self, number_of, operands=(), results=(), keep=True):
@@ -260,7 +264,7 @@ class Knock:
         return False
 
     def inside(self, jaxpr):
-        """Return the jaxpr, the new variables that it reads, and what is to be returned besides."""
+        """Return the changed jaxpr, its new input variables, and the values that it has to return besides its results."""
         if id(jaxpr) in self.done:
             return self.done[id(jaxpr)]
         fresh, kept, env, eqns = [], [], {}, []
@@ -372,7 +376,7 @@ def inner_jaxprs(eqn):
 
 
 def replaced(jaxpr, number_of, number, value):
-    """Return the jaxpr in which what reads an equation reads `value(its operands)` instead: an atom for each result."""
+    """Return the jaxpr with `value(operands)`, an atom for each result, in place of the results of one equation."""
 
     def inside(jaxpr):
         eqns, env = [], {}
@@ -397,7 +401,7 @@ def replaced(jaxpr, number_of, number, value):
 
 
 def filled(aval, number, eqns):
-    """Return an atom of this type that is one number everywhere; what makes it is appended to the equations."""
+    """Return atoms for an array of this type that is filled with a number; the equations that make it are appended to `eqns`."""
     made = jitkit.make_jaxpr(lambda: jnp.full(aval.shape, number, aval.dtype))().jaxpr
     eqns += made.eqns
     return made.outvars
@@ -414,7 +418,7 @@ def holds(jaxpr, number_of, number):
 
 
 class Trial:
-    """A traced program, what the Explorer says of it on this CPU, and what knocking out says to that."""
+    """A traced program with the Explorer's answers for this CPU, and methods that check them by knocking out."""
 
     def __init__(self, function, args):
         traced = ours.jit(function).trace(*args)
@@ -447,8 +451,8 @@ class Trial:
         return self.known[what, numbers]
 
     def alike(self, number):
-        """Return the equations that XLA may have merged with this one: those of the same primitive. Their shapes may
-        differ, by reshapes between.
+        """Return the equations that XLA may have merged with this one: those of the same primitive. Their shapes may differ, since
+        there may be reshapes between them.
         """
         this = self.equations[number].primitive
         return [
@@ -458,14 +462,16 @@ class Trial:
         ]
 
     def links(self):
-        """Yield the instructions that compute something and are surely linked, in the order of the program."""
+        """Yield, in the order of the program, the instructions that compute something and have a sure link."""
         for at, instruction in self.cones.at.items():
             applied = all(self.cones.at[each].opcode not in RUNS_OTHERS for each in self.cones.callers.get(at[0], [at]))
             if instruction.opcode not in PLUMBING | OF_OTHERS and (at[0] == self.cones.program.entry or not applied):
                 yield from [at] if self.read.links.exact.get(at) else []
 
     def link(self, at):
-        """Whether an instruction is of the equations that it is linked to: right, wrong, or merged: made of them and of what reads them."""
+        """Return the verdict on an instruction's sure link, as `is_of` does for the equations that it is linked to. An instruction that
+        only moves a value is judged by where the value comes from.
+        """
         numbers = self.read.links.exact[at]
         if self.read.links.rules.get(at, "").startswith("its value"):
             while self.cones.at[at].opcode in MOVES:
@@ -473,9 +479,11 @@ class Trial:
         return self.is_of(at, numbers)
 
     def is_of(self, at, numbers):
-        """Return the verdict on an instruction."""
+        """Return whether an instruction belongs to these equations: "right", "wrong", "merged" with what reads them, or "untold" for a
+        constant that others may need, too.
+        """
         numbers, cone = tuple(numbers), self.cones.of(at)
-        if not self.cones.depends(at):  # a constant: it is there for them, or for others, too
+        if not self.cones.depends(at):  # a constant, which may be there for other equations, too
             is_theirs = cone not in self.without(*numbers).all or self.reads(at, numbers)
             return "right" if is_theirs else "untold"
         if cone in self.without_operands(*numbers).all:
@@ -525,27 +533,27 @@ class Trial:
         return range(*count)
 
     def beside(self, numbers):
-        """The equations that read what these read."""
+        """Return the other equations that read an operand of these."""
         read = {each for n in numbers for made in self.equations[n].operands for each in made}
         others = [n for n in range(len(self.equations)) if n not in numbers and self.can_be_knocked(n)]
         return [n for n in others if any(read & made for made in self.equations[n].operands)]
 
     def can_be_knocked(self, number):
-        """Whether the jaxpr that an equation stands in may take more arguments: that of a scatter may not."""
+        """Whether the jaxpr that has an equation may take more arguments, which the function of a scatter may not."""
         parent = self.equations[number].parent
         return parent is None or (
             self.equations[parent].primitive in (*CALLS, "scan", "while", "cond") and self.can_be_knocked(parent)
         )
 
     def shares(self, cone, numbers, other):
-        """Whether what is computed is a part of some equations and of another one, such as the real part of `z` in `z * z` and in `z.real`:
-        either is enough for it to be there, and without both it goes.
+        """Whether some equations and another one need the same computation, such as the real part of `z` in `z * z` and in `z.real`:
+        it stays without one of them, and goes without both.
         """
         return cone in self.without_operands(other).all and cone not in self.without_operands(*numbers, other).all
 
     def reads(self, at, numbers):
-        """Whether all that reads a constant is of some equations: it stays without their results, and goes without them. Where others do
-        the same, either is enough, and it goes without both.
+        """Whether all instructions that read a constant belong to some equations: they stay without the equations' results, and go without
+        the equations. If other equations compute the same, they stay with either, and go without both.
         """
         readers = {self.cones.of(*reader) for reader in self.cones.readers(at)}
         twins = [n for number in numbers for n in self.alike(number) if n not in numbers]
@@ -557,8 +565,8 @@ class Trial:
         return bool(twins) and readers <= alone.with_loops and not readers & gone.with_loops
 
     def ends_a_turn(self, at, numbers):
-        """Whether an instruction is the condition of a loop, and so are its equations. A condition returns nothing else, so that their
-        results cannot be kept; but no equation reads them, so that it cannot be made of one that does.
+        """Whether an instruction is the result of a loop's condition, and its equations are, too. A condition returns nothing else, so the
+        equations' results cannot be kept; but no equation reads them, so the instruction cannot be merged with a reader.
         """
         is_end = all(self.is_condition(n) for n in numbers)
         while is_end and self.cones.at[at].is_root:
@@ -579,13 +587,13 @@ class Trial:
         return any(var is atom for var in self.equations[number].eqn.outvars for atom in returned)
 
     def behind_which(self, at, numbers):
-        """The equations that an instruction's operands are linked to, but for those that it comes after."""
+        """Return the equations that an instruction's operands are linked to, except `numbers` and those that `numbers` depend on."""
         found = [n for operand in self.cones.operands(at) for n in self.read.links.exact.get(operand, ())]
         return [n for n in found if n not in numbers and not any(n in self.origins(each) for each in numbers)]
 
     def is_its_own(self, at, numbers):
-        """Whether an instruction is of an equation whose value comes back to it, as in a loop that is unrolled, so that no turn stays as it
-        was: the equation alone, of new arguments, makes such an instruction, and without it there are fewer.
+        """Whether an instruction belongs to equations whose results come back to them, as in an unrolled loop, where knocking out changes
+        every turn. It does if the equations alone, with new arguments, make such an instruction, and there are fewer without them.
         """
 
         def of_this_kind(cones):
@@ -597,18 +605,18 @@ class Trial:
         return fewer and bool(of_this_kind(self.alone(*numbers)))
 
     def has_passed(self, at, numbers, other):
-        """Whether an instruction that only moves a value was moved behind what reads its equation: it is there before the reader, too, and
-        is not there without the equation.
+        """Whether XLA moved an instruction, which only moves a value, from before an equation that reads it to behind that. Then without
+        the reader it is found before it, and without its own equation it is not found.
         """
         if self.cones.at[at].opcode not in MOVES | {"negate"}:
             return False
 
         def this(each):
-            if each.opcode == "negate":  # of a sum, where it was the sum of what was negated
+            if each.opcode == "negate":  # it may negate a sum, where before the operands of the sum were negated
                 return each.opcode, ""
             return each.opcode, re.sub(
                 r"^\w+", "", LAYOUT.sub("", each.type)
-            )  # of another dtype, where it was a conversion
+            )  # the dtype may differ, where it has passed a conversion
 
         def count(cones):
             same = (one for one, each in cones.at.items() if this(each) == this(self.cones.at[at]))
@@ -626,18 +634,18 @@ class Trial:
     # --- reasons ---
 
     def same(self, number, value):
-        """Whether the program stays the same when `value` of an equation is put in the place of its results."""
+        """Whether the compiled program stays the same with `value(operands)` in place of an equation's results."""
         try:
             return Cones(compiled(replaced(self.jaxpr, self.number_of, number, value))[0]).whole == self.cones.whole
-        except (KeyError, ValueError):  # the value stands elsewhere: in another jaxpr, or behind it
+        except (KeyError, ValueError):  # the value cannot be read here: it is in another jaxpr, or comes later
             return False
 
     def reason(self, number):
-        """Whether what is surely said of an equation that is not there holds."""
+        """Whether the Explorer's sure reason for a removed equation is true."""
         fate, eqn = self.fates[str(number)], self.equations[number].eqn
         rule, like = fate["rule"], fate.get("like")
         if rule == "dead":
-            changed = self.without(number)  # nothing is returned besides, so that numbers of a loop's carries stay
+            changed = self.without(number)  # returns nothing more, so positions in a loop's carry stay the same
             return all(changed.result(i) == self.cones.result(i) for i in range(len(self.jaxpr.outvars)))
         if rule == "duplicate":
             first, second = sorted((number, like))
@@ -675,8 +683,8 @@ class Trial:
         return self.is_of(at, [number]) != "wrong"
 
     def are_one(self, first, second):
-        """Whether an instruction is of two equations, each of which is enough for it to be there: XLA has made them one, but so late that
-        it did not find what would follow from it.
+        """Whether an instruction belongs to two equations, and is there as long as one of them is. Then XLA has merged the two, but too
+        late to simplify what follows.
         """
         for at, instruction in self.cones.at.items():
             cone = self.cones.of(at)
@@ -690,8 +698,8 @@ class Trial:
         return False
 
     def goes(self, at, number):
-        """Whether an instruction goes without an equation's operands. Where equations of its kind make the same elsewhere, as in a branch
-        to which the operand is given: it stays as long as one of them, or this equation, is there, and goes without all of them.
+        """Whether an instruction goes if an equation's operands are knocked out. If equations of the same primitive compute the same
+        elsewhere, as in a branch that gets the operand, it must stay without the others' operands, and go without those of all.
         """
         cone = self.cones.of(at)
         if cone not in self.without_operands(number).all:
@@ -704,8 +712,8 @@ class Trial:
         )
 
     def is_merged_with_its_reader(self, at, number):
-        """Whether an instruction is made of an equation and of what reads it, which it is linked to: it goes without the first's operands,
-        stays without the second's results, and there is one such instruction less without the first's results: what reads them is not one.
+        """Whether XLA merged an equation with its reader, to which the instruction is linked. Then the instruction goes without the
+        equation's operands, stays without the reader's results, and there are fewer such instructions without the equation's results.
         """
 
         def count(cones):
@@ -715,8 +723,8 @@ class Trial:
         return self.goes(at, number) and stays and count(self.without_results(number)) < count(self.cones)
 
     def origins(self, number):
-        """Return what an equation is made of, down to arguments. What is the same for all of them, which has its own
-        trial, is made of nothing.
+        """Return the equations that an equation depends on, and the arguments, as negative numbers. A constant equation, which is checked
+        separately, depends on nothing.
         """
         found, waiting = set(), [number]
         while waiting:

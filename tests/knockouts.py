@@ -1,4 +1,4 @@
-"""Count how much of what the Explorer says surely holds, on random programs: `python tests/knockouts.py 200`."""
+"""Counts how many of the Explorer's sure answers are true, on random programs: `python tests/knockouts.py 200`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from random_programs import Setting, run
 import jitkit
 import jitkit.numpy as jnp
 
-MOST = 6  # links, and reasons, that are tried of one program: each costs up to three compilations
+MOST = 6  # how many links, and how many reasons, are checked for one program; each takes up to three compilations
 SHARD = 20  # programs of one seed
 
 
 def verdicts(trial, seed):
-    """Return how many of a program's sure links and reasons hold, by verdict; and those that do not, in words."""
+    """Return how many of a program's sure links and reasons have each verdict, and a text for each wrong one."""
     draw, found, wrong = random.Random(seed), collections.Counter(), []
     links = list(trial.links())
     for at in draw.sample(links, min(MOST, len(links))):
@@ -39,7 +39,7 @@ def verdicts(trial, seed):
 
 
 def drawn(seed, count):
-    """Yield random programs and their arguments, `count` times."""
+    """Return `count` random programs, each with its arguments."""
     found = []
 
     @hypothesis.seed(seed)
@@ -57,9 +57,9 @@ def drawn(seed, count):
 
 
 def random_trials(seed, count):
-    """Yield programs drawn by `random_strategies`, no two of the same equations, of which something is left.
+    """Yield a `Trial` for each of `count` random programs that have different equations, and links or reasons to check.
 
-    An instruction that cannot be traced is passed over.
+    Instructions that cannot be traced are left out.
     """
     seen = set()
     for program, args in drawn(seed, 3 * count):
@@ -80,7 +80,7 @@ def random_trials(seed, count):
 
 
 def counted(trials):
-    """Return the number of programs, their verdicts, and in words what does not hold."""
+    """Return the number of programs, the counts of their verdicts, and a text for each wrong one."""
     total, wrong, count = collections.Counter(), [], 0
     for count, trial in enumerate(trials, 1):
         found, its = verdicts(trial, count)
@@ -90,7 +90,7 @@ def counted(trials):
 
 
 def main(programs):
-    """Print the count of so many programs, drawn by the seeds 0, 1, ..."""
+    """Print the counts for this many programs, drawn with the seeds 0, 1, ..."""
     total, wrong, count = collections.Counter(), [], 0
     for seed in range(-(-programs // SHARD)):
         some, found, its = counted(random_trials(seed, min(SHARD, programs - count)))

@@ -1,4 +1,4 @@
-"""One program, run with `jax.lax` and with `jitkit.lax`: everything that can be seen of it must be the same.
+"""Compares programs, run with `jax.lax` and with `jitkit.lax`: jaxprs, types and values must be the same.
 
 A program is a function `program(lax, *args)` that returns an array or a list of arrays.
 """
@@ -39,7 +39,7 @@ def results(function, args):
 
 
 def describe(x):
-    """Return what is seen of an array besides its values."""
+    """Return the type of an array: what can be seen of it besides its values."""
     return f"{'~' if x.weak_type else ''}{x.dtype}{list(x.shape)}"
 
 

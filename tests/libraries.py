@@ -1,13 +1,13 @@
-"""Runs libraries on JAX and on jitkit in its place: their own tests, and an example of each. What comes of it is `docs/as_jax.md`.
+"""Runs libraries on JAX and on jitkit in its place: their own tests, and an example of each. The results are in `docs/as_jax.md`.
 
     python tests/libraries.py                 run all, print the table, and end with 1 where a library reaches less than it has to
     python tests/libraries.py optax jmp       only these
     python tests/libraries.py --write optax   and write their rows into the page
 
-The libraries are installed at the versions of `pyproject.toml`, in an environment of their own (`make test-libraries`). Of large
-libraries, the tests are those of some files, so that all of it takes some twenty minutes. A test counts that passes on JAX; the two
+The libraries are installed at the versions of `pyproject.toml`, in an environment of their own (`make test-libraries`). For large
+libraries, only the tests of some files run, so that all of it takes about twenty minutes. A test counts if it passes on JAX. The two
 runs have the same files, options and number of processes, and their times are those of pytest's own clock. An example is a program of
-`library_programs`, made after the library's README: each array of its `result` is to have the bits that it has on JAX.
+`library_programs`, written after the library's README: each array of its `result` must have the same bits as on JAX.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ LIMIT_OF_PROGRAM = 300
 
 
 class Library(NamedTuple):
-    """A library: its name in the registry and as a module, the share of its tests that has to pass, and files of tests, without `_test.py`.
+    """A library: its name in the registry and as a module, the share of its tests that must pass, and its files of tests, without
+    `_test.py`; no files, if its tests are not run.
 
-    No files are named of one whose tests are not run. An example has the library's name, and has to give JAX's bits. If the wheel
-    has no tests, `sdist` is their folder in the source distribution, and the files are named whole, without `.py`.
+    An example has the library's name, and must give JAX's bits. If the wheel has no tests, `sdist` is their folder in the source
+    distribution, and the files' names are complete but for `.py`.
     """
 
     name: str
@@ -90,7 +91,7 @@ LIBRARIES = (
 
 
 class Outcome(NamedTuple):
-    """A run: the tests by name with what became of each, the seconds, and why those that failed did."""
+    """The outcome of a run: the names of the tests that passed, the reason for each that failed, and the seconds."""
 
     passed: frozenset[str]
     reasons: dict[str, str]
@@ -98,7 +99,7 @@ class Outcome(NamedTuple):
 
 
 def tests_of(library: Library) -> list[str]:
-    """Return the files of tests that a library has brought along, or those of them that are chosen."""
+    """Return the chosen files among the tests that are installed with a library. End with a message if one is missing."""
     (folder,) = importlib.util.find_spec(library.module).submodule_search_locations
     end = ".py" if library.sdist else "_test.py"
     chosen = [f"{stem}{end}" for stem in library.files.split()]
@@ -112,7 +113,7 @@ def tests_of(library: Library) -> list[str]:
 
 def source(library: Library) -> pathlib.Path:
     """Return the folder of a library's source distribution: downloaded once, at the version that is installed, and kept in the
-    environment. No line of it is run but its tests.
+    environment. Of its code, only the tests run.
     """
     version = importlib.metadata.version(library.name)
     kept = pathlib.Path(sys.prefix) / "sources" / f"{library.name}-{version}"
@@ -151,7 +152,7 @@ def run(library: Library, as_jax: bool) -> Outcome:
             "no:cacheprovider",
             "-p",
             "no:jitkit",
-            "-c",  # what the project's own tests are told is not for these
+            "-c",  # these tests do not get the options of this project's own tests
             os.devnull,
             f"--rootdir={folder}",
             f"--junit-xml={report}",
@@ -176,7 +177,7 @@ def run(library: Library, as_jax: bool) -> Outcome:
 
 
 def read(report: pathlib.Path) -> Outcome:
-    """Return what pytest's report says."""
+    """Return the outcome that pytest's report contains."""
     suite = xml.etree.ElementTree.parse(report).getroot().find("testsuite")
     passed, reasons = set(), {}
     for case in suite.iter("testcase"):
@@ -236,7 +237,7 @@ def example(name: str) -> tuple[int, int, str]:
 
 
 class Row(NamedTuple):
-    """What the table says of a library, and what it says below of what fails."""
+    """A library's row of the table, and the list below the table of what fails."""
 
     library: Library
     version: str
@@ -289,7 +290,7 @@ FAILS = "What fails of {}, by the first line of the error:"
 
 
 def written(page: str, rows: list[Row]) -> str:
-    """Return the page with these rows, and what it has of other libraries, in the order of `LIBRARIES`."""
+    """Return the page with these rows, and the rows that it has for other libraries, in the order of `LIBRARIES`."""
     begin, end = "<!-- table -->\n", "<!-- end of table -->"
     before, _, rest = page.partition(begin)
     table, _, after = rest.partition(end)

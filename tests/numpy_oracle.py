@@ -1,10 +1,10 @@
-"""Programs run with `jax.numpy` and with `jitkit.numpy`: everything that can be seen of them must be the same.
+"""Compares programs, run with `jax.numpy` and with `jitkit.numpy`: jaxprs, types and values must be the same.
 
 A row is `(name, program, *args)`, where `program(jnp, *args)` returns an array or a tree of them. Jaxprs are compared row
 by row; to save compilations, values are compared for all rows of a table at once.
 
-Not all jaxprs can be equal, and which are not is known here: a row that differs without being in a table is a failure, and
-so is one that is in a table and does not differ.
+Not all jaxprs can be equal. Tables list those that are not: a row that differs and is not in a table fails, and so does a row that
+is in a table and does not differ.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ def leaves(out):
 
 
 def is_known_to_differ(name):
-    """Whether the table has the row, and this JAX is of the version."""
+    """Whether the table of differences from JAX 0.12 has the row, and this JAX is 0.12 or later."""
     return JAX_VERSION >= (0, 12) and any(re.match(pattern, name) for pattern, _ in DIFFERENT_IN_0_12)
 
 
 def has_other_values(name):
-    """Whether this version of JAX computes the row by another method than 0.10."""
+    """Whether this version of JAX computes the row by another method than JAX 0.10 does."""
     return JAX_VERSION >= (0, 11) and name.split(" ")[0] in OTHER_VALUES_SINCE_0_11
 
 

@@ -1,5 +1,5 @@
-"""Compares every public name with JAX's, and writes down what it found: `docs/parity.md`; and the names that are
-missing: `jitkit/base/names_of_jax.py`.
+"""Compares every public name with JAX's. Writes what it found to `docs/parity.md`, and the names that are missing to
+`jitkit/base/names_of_jax.py`.
 
     python tests/parity.py --write    write both
     python tests/parity.py --check    exit 1 unless both are as they would be written
@@ -340,7 +340,7 @@ def results(samples: list[Sample], library: Any) -> list[tuple[Any, Any]]:
 
 @dataclasses.dataclass
 class Row:
-    """What is known of a name, or of an expression: how its values compare, its jaxpr, and other kinds of operand."""
+    """The comparison of a name, or of an expression: its values, its jaxpr, and its calls with other kinds of operand."""
 
     label: str
     values: str = "not compared"
@@ -356,15 +356,15 @@ class Row:
         return "|" + "|".join(f" {cell.replace('|', chr(92) + '|')} " if cell else " " for cell in cells) + "|"
 
 
-# What is compared that is no name of a module.
+# These sections compare things that are not names of a module.
 OTHER_SECTIONS = ("Array and Tracer", "Functions made by jit", "Jaxprs")
 SECTIONS = {alias: heading for alias, (_, heading) in MODULES.items()} | {name: name for name in OTHER_SECTIONS}
 
 
 class Comparison:
-    """The comparison of some sections, or all. `unexpected` holds what differs without a known reason, `used` the reasons
-    that were needed. Of the other operands each sample gets one kind in `one_kind_in`, the next sample the next ones. Of samples
-    with equal jaxprs, which are equal programs, one in `one_result_in` is run, and all for which a difference is known."""
+    """Compares some sections, or all. `unexpected` holds what differs without a known reason, `used` the reasons that were needed.
+    Each sample is tried with one in `one_kind_in` of the other kinds of operand, in turns. If the jaxprs of a sample are equal, the
+    programs are, too: then one sample in `one_result_in` is run, and each for which a difference is known."""
 
     def __init__(self, *aliases: str, one_kind_in: int = 1, one_result_in: int = 1) -> None:
         self.one_kind_in, self.one_result_in = one_kind_in, one_result_in
@@ -666,7 +666,7 @@ residual of a `scan` that is also a result of it; second derivatives of `scan`; 
 
 
 def rule_of(name: str, kind: str) -> str:
-    """Return what the table says of a primitive's rule."""
+    """Return the text of a cell of the table: whether a primitive has a rule."""
     ours, theirs = (any(str(primitive) == name for primitive in table) for table in RULES[kind])
     if (kind, name) in RULE_REASONS:
         return RULE_REASONS[kind, name]
@@ -728,7 +728,7 @@ def names_module(names: dict[str, list[str]]) -> str:
 
 
 def render_missing(names: dict[str, list[str]]) -> str:
-    """Return what JAX has besides."""
+    """Return the section on names that only JAX has."""
     lines = [
         f"- `{'.'.join(filter(None, ['jax', inside]))}`: {', '.join(f'`{name}`' for name in found)}"
         for inside, found in names.items()
@@ -767,13 +767,13 @@ def render(comparison: Comparison) -> str:
 
 
 def sweep_section() -> str:
-    """Return what the sweep over functions has tried. (It stands on this module.)"""
+    """Return the section on the sweep over functions. (`sweep` imports this module, so it is imported here only.)"""
     text: str = importlib.import_module("sweep").render()
     return text
 
 
 def main() -> int:
-    """Return the program."""
+    """Write or check the page; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--check", action="store_true", help="exit 1 unless the page is fresh")

@@ -1,4 +1,4 @@
-"""A call of every public name, for `parity`: each is run with JAX and with jitkit.
+"""Lists a call of every public name, for `parity`, which runs each with JAX and with jitkit.
 
 A line is an expression. `jax` is the library, `jnp`, `lax`, `nn`, `random` and so on its modules; other names are the
 operands below, which are arguments of the traced program. A line is about the first name after the module, unless another
@@ -78,12 +78,12 @@ def new_class():
 
 
 def new_dataclass():
-    """Return the same, a dataclass of a datum `a` and a setting `b`."""
+    """Return a dataclass with the fields `a` and `b`, without registration, made anew for each library."""
     return dataclasses.make_dataclass("Data", ["a", "b"])
 
 
 def keyed(pair):
-    """Return how the class is flattened, with keys."""
+    """Return the children of a Pair with their keys, and no metadata: the function that `register_pytree_with_keys` takes."""
     return (("first", 1), ("second", 2)), None
 
 
@@ -111,7 +111,7 @@ NOT_COMPARED = (
 
 HELPERS = {function.__name__: function for function in (within, mul, new_class, new_dataclass, keyed)}
 
-# What a program records, by module.
+# Samples that record a program, by module.
 PROGRAMS = {
     "jnp": """
         jnp.apply_along_axis(lambda a: a.cumsum() + 1, 0, x)
@@ -981,7 +981,7 @@ PROGRAMS = {
     """,
 }
 
-# What is answered at once, in plain data or by an error: there is no program.
+# These samples return plain data, or raise an error, and record no program.
 ANSWERS = {
     "lax.linalg": """
         lax.linalg.EigImplementation.LAPACK.value

@@ -1,4 +1,4 @@
-"""Random calls of one function: leaves of all kinds in trees, by position and by keyword, some of them static.
+"""Draws random calls of one function: with leaves of all kinds in trees, by position and by keyword, some of them static.
 
 An argument is described by plain data, so that it can be built with jitkit and with JAX: `("full", shape, value, dtype)`.
 """

@@ -70,8 +70,8 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a program runs with: a library, the log of what is traced, the static number; and, where an instruction that fails
-    is to be passed over instead of ending the program, a set that takes its id."""
+    """What a program needs in order to run: a library, a log of what is traced, and the static number. If `failed` is a set, an
+    instruction that fails is left out, and its id put there; otherwise its error ends the program."""
 
     lib: Any
     jnp: Any
@@ -123,7 +123,7 @@ STATIC = ("times n", "n times", "first n", "iota n", "n decides")
 
 
 def like(setting: Setting, value: Any, model: Any) -> Any:
-    """Return a value of the shape and dtype of another one, made of the value: what a loop may carry on with."""
+    """Return a value with the shape and dtype of another one, computed from the value, so that a loop can carry it."""
     jnp = setting.jnp
     return jnp.broadcast_to(jnp.sum(value), jnp.shape(model)).astype(jnp.result_type(model))
 
@@ -226,7 +226,7 @@ def apply_vmap(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any
 
 
 def apply_static(setting: Setting, op: str, x: Any) -> Any:
-    """Return what a static number is for: counts, shapes, and decisions of Python."""
+    """Return a value that depends on the static number: it is a count, a size, or decides what Python does."""
     n = setting.n
     if op == "n times":
         return functools.reduce(lambda value, _: setting.jnp.sin(value), range(n), x)

@@ -1,4 +1,4 @@
-"""Where values are on a machine with eight devices: run with the name of a package, it prints what both must agree on."""
+"""Prints where values are on a machine with eight devices. It takes the name of a package, `jax` or `jitkit`; both must print the same."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ other = jax.jit(lambda x, y: (x * y).sum())
 
 
 def by_default(wanted):
-    """Return what is made and computed in a block of `default_device`."""
+    """Make and compute arrays in a block of `default_device`, print where they are, and return one."""
     with jax.default_device(wanted):
         made = jnp.arange(3.0) + 1
         show(f"made by default on {wanted}", lambda: [made, jnp.ones(2), jax.device_put(np.ones(2)), jax.random.key(0)])
@@ -108,7 +108,7 @@ def by_default(wanted):
 
 
 def afterwards(y):
-    """Return what happens to it outside."""
+    """Print where results are that are computed from `y` after the block."""
     show("jit", lambda: [f(y, y), f(y, x), f(x, y), f(a, y)])
     show("eager", lambda: [y + x, y * 2, jnp.sin(y), y[1], *y])
     show("captured", jax.jit(lambda x: x + y), x)

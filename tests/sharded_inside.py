@@ -1,4 +1,5 @@
-"""Functions with shardings, called by others: run with the name of a package, it prints what both must agree on."""
+"""Calls functions with shardings inside of others, and prints the results. It takes the name of a package, `jax` or `jitkit`; both must
+print the same."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ PLACED = {
 
 
 def of_all(g):
-    """Return what is done with a function of two arrays."""
+    """Return by name some transformations of a function of two arrays, each with arguments."""
 
     def total(x, y):
         return g(x, y)[0].sum()

@@ -1,4 +1,4 @@
-"""The parameters of every public function beside JAX's, for `parity`: names, order, kinds, defaults.
+"""Compares the parameters of every public function with JAX's, for `parity`: names, order, kinds, defaults.
 
 Names of parameters that can only be given by position are no part of what a user writes, and neither is the order of those that can
 only be given by name; annotations are not compared.

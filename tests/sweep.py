@@ -60,11 +60,11 @@ ACCIDENTS = (
     "ZeroDivisionError",
 )
 REFUSALS = ("IndexError", "NotImplementedError", "TypeError", "ValueError")
-LARGEST_HESSIAN = 9  # elements of what is derived twice
+LARGEST_HESSIAN = 9  # elements of operands, for a second derivative
 
 
 def share(text: str) -> int:
-    """Return a number that a text always has: who takes each nth cell asks it."""
+    """Return a number that is the same in every run for a text; it decides which cells are among one in n."""
     return zlib.crc32(text.encode())
 
 
@@ -73,7 +73,7 @@ def share(text: str) -> int:
 
 @dataclasses.dataclass
 class Outcome:
-    """What is seen of a cell: an error, or leaves with their types; of a traced one the program."""
+    """The outcome of a cell: the class of an error, or leaves with their types; for a traced call also the program."""
 
     error: str = ""
     types: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ class Outcome:
 
 
 def outcome_of(function: Callable[[], Outcome]) -> Outcome:
-    """Return what a function finds; or the error that it ends in; and its warnings."""
+    """Return the outcome of a function, or of the error that it raises; with its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -99,7 +99,7 @@ def outcome_of(function: Callable[[], Outcome]) -> Outcome:
 
 
 def error_class(error: Exception) -> str:
-    """Return the name of a class of errors; those of XLA have several."""
+    """Return the name of the error's class; "XLA" for each of the classes that XLA's errors have."""
     name = type(error).__name__
     is_of_lowering = str(error).startswith("Cannot lower jaxpr with verifier errors")
     return "XLA" if is_of_lowering or name in ("XlaRuntimeError", "JaxRuntimeError", "MLIRError") else name
@@ -149,7 +149,7 @@ def _parts(numpy: Any, leaf: Any) -> list[Any]:
 
 
 class Tried:
-    """A call with a kind of operand, on one library: what it gives in each way."""
+    """Runs a call with one kind of operand on one library, in each way."""
 
     def __init__(self, library: Any, call: Call, kind: str) -> None:
         self.library, self.call, self.kind = library, call, kind
@@ -326,7 +326,7 @@ def _same_floats(x: Any, y: Any, tolerance: float) -> bool:
 
 @dataclasses.dataclass
 class Report:
-    """What a sweep has found: how many cells there are of each module, and what differs."""
+    """Collects what a sweep finds: the number of cells of each module, and what differs."""
 
     cells: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     found: dict[str, str] = dataclasses.field(default_factory=dict)  # the cell, and what differs
@@ -340,7 +340,7 @@ class Report:
             self.found[cell] = what
 
     def unexpected(self) -> list[str]:
-        """Return what differs and is not known to, and what is known to differ and does not."""
+        """Return a text for each cell that differs and is not known to, and for each that is known to differ and does not."""
         rows = known()
         new = [f"{cell}\n    {what}" for cell, what in self.found.items() if cell not in rows]
         return new + [f"no longer different: {cell}" for cell in rows if cell in self.tried - self.found.keys()]
@@ -370,7 +370,9 @@ def known_by_call() -> dict[str, set[str]]:
 
 @dataclasses.dataclass(frozen=True)
 class Everything:
-    """All kinds, ways and values; JAX's side is kept in a folder, if one is named, for as long as calls and ways are the same."""
+    """Tries all kinds and ways, and compares all values. JAX's results are stored in the folder `kept_in`, if one is named, and used
+    again until calls or ways change.
+    """
 
     kept_in: str | None = None
 
@@ -379,7 +381,7 @@ class Everything:
         return call.kinds()
 
     def is_called(self, call: Call, kind: str) -> bool:
-        """Whether it is called at once."""
+        """Whether a call is made at once, without a trace."""
         return True
 
     def is_run(self, cell: str) -> bool:
@@ -409,7 +411,7 @@ class Everything:
 
 @dataclasses.dataclass(frozen=True)
 class Some(Everything):
-    """Of each call some kinds, of which some are called at once, and one in so many is run; and what is known to differ."""
+    """Tries some kinds for each call, calls some of these at once, and runs some cells; and everything that is known to differ."""
 
     kinds_each: int = 3
     called_one_in: int = 6
@@ -428,12 +430,12 @@ class Some(Everything):
         return [kind for kind in call.kinds() if kind in chosen | known_by_call().get(call.text, set())]
 
     def is_called(self, call: Call, kind: str) -> bool:
-        """Whether a call is made: with numpy's arrays always, with the others one in so many."""
+        """Whether a call is made at once: with numpy's arrays always, with other kinds one in `called_one_in`."""
         is_known = kind in known_by_call().get(call.text, ())
         return kind == "numpy" or is_known or share(f"{call.text} {kind}") % self.called_one_in == 0
 
     def is_run(self, cell: str) -> bool:
-        """Return one in so many."""
+        """Whether values are compared though the jaxprs are equal: for one cell in `run_one_in`."""
         return bool(cell) and share(cell) % self.run_one_in == 0
 
 
@@ -450,7 +452,7 @@ def outcomes(library: Any, call: Call, depth: Everything) -> dict[tuple[str, str
 
 
 def give_values(library: Any, traced: list[Outcome]) -> None:
-    """Run what was traced."""
+    """Run the programs that were traced, and put their values, or an error, into the outcomes."""
     for outcome, result in zip(traced, run(library, [outcome.program for outcome in traced]), strict=True):
         outcome.error, outcome.values = result.error, result.values
 
@@ -469,7 +471,7 @@ def sweep_call(report: Report, call: Call, depth: Everything) -> None:
     give_values(jitkit, [ours[place] for place in chosen])
     if not is_kept:
         give_values(jax, [theirs[place] for place in chosen])
-    for place in names.keys() - set(both):  # what one of the two has refused, the other may refuse when it is lowered
+    for place in names.keys() - set(both):  # if one library refuses while tracing, the other may refuse while lowering
         for library, outcome in ((jitkit, ours[place]), (jax, theirs[place])):
             if outcome.program and outcome.values is None and not outcome.error:
                 give_values(library, [outcome])
@@ -540,7 +542,7 @@ def number_of_cells(call: Call, depth: Everything) -> int:
 
 
 def main() -> int:
-    """Return the program."""
+    """Run the sweep that the command line asks for; return its exit code, 1 if something differs without a known reason."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--module", choices=list(sweep_calls.MODULES), help="only this module")
     parser.add_argument("--only", default="", help="only calls in which this is found, a regular expression")

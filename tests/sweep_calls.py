@@ -1,4 +1,4 @@
-"""Calls of public functions, and the operands that they are tried with, for `sweep`.
+"""Lists calls of public functions, and the operands that they are tried with, for `sweep`.
 
 A call is an expression, as in `parity_samples`, most of which are taken from there. Others are made of signatures: of each function
 of `scipy.stats`, and of each call once more with each keyword that it leaves out.
@@ -124,12 +124,12 @@ def _namespace(library: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """One expression, and of which module's function."""
+    """One expression, and the module of the function that it calls."""
 
     module: str
     text: str
     is_of_keyword: bool = False
-    is_further: bool = False  # of a function that has another call
+    is_further: bool = False  # the function has another call already
 
     @functools.cached_property
     def code(self) -> Any:
@@ -200,7 +200,7 @@ _STATS = (
 
 
 def _of_distributions() -> list[str]:
-    """Return a call of each function of each distribution of one number, of those that both have."""
+    """Return a call of each function of the distributions of one number, if both libraries have it."""
     texts = list(_STATS)
     for family, ours in vars(jitkit.scipy.stats).items():
         module = getattr(jax.scipy.stats, family, None)

@@ -1,4 +1,4 @@
-"""Calls for `sweep` that `parity_samples` has not: more forms of the functions of some modules, and calls that both refuse."""
+"""Lists calls for `sweep` that `parity_samples` does not have: more forms of some functions, and calls that both libraries refuse."""
 
 from __future__ import annotations
 

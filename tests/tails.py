@@ -1,6 +1,6 @@
-"""Which rows of a table `make test` takes, and which are its tail: those that say the same again.
+"""Says which rows of a table `make test` runs, and which are its tail: rows that test the same again.
 
-Every row is run by `make test-all`. What is left out here has been seen to be found by what is kept: break the code, and look.
+`make test-all` runs every row. Before a row became part of a tail, the code was broken, to see that the rows that are kept fail, too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ with_tails = True  # whether this run has everything; `make test` sets it to Fal
 
 
 def some_of(values, count=3):
-    """Return all values of a table that one test goes through; in `make test` only the first, and then one in so many."""
+    """Return all values of a table that one test goes through; in `make test` only the first, and then every `count`th one."""
     return values if with_tails else values[::count]
 
 
@@ -48,17 +48,17 @@ def keeping(values, *kept):
 
 
 def one_in(count, values):
-    """Return values for `parametrize`; `make test` takes the first, and then one in so many."""
+    """Return values for `parametrize`; `make test` takes the first, and then every `count`th one."""
     return [value if i % count == 0 else pytest.param(value, marks=pytest.mark.tail) for i, value in enumerate(values)]
 
 
 def one_row_in(count, rows):
-    """Return the same for several parameters at once, a tuple of values each."""
+    """Return rows for `parametrize` with several parameters; `make test` takes the first, and then every `count`th one."""
     return [row if i % count == 0 else pytest.param(*row, marks=pytest.mark.tail) for i, row in enumerate(rows)]
 
 
 def leave_out(items):
-    """Mark the rows that `ONE_IN` leaves to the tail."""
+    """Mark the rows of the tests in `ONE_IN` that belong to the tail."""
     rows = collections.Counter()
     for item in items:
         count = ONE_IN.get(item.path.name, {}).get(getattr(item, "originalname", item.name))

@@ -1,4 +1,4 @@
-"""One program, run with `jitkit` and with `jax`: whatever it returns, or raises, must be the same.
+"""Runs a program with `jitkit` and with `jax`: what it returns, or raises, must be the same.
 
     @same_as_jax
     def test_a_new_shape_is_traced_anew(jax, jnp):
@@ -69,13 +69,13 @@ def difference(ours, theirs, where="the result"):
 
 
 def outcome(program, /, *modules, **kwargs):
-    """Return what the program returns, as plain data; what it raises is no result."""
+    """Return what the program returns, as plain data. An error that it raises is not caught."""
     return plain(program(*modules, **kwargs))
 
 
 def raised(function, *args, **kwargs):
-    """Return the class and the first line of what a call raises; its result, in a way that equals no error, when it
-    raises nothing.
+    """Return the class and the first line of the error that a call raises; if it raises none, "nothing was raised" and its
+    result.
     """
     try:
         result = function(*args, **kwargs)
@@ -106,8 +106,8 @@ _NAMES = [
 
 
 def words(text):
-    """Return a sentence without what cannot be the same: addresses, and the names of classes that JAX does not show to
-    users.
+    """Return a sentence without addresses, and without the names of classes that JAX does not show to users, which cannot be
+    the same.
     """
     text = _ADDRESS.sub("", text)
     for pattern, name in _NAMES:

@@ -1,8 +1,8 @@
-"""Which tests judge the words of an error or the text of a jaxpr, and which only the error's class and what the program computes.
+"""Says whether tests judge the words of errors and the text of jaxprs, or only the classes of errors and what programs compute.
 
-An exercise leaves the words of most errors to whoever writes it, and most ways to write a program down. So the tests that come with
+In most exercises the learner may choose the words of an error, and the equations of a program. So the tests that come with
 `jitkit export` run with `-m "not words"`: tests that are about words are left out, errors are compared by their classes, and
-derivatives by what they compute.
+derivatives by their values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The compilers of the targets, kept for all tests; without the extras, every test here fails and says how to get them."""
+"""Starts the compilers of the targets once for all tests. If they are not installed, every test here fails and says how to get them."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def windows(x):
 
 
 def largest(x):
-    """As networks pool: TPUs have no way back for windows along the last two axes."""
+    """Return the largest numbers of windows, as networks pool. TPUs have no derivative for windows along the last two axes."""
     x = x.reshape(*x.shape, 1, 1)
     return lax.reduce_window(x, np.float32(-np.inf), lax.max, (2, 2, 1, 1), (1, 1, 1, 1), "VALID")
 
@@ -92,7 +92,7 @@ tripled.def_vmap(lambda axis_size, in_batched, x: (3 * x, in_batched[0]))
 
 
 def systems(x):
-    """A diagonal one, without LAPACK, which is there for the CPU."""
+    """Return the solution of a diagonal system. It needs no LAPACK, which only the CPU has."""
     diagonal = jnp.exp(x)
     return lax.custom_linear_solve(
         lambda v: v * diagonal, x, lambda matvec, b: b / diagonal, lambda matvec, b: b / diagonal
@@ -125,7 +125,7 @@ def computed_before_a_loop(x):
 
 
 def kept_unread(x):
-    """An equation that dead-code elimination leaves."""
+    """Return x + 1, after an equation without results that dead-code elimination must keep."""
     lax.dce_sink(x)
     return x + 1
 

@@ -1,8 +1,8 @@
-"""Every kind of equation that the tests know: what the whole surface of `lax`, `numpy` and `nn` is made of.
+"""Collects every kind of equation that the functions of `lax`, `numpy` and `nn` write, as far as the tests call them.
 
-The tables of the other tests are programs to be compared with JAX. Here they are only traced, and from their jaxprs
-(and those inside) one equation is kept of each primitive and each combination of operand dtypes. They are compiled
-many at a time; a program that is refused is halved, until it is known which equations are.
+The tables of the other tests have programs to be compared with JAX. Here they are only traced, and one equation is kept from
+their jaxprs for each primitive and each combination of operand dtypes. Many equations are compiled together; if a compiler
+refuses them, each half is tried, until it is known which equations it refuses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TABLES = [
 
 
 class Recorder:
-    """Stands in for the functions with which those tests compare, and keeps the programs."""
+    """Replaces the functions by which those tests compare, and keeps the jaxprs of the programs."""
 
     def __init__(self):
         self.jaxprs = []
@@ -41,20 +41,20 @@ class Recorder:
             self.jaxprs.append(jitkit.make_jaxpr(function)(*args))
 
     def assert_same(self, program, *args, **_):
-        """For `lax_oracle.assert_same`."""
+        """Replace `lax_oracle.assert_same`."""
         self.program(lambda *xs: program(jitkit.lax, *xs), args)
 
     def check(self, rows, **_):
-        """For `numpy_oracle.check`."""
+        """Replace `numpy_oracle.check`."""
         for _, program, *args in rows:
             self.program(lambda *xs, program=program: program(jitkit.numpy, *xs), args)
 
     def nothing(self, *_, **__):
-        """For what compares errors."""
+        """Replace functions that compare errors, and do nothing."""
 
 
 def calls_of(test):
-    """The keyword arguments with which pytest would call a test; none for a test that takes fixtures."""
+    """Return the keyword arguments of each call that pytest would make of a test; none for a test that takes fixtures."""
     axes = []
     for mark in getattr(test, "pytestmark", ()):
         if mark.name == "parametrize":
@@ -82,32 +82,32 @@ def recorded(module_name, recorder):
         for name, test in list(vars(module).items()):
             if name.startswith("test_") and inspect.isfunction(test):
                 for call in calls_of(test):
-                    with contextlib.suppress(Exception):  # its own business: it is run as a test elsewhere
+                    with contextlib.suppress(Exception):  # errors do not matter here: pytest runs this test elsewhere
                         test(**call)
 
 
 def equations_in(jaxpr):
-    """Its equations, and those of the jaxprs inside."""
+    """Yield the equations of a jaxpr, and of the jaxprs inside of it."""
     yield from jaxpr.eqns
     for inner in subjaxprs(jaxpr):
         yield from equations_in(inner)
 
 
-# Of the narrow types only some, of the wide ones none but on the GPU: TPUs emulate those, and take minutes to compile.
+# Only some of the narrow dtypes are tried. Wide dtypes are tried on the GPU only: TPUs emulate them, which takes minutes to compile.
 USUAL = {"float32", "bfloat16", "float16", "int32", "uint32", "int8", "bool", "complex64"}
 WIDE = {"float64", "int64", "complex128"}
 CALLS = {"jit", "custom_jvp_call"}  # their jaxprs are looked into
 
 
 def kind_of(equation):
-    """A primitive, and the dtypes of its operands; None for an equation on tokens or keys, or one that is a call."""
+    """Return the primitive of an equation and the dtypes of its operands; None for an equation on tokens or keys, and for a call."""
     names = [str(getattr(atom.aval, "dtype", "token")) for atom in equation.invars]
     known = set(names) <= USUAL | WIDE and equation.primitive.name not in CALLS
     return (equation.primitive.name, " ".join(names)) if known else None
 
 
 def equations():
-    """One equation of each kind, by kind."""
+    """Return one equation of each kind, by kind."""
     recorder = Recorder()
     for table in TABLES:
         recorded(table, recorder)
@@ -124,7 +124,7 @@ def is_wide(kind):
 
 
 def text_of(group, platform):
-    """A program of these equations, each on arguments of its own, in StableHLO."""
+    """Return the StableHLO of a program that has these equations, each with arguments of its own."""
 
     def program(*operands):
         results = []
@@ -147,7 +147,7 @@ def text_of(group, platform):
 
 
 def refused(compilers, target, items):
-    """The kinds, among these, that the compiler refuses, and what it says."""
+    """Return the kinds among `items` that the compiler refuses, each with its message."""
     try:
         compilers.compile("equations", text_of([equation for _, equation in items], target.platform), target)
     except (TargetError, TypeError, ValueError, NotImplementedError) as error:

@@ -1,10 +1,10 @@
-"""Equations against the length of a loop."""
+"""Plots how the number of equations grows with the length of a loop."""
 
 from __future__ import annotations
 
 
 def measure(jk, quick):
-    """Trace loops of growing length."""
+    """Return the lengths of some loops, and the number of equations of each."""
 
     def loop(n):
         def f(x):
@@ -19,5 +19,5 @@ def measure(jk, quick):
 
 
 def plot(data, axes):
-    """One line."""
+    """Draw one line."""
     axes.plot(*data.values())
