@@ -5,6 +5,7 @@ JAX: jax/_src/ops/scatter.py:segment_sum
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -37,7 +38,7 @@ def _segments(
         data, segment_ids = asarray(data), asarray(segment_ids)
         if num_segments is None:
             num_segments = segment_ids.max() + 1
-        count = concrete_or_error(int, num_segments, _COUNT)
+        count = concrete_or_error(operator.index, num_segments, _COUNT)
         if count < 0:
             raise ValueError("num_segments must be non-negative.")
         options: dict[str, Any] = {

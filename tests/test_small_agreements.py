@@ -646,3 +646,13 @@ def test_a_function_with_a_jvp_rule_takes_arrays_only(jax, jnp):
     f.defjvps(None)
     given = ("a", object, [1.0, "a"], {"k": b"a"}, slice(1))
     return [raised(f, x) for x in given], raised(jax.nn.relu, "a"), f(None), f([1.0, {"a": True}])
+
+
+@same_as_jax
+def test_numbers_of_keys_segments_and_repeats_are_whole(jax, jnp):
+    key, rows, ids, two = jax.random.key(0), jnp.ones(2), jnp.arange(2), jnp.int32(2)
+    split, total = jax.random.split, jax.ops.segment_sum
+    taken = [jax.random.key_data(split(key, n)) for n in (two, np.array(2), (two, 1), True, np.int8(2))]
+    refused = [raised(split, key, n) for n in (2.0, (2.0,), "2", jnp.float32(2))]
+    refused += [raised(total, rows, ids, n) for n in (2.0, "2", jnp.float32(2), (2,))]
+    return taken, refused, total(rows, ids, two), jnp.repeat(rows, True)

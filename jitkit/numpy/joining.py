@@ -268,7 +268,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
         if a.ndim == 0:
             return _repeat_number(a, np.ravel(repeats), int(np.sum(repeats)))
         if repeats.ndim == 0:
-            return _repeat_all(a, operator.index(repeats[()]), axis)
+            times = int(repeats) if repeats.dtype == bool else operator.index(repeats[()])
+            return _repeat_all(a, times, axis)
         repeats = np.broadcast_to(np.ravel(repeats), [a.shape[axis]])
         total_repeat_length = int(np.sum(repeats))
     elif a.ndim == 0:

@@ -5,6 +5,7 @@ JAX: jax/_src/random/core.py:split
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -137,7 +138,8 @@ def _seeded(constructor: str, seed: Any, spec: Any) -> Any:
 
 def split_typed(key: Any, num: int | Sequence[int] = 2) -> Any:
     """Return new keys, as `split` does, from a typed key: for the functions of this package."""
-    return prng.random_split(key, tuple(num) if isinstance(num, Sequence) else (num,))
+    sizes = num if isinstance(num, Sequence) else [num]
+    return prng.random_split(key, tuple(map(operator.index, sizes)))
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
