@@ -656,3 +656,17 @@ def test_numbers_of_keys_segments_and_repeats_are_whole(jax, jnp):
     refused = [raised(split, key, n) for n in (2.0, (2.0,), "2", jnp.float32(2))]
     refused += [raised(total, rows, ids, n) for n in (2.0, "2", jnp.float32(2), (2,))]
     return taken, refused, total(rows, ids, two), jnp.repeat(rows, True)
+
+
+@same_as_jax
+def test_distinct_values_of_a_known_array_are_unknown_within_jit(jax, jnp):
+    x = jnp.array([2, 1, 2])
+    return raised(jax.jit(lambda: jnp.unique(x))), jax.jit(lambda: jnp.unique(x, size=2))(), jnp.unique(x)
+
+
+@same_as_jax
+def test_an_axis_that_could_not_be_named_is_forgotten(jax, jnp):
+    def total(name):
+        return jax.vmap(lambda x: jax.lax.psum(x, name), axis_name=name)(jnp.arange(3.0))
+
+    return raised(total, ["a"]), total("a"), jax.jit(lambda: total("b"))()

@@ -224,8 +224,8 @@ def override(**values: Any) -> Iterator[None]:
     state = local.state
     before = state.overrides
     state.overrides = before | parsed
-    state.refresh()
     try:
+        state.refresh()
         yield
     finally:
         state.overrides = before
@@ -243,8 +243,8 @@ def named_axis(name: Hashable, size: int) -> Iterator[None]:
     state = local.state
     before = state.axis_env
     state.axis_env = (*[axis for axis in before if axis[0] != name], (name, size))
-    state.refresh()
     try:
+        state.refresh()  # an error leaves nothing behind: a value may have no hash
         yield
     finally:
         state.axis_env = before
