@@ -73,10 +73,8 @@ def unique(
     if flat.shape[along] == 0 and size and fill_value is None:
         raise ValueError("jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified")
     aux, mask, perm = _unique_sorted_mask(flat, along, equal_nan)
-    if size is None:  # a trace of `jit` around a known array makes the mask unknown
-        first = _known(mask, f"The error arose in jnp.unique(). {_SIZE_HINT}")
-    else:
-        first = nonzero(mask, size=size)[0]
+    unknown = f"The error arose in jnp.unique(). {_SIZE_HINT}"  # though `arr` is known: in a trace of `jit` the mask is not
+    first = _known(mask, unknown) if size is None else nonzero(mask, size=size)[0]
     results = [moveaxis(_filled(aux[first] if aux.size else aux, mask, size, fill_value), 0, along)]
     if return_index:
         results.append(perm[first] if aux.size else perm)
