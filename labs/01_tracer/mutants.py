@@ -173,8 +173,8 @@ edit(
     "01.4",
     "a reflected operator is the operator",
     "In `2 - x`, is `self` the left operand or the right one?",
-    "function(other, self)",
-    "function(self, other)",
+    "return function(other, self)",
+    "return function(self, other)",
 )
 edit(
     "01.4",
