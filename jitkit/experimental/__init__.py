@@ -10,7 +10,7 @@
     ode          ordinary differential equations
     pjit         `jit` under its older name
     shard_map    `shard_map` under its older name
-    sparse       names for sparse matrices, which jitkit does not have
+    sparse       sparse arrays
 
 JAX: jax/_src/callback.py:io_callback
 """

@@ -1,0 +1,371 @@
+"""BCOO: a sparse array as its entries and their coordinates; conversions, sums and products
+
+`data[i]` stands at `indices[i]`. Entries at one place are added; one whose place is outside of the array counts as 0, so an array may have
+room for more entries. All operations have shapes that do not depend on values, and so work under `jit`, except where the number of
+entries (`nse`) has to be counted.
+
+JAX: jax/experimental/sparse/bcoo.py:BCOO
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import core, lax
+from ... import numpy as jnp
+from ...tree_util import register_pytree_node_class
+from .base import JAXSparse, refuse
+
+_TRACED_NSE = (
+    "The error arose for the nse argument of bcoo_fromdense. In order for BCOO.fromdense() to be used in traced/compiled code, you must "
+    "pass a concrete value to the nse (number of stored elements) argument."
+)
+
+
+class SparseInfo(NamedTuple):
+    """The shape of a sparse array, and what is known of the order of its entries."""
+
+    shape: tuple[int, ...]
+    indices_sorted: bool = False
+    unique_indices: bool = False
+
+
+@register_pytree_node_class
+class BCOO(JAXSparse):
+    """A sparse array of entries, `data` of shape [nse, ...], at the coordinates `indices` of shape [nse, n_sparse].
+
+        M = BCOO.fromdense(jnp.array([[0., 2., 0.], [1., 0., 4.]]))      # BCOO(float32[2, 3], nse=3)
+        M @ jnp.ones(3)                                                  # [2. 5.]
+
+    Axes beyond the first n_sparse are dense: an entry has them whole. `@` multiplies with dense arrays, `*` with dense arrays and numbers,
+    `+` and `-` join two sparse arrays.
+
+    Raises:
+      ValueError: the shapes do not fit each other.
+      NotImplementedError: for indices of shape [batch, nse, n_sparse]: there are no batch dimensions.
+    """
+
+    def __init__(
+        self, args: tuple[Any, Any], *, shape: Sequence[int], indices_sorted: bool = False, unique_indices: bool = False
+    ) -> None:
+        self.data, self.indices = map(jnp.asarray, args)
+        self.shape = tuple(map(operator.index, shape))
+        self.indices_sorted, self.unique_indices = indices_sorted, unique_indices
+        if self.indices.ndim != 2:
+            refuse(f"BCOO with {self.indices.ndim - 2} batch dimensions")
+        if self.data.shape != (self.nse, *self.shape[self.n_sparse :]):
+            raise ValueError(
+                f"Invalid data.shape={self.data.shape} for nse={self.nse}, n_batch=0, n_dense={len(self.shape) - self.n_sparse}"
+            )
+
+    @property
+    def nse(self) -> int:
+        """The number of stored entries."""
+        return int(self.indices.shape[-2])
+
+    @property
+    def n_batch(self) -> int:
+        """The number of batch dimensions: 0."""
+        return self.indices.ndim - 2 if hasattr(self.indices, "ndim") else 0
+
+    @property
+    def n_sparse(self) -> int:
+        """The number of axes that have coordinates."""
+        return int(self.indices.shape[-1])
+
+    @property
+    def n_dense(self) -> int:
+        """The number of axes that each entry has."""
+        return self.data.ndim - 1 - self.n_batch
+
+    def parts(self) -> dict[str, int]:
+        """Return the numbers that the array's text shows."""
+        return {"nse": self.nse, **({"n_dense": self.n_dense} if self.n_dense else {})}
+
+    def with_data(self, data: Any) -> BCOO:
+        """Return an array with other entries at the same places."""
+        return BCOO(
+            (data, self.indices),
+            shape=self.shape,
+            indices_sorted=self.indices_sorted,
+            unique_indices=self.unique_indices,
+        )
+
+    def columns(self) -> tuple[Any, ...]:
+        """Return the coordinates, an array [nse] for each sparse axis."""
+        return tuple(self.indices[:, i] for i in range(self.n_sparse))
+
+    # --- conversions ---
+
+    @classmethod
+    def fromdense(
+        cls, mat: Any, *, nse: int | None = None, index_dtype: Any = np.int32, n_dense: int = 0, n_batch: int = 0
+    ) -> BCOO:
+        """Return the sparse array of a dense one: see `bcoo_fromdense`."""
+        return bcoo_fromdense(mat, nse=nse, index_dtype=index_dtype, n_dense=n_dense, n_batch=n_batch)
+
+    @classmethod
+    def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0) -> BCOO:
+        """Return the sparse array of a matrix of `scipy.sparse`. Raise NotImplementedError for dense or batch dimensions."""
+        if n_dense != 0 or n_batch != 0:
+            raise NotImplementedError("BCOO.fromscipy with nonzero n_dense/n_batch")
+        mat = mat.tocoo()
+        indices = jnp.column_stack((mat.row, mat.col)).astype(index_dtype or np.int32)
+        return cls((jnp.asarray(mat.data), indices), shape=mat.shape)
+
+    def todense(self) -> Any:
+        """Return the dense array."""
+        return bcoo_todense(self)
+
+    def astype(self, dtype: Any) -> BCOO:
+        """Return the array with entries of another dtype."""
+        return self.with_data(self.data.astype(dtype))
+
+    def sort_indices(self) -> BCOO:
+        """Return the array with its entries in the order of their coordinates."""
+        *columns, order = lax.sort((*self.columns(), jnp.arange(self.nse)), num_keys=self.n_sparse)
+        indices = jnp.stack(columns, axis=1) if columns else self.indices
+        return BCOO(
+            (self.data[order], indices), shape=self.shape, indices_sorted=True, unique_indices=self.unique_indices
+        )
+
+    def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
+        """Return the array with entries at one place added, in order, and without those that are 0 if `remove_zeros`. The number of entries
+        depends on values, so this works outside of `jit` only, unless `nse` says how many there are to be.
+        """
+        bounds = jnp.array(self.shape[: self.n_sparse], dtype=self.indices.dtype)
+        outside = (self.indices >= bounds).any(-1, keepdims=True)
+        if remove_zeros:
+            outside = outside | (self.data == 0).all(tuple(range(1, self.data.ndim)))[:, None]
+        placed = jnp.where(outside, bounds, self.indices)
+        indices, where = jnp.unique(placed, axis=0, return_inverse=True, size=self.nse, fill_value=bounds)
+        if nse is None:
+            inside = (indices < bounds).all(-1).sum()
+            nse = _number(inside, "nse argument of sum_duplicates.")
+        data = jnp.zeros((nse, *self.data.shape[1:]), self.data.dtype).at[where.ravel()].add(self.data, mode="drop")
+        room = nse - self.nse
+        indices = (
+            jnp.concatenate([indices, jnp.broadcast_to(bounds, (room, self.n_sparse))]) if room > 0 else indices[:nse]
+        )
+        return BCOO((data, indices), shape=self.shape, indices_sorted=True, unique_indices=True)
+
+    # --- arithmetic ---
+
+    def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
+        """Return the array with its axes in another order, by default the opposite one."""
+        return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
+
+    @property
+    def T(self) -> BCOO:
+        """The array with its axes in the opposite order."""
+        return self.transpose()
+
+    def sum(self, axis: int | Sequence[int] | None = None) -> Any:
+        """Return the sum over all axes, a dense number, or over some, a sparse array."""
+        axes = range(self.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+        total = bcoo_reduce_sum(self, axes=sorted({operator.index(each) % self.ndim for each in axes}))
+        return total if total.shape else total.data.sum()
+
+    def __neg__(self) -> BCOO:
+        return self.with_data(-self.data)
+
+    def __pos__(self) -> BCOO:
+        return self
+
+    def __abs__(self) -> BCOO:
+        if not self.unique_indices:
+            refuse("abs of a BCOO array whose indices are not known to be unique")
+        return self.with_data(abs(self.data))
+
+    def __mul__(self, other: Any) -> BCOO:
+        if isinstance(other, JAXSparse):
+            refuse("a product of two sparse arrays, element by element,")
+        return self.with_data(_times_dense(self, jnp.asarray(other) if np.ndim(other) else other))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> BCOO:
+        if isinstance(other, JAXSparse) or np.ndim(other):
+            refuse("a quotient of a sparse array and an array")
+        return self.with_data(self.data / other)
+
+    def __add__(self, other: Any) -> BCOO:
+        if not isinstance(other, BCOO):
+            refuse("a sum of a sparse and a dense array")
+        if self.shape != other.shape:
+            raise NotImplementedError("Addition between sparse matrices of different shapes.")
+        dtype = jnp.promote_types(self.dtype, other.dtype)
+        data = lax.concatenate([self.data.astype(dtype), other.data.astype(dtype)], 0)
+        return BCOO((data, lax.concatenate([self.indices, other.indices], 0)), shape=self.shape)
+
+    def __sub__(self, other: Any) -> BCOO:
+        return self + -other if isinstance(other, BCOO) else self.__add__(other)
+
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, JAXSparse):
+            refuse("a matrix product of two sparse arrays")
+        other = jnp.asarray(other)
+        _check_matmul(self, other)
+        return bcoo_dot_general(self, other, dimension_numbers=(([self.ndim - 1], [max(other.ndim - 2, 0)]), ([], [])))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        other = jnp.asarray(other)
+        _check_matmul(other, self)
+        contracted = [max(self.ndim - 2, 0)], [other.ndim - 1]
+        product = bcoo_dot_general(self, other, dimension_numbers=(contracted, ([], [])))
+        return lax.transpose(product, (*range(self.ndim - 1, product.ndim), *range(self.ndim - 1)))
+
+    def tree_flatten(self) -> tuple[tuple[Any, Any], dict[str, Any]]:
+        """Return the arrays, and what else makes the array."""
+        return (self.data, self.indices), SparseInfo(self.shape, self.indices_sorted, self.unique_indices)._asdict()
+
+    @classmethod
+    def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, Any]) -> BCOO:
+        """Return the array of `tree_flatten`."""
+        made = object.__new__(cls)
+        made.data, made.indices = children
+        vars(made).update(aux_data)
+        return made
+
+
+def _check_matmul(left: Any, right: Any) -> None:
+    """Raise where `@` is not for one or two axes each, or the sizes differ."""
+    for each in (left, right):
+        if each.ndim not in (1, 2) or getattr(each, "n_dense", 0):
+            refuse(f"a matrix product with an array of {each.ndim} axes, or with dense axes,")
+    if left.shape[-1] != right.shape[max(right.ndim - 2, 0)]:
+        raise TypeError(
+            f"dot_general requires contracting dimensions to have the same shape, got {left.shape[-1:]} and "
+            f"{right.shape[max(right.ndim - 2, 0) :][:1]}.\n`@` of {left.shape} and {right.shape}: the last axis of the first has to be as "
+            "long as the first axis of the second."
+        )
+
+
+def _times_dense(mat: BCOO, v: Any) -> Any:
+    """Return the entries, multiplied by those of a dense array, which is broadcast."""
+    if np.ndim(v) == 0:
+        return mat.data * v
+    if v.shape == mat.shape:
+        return mat.data * v.at[mat.columns()].get(mode="fill", fill_value=0)
+    if lax.broadcast_shapes(v.shape, mat.shape) != mat.shape:
+        raise NotImplementedError(
+            "multiplication between sparse and dense is only implemented for cases where the output shape matches the sparse matrix "
+            f"shape. Got shape={mat.shape}, v.shape={v.shape}"
+        )
+    v = lax.expand_dims(v, range(mat.ndim - v.ndim))
+    return mat.data * v[tuple(0 if size == 1 else each for each, size in zip(mat.columns(), v.shape, strict=False))]
+
+
+def _number(x: Any, why: str) -> int:
+    """Return a number of entries. Raise ConcretizationTypeError for a traced one, with a sentence that says why it is needed."""
+    return int(core.concrete_or_error(int if isinstance(x, core.Tracer) else operator.index, x, why))
+
+
+# --- functions ------------------------------------------------------------------------------------------------
+
+
+def bcoo_fromdense(
+    mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
+) -> BCOO:
+    """Return the sparse array of a dense one, its entries in row-major order.
+
+    Args:
+      nse: the number of entries, which is counted if it is None; under `jit` it has to be given. Places beyond those that are not 0 have
+        indices outside of the array.
+      n_dense: how many of the last axes are dense.
+      n_batch: 0.
+    """
+    if n_batch:
+        refuse(f"BCOO with {n_batch} batch dimensions")
+    mat = jnp.asarray(mat)
+    n_sparse = mat.ndim - n_dense
+    mask = mat != 0
+    if n_dense:
+        mask = mask.any([-(i + 1) for i in range(n_dense)])
+    size = _number(mask.sum() if nse is None else nse, _TRACED_NSE)
+    if n_sparse:
+        places = jnp.nonzero(mask, size=size, fill_value=mask.shape)
+        indices = jnp.moveaxis(jnp.array(places, index_dtype), 0, 1)
+        data = mat.at[tuple(indices[:, i] for i in range(n_sparse))].get(mode="fill", fill_value=0)
+    else:
+        indices = jnp.zeros((size, 0), index_dtype)
+        data = jnp.broadcast_to(mat, (size, *mat.shape))
+    is_entry = jnp.arange(size) < mask.sum()
+    data = jnp.where(is_entry[(slice(None), *[None] * n_dense)], data, jnp.zeros((), mat.dtype))
+    return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
+
+
+def bcoo_todense(mat: BCOO) -> Any:
+    """Return the dense array."""
+    columns = mat.columns()
+    data = mat.data if columns else mat.data.sum(0, dtype=mat.dtype)
+    return jnp.zeros(mat.shape, mat.dtype).at[columns].add(data)
+
+
+def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
+    """Return the array with its axes in another order: sparse ones among each other, and dense ones. Raise NotImplementedError if a sparse
+    axis would become dense.
+    """
+    order = [operator.index(axis) for axis in permutation]
+    if sorted(order) != list(range(mat.ndim)):
+        raise TypeError(
+            f"transpose permutation isn't a permutation of operand dimensions, got permutation {tuple(order)} for shape {mat.shape}."
+        )
+    sparse, dense = order[: mat.n_sparse], order[mat.n_sparse :]
+    if any(axis >= mat.n_sparse for axis in sparse):
+        raise NotImplementedError("bcoo_transpose: permutation of sparse and dense dimensions among each other.")
+    data = lax.transpose(mat.data, (0, *(axis - mat.n_sparse + 1 for axis in dense)))
+    return BCOO(
+        (data, mat.indices[:, jnp.array(sparse, np.int32)]),
+        shape=[mat.shape[axis] for axis in order],
+        indices_sorted=mat.indices_sorted and sparse == sorted(sparse),
+        unique_indices=mat.unique_indices,
+    )
+
+
+def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
+    """Return the sum over some axes: a sparse axis is forgotten, so that entries come to stand at one place."""
+    data = mat.data.sum(tuple(axis - mat.n_sparse + 1 for axis in axes if axis >= mat.n_sparse))
+    if mat.n_sparse:
+        inside = (mat.indices < jnp.array(mat.shape[: mat.n_sparse], mat.indices.dtype)).all(-1)
+        data = jnp.where(inside[(slice(None), *[None] * (data.ndim - 1))], data, jnp.zeros((), data.dtype))
+    kept = [axis for axis in range(mat.n_sparse) if axis not in axes]
+    indices = mat.indices[:, np.array(kept, np.int32)] if kept else jnp.zeros((mat.nse, 0), mat.indices.dtype)
+    return BCOO((data, indices), shape=[size for axis, size in enumerate(mat.shape) if axis not in axes])
+
+
+def bcoo_dot_general(
+    lhs: BCOO, rhs: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, out_sharding: Any = None
+) -> Any:
+    """Return the product of a sparse array and a dense one, summed over pairs of axes, as `lax.dot_general` does; dense. The array has no
+    dense and no batch axes.
+    """
+    if lhs.n_dense:
+        refuse("bcoo_dot_general with dense axes")
+    (of_lhs, of_rhs), (lhs_batch, _) = dimension_numbers
+    if len(lhs_batch):
+        refuse("bcoo_dot_general with batch axes")
+    dtype = preferred_element_type or jnp.promote_types(lhs.dtype, rhs.dtype)
+    columns = lhs.columns()
+    rest_of_rhs = [axis for axis in range(rhs.ndim) if axis not in of_rhs]
+    rhs = lax.transpose(rhs, (*of_rhs, *rest_of_rhs)).astype(dtype)
+    kept = [axis for axis in range(lhs.ndim) if axis not in of_lhs]
+    out = jnp.zeros((*(lhs.shape[axis] for axis in kept), *rhs.shape[len(of_rhs) :]), dtype)
+    data = lhs.data.astype(dtype)
+    if of_lhs:
+        rows = rhs.at[tuple(columns[axis] for axis in of_lhs)].get(mode="fill", fill_value=0)
+        products = lax.dot_general(data, rows, (([], []), ([0], [0])), preferred_element_type=preferred_element_type)
+    else:
+        products = lax.dot_general(data, rhs, (([], []), ([], [])), preferred_element_type=preferred_element_type)
+    if kept:
+        return out.at[tuple(columns[axis] for axis in kept)].add(products)
+    return products.sum(tuple(range(products.ndim - out.ndim)), dtype=dtype)
+
+
+def todense(arr: Any) -> Any:
+    """Return a dense array for a sparse or a dense one."""
+    return arr.todense() if isinstance(arr, JAXSparse) else jnp.asarray(arr)
