@@ -70,7 +70,7 @@ class BCOO(JAXSparse):
     @property
     def n_batch(self) -> int:
         """The number of batch dimensions: 0."""
-        return self.indices.ndim - 2 if hasattr(self.indices, "ndim") else 0
+        return int(self.indices.ndim) - 2
 
     @property
     def n_sparse(self) -> int:
@@ -80,7 +80,7 @@ class BCOO(JAXSparse):
     @property
     def n_dense(self) -> int:
         """The number of axes that each entry has."""
-        return self.data.ndim - 1 - self.n_batch
+        return int(self.data.ndim) - 1 - self.n_batch
 
     def parts(self) -> dict[str, int]:
         """Return the numbers that the array's text shows."""
@@ -235,7 +235,7 @@ class BCOO(JAXSparse):
 def _check_matmul(left: Any, right: Any) -> None:
     """Raise where `@` is not for one or two axes each, or the sizes differ."""
     for each in (left, right):
-        if each.ndim not in (1, 2) or getattr(each, "n_dense", 0):
+        if each.ndim not in (1, 2) or (isinstance(each, BCOO) and each.n_dense):
             refuse(f"a matrix product with an array of {each.ndim} axes, or with dense axes,")
     if left.shape[-1] != right.shape[max(right.ndim - 2, 0)]:
         raise TypeError(
@@ -368,4 +368,4 @@ def bcoo_dot_general(
 
 def todense(arr: Any) -> Any:
     """Return a dense array for a sparse or a dense one."""
-    return arr.todense() if isinstance(arr, JAXSparse) else jnp.asarray(arr)
+    return arr.todense() if isinstance(arr, BCOO) else jnp.asarray(arr)

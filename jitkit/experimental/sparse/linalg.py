@@ -15,7 +15,7 @@ from ... import core, lax
 from ... import numpy as jnp
 from ...base import missing_names
 from ...core import Primitive, ShapedArray
-from ...interpreters import ad
+from ...interpreters.ad_rules import defjvp_without_result, primitive_transposes
 from ...interpreters.mlir import lower_fun, register_lowering
 from ...lax.callback import pure_callback
 
@@ -70,7 +70,7 @@ def _tangent_of_right_hand_side(b_dot: Any, data: Any, indices: Any, indptr: Any
     return spsolve(data, indices, indptr, b_dot, **how)
 
 
-ad.defjvp(spsolve_p, _tangent_of_matrix, None, None, _tangent_of_right_hand_side)
+defjvp_without_result(spsolve_p, _tangent_of_matrix, None, None, _tangent_of_right_hand_side)
 
 
 def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, b: Any, **how: Any) -> Any:
@@ -81,7 +81,7 @@ def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, b: Any, **how: Any
     return [None, None, None, spsolve(entries, column, starts, ct, **how)]
 
 
-ad.primitive_transposes[spsolve_p] = _transpose
+primitive_transposes[spsolve_p] = _transpose
 
 
 def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Any:
