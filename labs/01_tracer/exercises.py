@@ -114,14 +114,14 @@ def reflected_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callab
     """Return the method that Python calls for `other <symbol> self`, such as `__rsub__`, when
     `other` is on the left and does not know what to do with an array.
 
-    The method returns `function(other, self)`. Errors pass through `filter_traceback`, which
-    removes this library's frames.
+    The method returns `function` of the two operands, in the order in which they are written.
+    Errors pass through `filter_traceback`, which removes this library's frames.
 
     `takes_part(other, symbol, left, right)` says whether `other` is an array or a scalar, and
     raises the TypeError for a container. `_takes_part` caches the answers by the type of `other`.
     If `other` is neither, but has a method `__jax_array__` (in JAX's tracers that attribute is
-    None), the method's result takes its place. For anything else return NotImplemented, as Python
-    requires.
+    None), the method's result takes its place. For anything else the result is NotImplemented, as
+    Python requires.
     """
     raise NotImplementedError("01.4")
 
