@@ -109,14 +109,13 @@ class Mode:
     "05.1",
     "Two static values that change places are another call; another jit of the function, and another thread, are not.",
     against=["static values are a set", "a jit has traces of its own", "a thread has traces of its own"],
-    fixed="as many traces in any order",
 )
 def same_and_not_the_same(jk, rng):
     log, x = [], floats(rng, 3)
     a, b = (int(n) for n in rng.permutation(9)[:2])
     call = logged(log)
     f, found = jk.jit(call, static_argnums=(1, 2)), []
-    for n, m in shuffled(rng, 2 * [(a, b), (b, a), (a, a)]):
+    for n, m in shuffled(rng, 3 * [(a, b), (b, a), (a, a), (b, b)]):
         f.trace(x, n, m)
         found.append(len(log))
     one, other = jk.jit(call), jk.jit(call, keep_unused=True)
@@ -267,7 +266,6 @@ def no_hash(jk, rng):
     "05.2",
     "A wrapper, a method and a partial function are functions of their own, and each keeps its trace.",
     against=["a wrapped function is the one inside", "a method is its function", "a partial function is its function"],
-    fixed="a cache for each function",
 )
 def functions_of_functions(jk, rng):
     cache_of, a, b = module(jk, "pjit.compilation_cache").cache_of, *rng.normal(size=2).tolist()
@@ -291,6 +289,7 @@ def functions_of_functions(jk, rng):
 
     methods = [Scale(a).apply, Scale(b).apply]
     functions = [scaled, wrapped, functools.partial(scaled, a), functools.partial(scaled, b), *methods, Scale(a)]
+    functions = shuffled(rng, 2 * functions)
     caches = [cache_of(function) for function in functions]
     return firsts([id(cache) for cache in caches]), [
         cache is cache_of(f) for cache, f in zip(caches, functions, strict=True)
@@ -301,20 +300,18 @@ def functions_of_functions(jk, rng):
     "05.2",
     "A trace is kept wherever it was made, and whatever the function closes over.",
     against=["what is traced within another trace is not kept", "a trace with constants is not kept"],
-    fixed="one trace",
 )
 def kept_traces(jk, rng):
-    log, table, x = [], jk.numpy.asarray(floats(rng, 3)), floats(rng, 3)
+    log, found, table = [], [], jk.numpy.asarray(floats(rng, 1))
 
     def f(x):
         log.append(1)
         return x * table
 
-    jitted, found = jk.jit(f), []
-    for call in shuffled(
-        rng, [jk.make_jaxpr(lambda x: jitted(x) + 1), jitted.trace, jk.make_jaxpr(jitted), jitted.trace]
-    ):
-        call(x)
+    jitted = jk.jit(f)
+    calls = [jk.make_jaxpr(lambda x: jitted(x) + 1), jitted.trace, jk.make_jaxpr(jitted), jitted.trace]
+    for call, n in shuffled(rng, [(call, n) for call in calls for n in (2, 3, 4)]):
+        call(floats(rng, n))
         found.append(len(log))
     return found
 
@@ -471,23 +468,24 @@ def locked(jk, rng):
     "05.2",
     "If another thread makes the cache while this one waits for the lock, there is still one cache.",
     against=["only what is written needs the lock"],
-    fixed="one cache",
 )
 def two_at_once(jk, rng):
     caches = module(jk, "pjit.compilation_cache")
-    kept, others = caches._caches_lock, []
-
-    def f(x):
-        return x * float(rng.normal())
+    kept, waiting, found = caches._caches_lock, [], []
 
     class Slow(Lock):
         def __enter__(self):
             super().__enter__()
-            others.append(caches._caches.setdefault(f, caches.FunctionCache()))
+            if waiting:  # another thread was first
+                caches._caches[waiting.pop()] = other
 
     caches._caches_lock = Slow()
     try:
-        return caches.cache_of(f) is others[0], caches._caches[f] is others[0]
+        for waits in shuffled(rng, 4 * [True, False]):
+            f, other = functools.partial(floats, rng), caches.FunctionCache()
+            waiting[:] = [f] if waits else []
+            found.append(caches.cache_of(f) is other)
+        return found
     finally:
         caches._caches_lock = kept
 
