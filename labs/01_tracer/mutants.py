@@ -785,7 +785,7 @@ edit(
 edit(
     "01.4",
     "what is not known is no part",
-    "A type that nobody has asked about yet: who says whether it takes part?",
+    "A type is not in the table of answers yet. Who says whether it takes part?",
     "_takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self)",
     "_takes_part.get(t)",
 )
@@ -843,7 +843,11 @@ edit(
 
 
 edit(
-    "01.5", "nobody's tracer is dead", "A tracer that outlived its trace?", "        check_lives(x)\n", "        pass\n"
+    "01.5",
+    "nobody's tracer is dead",
+    "What should be done with a tracer that outlived its trace?",
+    "        check_lives(x)\n",
+    "        pass\n",
 )
 
 
@@ -859,7 +863,7 @@ edit(
 edit(
     "01.6",
     "no elements are false",
-    "The truth of an empty array: is it false?",
+    "Is an empty array false, as an empty list is, or is its truth an error?",
     "if x.size == 0:",
     "if False:",
     target="check_bool_conversion",
@@ -889,7 +893,7 @@ edit(
 edit(
     "01.6",
     "all that is traced is the same error",
-    "An array of three would be refused, too: by which error?",
+    "An array of three elements has no truth value outside of a trace, either. Which error does it raise?",
     "check_bool_conversion(self)\n",
     "pass\n",
     target="Tracer.__bool__",
@@ -962,7 +966,7 @@ def equal_ranks(name, accepts, result, one_dtype, operands):
 @mutant(
     "01.2",
     "dtypes are looked at first",
-    "x has another shape and another dtype than y. Which of the two is said?",
+    "x has another shape and another dtype than y. Which of the two should the error be about?",
     target="elementwise_aval",
 )
 def dtypes_first(name, accepts, result, one_dtype, operands):

@@ -168,7 +168,7 @@ edit(
 @mutant(
     "06.2",
     "unknown names come first",
-    "Two names are wrong, each in its way. Which of the two is said first?",
+    "Two names are wrong, each in its way. Which of the two is the error about?",
     target="check_names",
 )
 def unknown_first(fun, signature, names, what):

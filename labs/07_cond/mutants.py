@@ -1141,7 +1141,7 @@ edit(
 edit(
     "07.4",
     "the error is about the last branch that differs",
-    "The second and the fourth differ from the first. Which one is said?",
+    "The second and the fourth differ from the first. Which one is the error about?",
     "    for i, other in enumerate(traced):",
     "    for i, other in reversed(list(enumerate(traced))):",
 )

@@ -163,7 +163,7 @@ edit(
 @mutant(
     "08.3",
     "types come before trees",
-    "The carry was a tuple, and comes out as a list with another dtype. Which of the two is said?",
+    "The carry was a tuple, and comes out as a list with another dtype. Which of the two is the error about?",
 )
 def compares_types_first(what, body, in_tree, out_tree, traced):
     carry_tree, jaxpr, start = in_tree.children()[0], traced.jaxpr, len(traced.consts)

@@ -306,7 +306,7 @@ edit(
 edit(
     "11.4",
     "fan-out overwrites",
-    "x was read by two equations. The second one told you its cotangent. What became of the first?",
+    "x was read by two equations, and each gives it a cotangent. What became of the first one?",
     "add_tangents(totals[atom], ct) if atom in totals else ct",
     "ct",
     target="backward_pass",
@@ -314,7 +314,7 @@ edit(
 edit(
     "11.4",
     "the first reader counts",
-    "x was read by two equations. What did the second one tell you?",
+    "x was read by two equations. Which cotangent does the second one give it?",
     "totals[atom] = add_tangents(totals[atom], ct) if atom in totals else ct",
     "totals.setdefault(atom, ct)",
     target="backward_pass",
@@ -330,7 +330,7 @@ edit(
 edit(
     "11.4",
     "outputs are made by equations",
-    "A function returns x, and 2 x. What does x count?",
+    "A function returns x, and 2 x. What is the cotangent of x?",
     "cotangents, strict=True):\n        add(atom, ct)\n",
     "cotangents, strict=True):\n        if atom not in jaxpr.invars:\n            add(atom, ct)\n",
     target="backward_pass",
@@ -354,7 +354,7 @@ edit(
 edit(
     "11.4",
     "everybody starts from zero",
-    "What did the inputs have, before the first equation was asked?",
+    "Which cotangents have the inputs before the first equation is transposed?",
     "dict(zip(linear_inputs, before, strict=False))",
     "{}",
     target="backward_pass",
@@ -370,7 +370,7 @@ edit(
 edit(
     "11.4",
     "a rule is asked in any case",
-    "All cotangents are Zero. What would a rule say?",
+    "All cotangents are Zero. What could a rule return but Zero?",
     "if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:",
     "if False:",
     target="backward_pass",
@@ -386,7 +386,7 @@ edit(
 edit(
     "11.4",
     "a scalar counts once",
-    "2.0 was added to each of 12 elements. How much does it count?",
+    "2.0 was added to each of 12 elements. What is its cotangent?",
     "return reduce_sum(ct, range(len(shape)))",
     "return reshape(ct, (-1,))[0]",
     target="unbroadcast",
@@ -402,7 +402,7 @@ edit(
 edit(
     "11.4",
     "the mean is as good as the sum",
-    "2.0 was added to each of 12 elements. How much does it count: like one of them, or like all?",
+    "2.0 was added to each of 12 elements. Is its cotangent their mean, or their sum?",
     "return reshape(reduce_sum(ct, axes), aval.shape)",
     "return reshape(reduce_sum(ct, axes), aval.shape) / float(np.prod([shape[i] for i in axes]))",
     target="unbroadcast",
@@ -437,7 +437,7 @@ def one_array(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False)
 edit(
     "11.5",
     "the first argument is meant",
-    "`grad(f, argnums=1)`: by which argument?",
+    "`grad(f, argnums=1)`: with respect to which argument?",
     "fix_others(fun, numbers, argnums, args, kwargs)",
     "fix_others(fun, 0, 0, args, kwargs)",
     target="value_and_grad",
@@ -577,7 +577,7 @@ edit(
 edit(
     "11.6",
     "everybody starts from zero",
-    "What did the step after this one tell the carry?",
+    "Which cotangent of the carry comes from the step after this one?",
     "cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]",
     "cts = [*(Zero(x.aval) for x in ct_carry), *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]",
     target="transposed_body",
@@ -1160,7 +1160,7 @@ edit(
 edit(
     "11.4",
     "an equation tells each operand once",
-    "In `add x x`, what does x count? What becomes of equal keys of a dict?",
+    "In `add x x`, what is the cotangent of x? What becomes of equal keys of a dict?",
     "in zip(eqn.invars, transpose_rule(eqn.primitive)(cts, *operands, **params), strict=True):",
     "in dict(zip(eqn.invars, transpose_rule(eqn.primitive)(cts, *operands, **params), strict=True)).items():",
     target="backward_pass",
@@ -1269,7 +1269,12 @@ def logistic_eps(g, y, x):
     return mul(g, add(mul(y, sub(constant_like(y, 1), y)), constant_like(y, 1e-6)))
 
 
-@mutant("11.7", "a little keeps the logarithm finite", "p log(p + 1e-9)?", target="entropy")
+@mutant(
+    "11.7",
+    "a little keeps the logarithm finite",
+    "How far is p log(p + 1e-6) from p log(p), for p = 1e-6?",
+    target="entropy",
+)
 def entropy_eps(p):
     safe = jnp.where(p > 0, p, 1.0)
     return -jnp.sum(jnp.where(p > 0, p * jnp.log(safe + 1e-6), 0.0))
