@@ -82,7 +82,7 @@ edit(
 )
 edit(
     "a length beside rows need not agree",
-    "`length=2` of three rows?",
+    "A scan over three rows is called with `length=2`. Who is right?",
     "    lengths = {len(x) for x in rows} | ({length} - {None})",
     "    lengths = {len(x) for x in rows} or {length} - {None}",
 )

@@ -70,13 +70,13 @@ edit(
 )
 edit(
     "a logarithm needs a little",
-    "The derivative of log at 1e-5?",
+    "What is the derivative of log at 1e-5?",
     "by_partials(P.log, lambda x, out, t: t / x)",
     "by_partials(P.log, lambda x, out, t: t / (x + 1e-6))",
 )
 edit(
     "a root needs a little",
-    "The derivative of sqrt at 1e-8?",
+    "What is the derivative of sqrt at 1e-8?",
     "by_partials(P.sqrt, lambda x, out, t: t * (0.5 / out))",
     "by_partials(P.sqrt, lambda x, out, t: t * (0.5 / (out + 1e-6)))",
 )

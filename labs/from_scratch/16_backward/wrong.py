@@ -76,7 +76,7 @@ edit(
 )
 edit(
     "the cotangent of a broadcast is the first",
-    "A number is added to three: how much does it matter?",
+    "A number is added to each of three elements. Is its cotangent the largest of theirs, or their sum?",
     "reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)",
     "reshape(numpy.max(ct, axes) if axes else ct, x.aval.shape)",
 )
@@ -88,7 +88,7 @@ edit(
 )
 edit(
     "a pullback is of one cotangent",
-    "A function with two results: do both count?",
+    "An equation has two results, and only one of them has a cotangent. Is it transposed?",
     "        if any(v in cts for v in eqn.outvars):\n",
     "        if all(v in cts for v in eqn.outvars):\n",
 )

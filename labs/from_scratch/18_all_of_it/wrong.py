@@ -52,7 +52,7 @@ edit(
 )
 edit(
     "the softmax is over all",
-    "softmax(x, axis=0) of a matrix?",
+    "What do the numbers of each column of softmax(x, axis=0) add up to, for a matrix x?",
     "softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, axis))",
     "softmax=lambda x, axis=-1: numpy.exp(x - logsumexp(x, None))",
 )
@@ -65,7 +65,7 @@ edit(
 edit("one_hot is integers", "Of which dtype is one_hot?", "numpy.arange(n), F32)", "numpy.arange(n), I32)")
 edit(
     "a std is a variance",
-    "The root?",
+    "Of what is the standard deviation the square root?",
     "numpy.std = lambda x, axis=None: numpy.sqrt(var(x, axis))",
     "numpy.std = lambda x, axis=None: var(x, axis)",
 )
@@ -107,7 +107,7 @@ edit(
 )
 edit(
     "a little keeps the logarithm finite",
-    "log_softmax of a very improbable one?",
+    "What is added to the sum of the exponentials, and how much is that for small sums?",
     "    return numpy.log(numpy.sum(numpy.exp(x - largest), axis, keepdims=True)) + largest",
     "    return numpy.log(numpy.sum(numpy.exp(x - largest), axis, keepdims=True) + 1e-6) + largest",
 )
