@@ -846,7 +846,7 @@ transpose_p = primitive("transpose", np.transpose, lambda x, axes: resized(x, [x
 
 
 def transpose(x, axes=None):
-    x, axes = asarray(x), tuple(range(x.ndim)[::-1] if axes is None else axes)
+    x, axes = asarray(x), as_axes(range(np.ndim(x))[::-1] if axes is None else axes, np.ndim(x))
     return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)
 
 
@@ -956,7 +956,7 @@ def dot(x, y):
     """Multiply all rows of x with all columns of y: this is `@` only if one of them has one axis or both have two."""
     x, y = promote([x, y])
     rows, columns = LETTERS.upper()[: x.ndim - 1], LETTERS.upper()[x.ndim - 1 :][: y.ndim - 1]
-    return dot_p(x, y, letters=(rows + "k", columns[:-1] + "k" + columns[-1:], rows + columns))
+    return dot_p(x, y, letters=(rows + "k", columns[:-1] + "k" + columns[-1:], rows + columns)) if x.ndim and y.ndim else x * y
 
 
 vars(numpy).update(reshape=reshape, transpose=transpose, where=where, broadcast_to=broadcast_to, full=full, mean=mean,
@@ -1794,7 +1794,7 @@ batchers |= {jit_p: batch_jit, cond_p: batch_cond, while_p: batch_while, scan_p:
 # need no rules of their own to be traced, compiled, differentiated and batched.
 
 nn = SimpleNamespace(
-    relu=lambda x: where(x > 0, x, 0),
+    relu=lambda x: where(x <= 0, 0, x),
     sigmoid=lambda x: 0.5 * (numpy.tanh(0.5 * x) + 1),  # its derivative is not nan far from 0
     silu=lambda x: x * nn.sigmoid(x),
     softplus=lambda x: where(x >= 0, x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),

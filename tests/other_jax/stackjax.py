@@ -2954,7 +2954,7 @@ def ravel(x):
 
 @word
 def linspace(start, stop, num=50):
-    return start + jnp.arange(num) * ((stop - start) / (num - 1))
+    return start + jnp.arange(num) * ((stop - start) / max(num - 1, 1))
 
 
 @word
@@ -2974,7 +2974,7 @@ def eye(n):
 
 
 def relu(x):
-    return jnp.where(jnp.greater(x, 0), x, jnp.zeros_like(x))
+    return jnp.where(jnp.less_equal(x, 0), jnp.zeros_like(x), x)
 
 
 def sigmoid(x):

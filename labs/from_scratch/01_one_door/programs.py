@@ -243,3 +243,25 @@ def python_numbers(jk, rng):
         [raised(f, w) for w in wrong for f in (jnp.exp, jnp.sin)],
         [raised(f, x, w) for w in wrong[:4] for f in (jnp.add, lambda x, w: x * w, lambda x, w: w - x)],
     )
+
+
+@program(
+    "01",
+    "A nan is neither less nor equal nor greater, only not equal; truth values are operands, too; two numbers of Python give an Array.",
+    against=[
+        "`<=` is not `>`",
+        "`!=` is less or greater",
+        "a function of truth values is refused",
+        "two numbers of Python give a number",
+    ],
+)
+def nans_and_truths(jk, rng):
+    jnp, x = jk.numpy, np.float32([np.nan, 1.0, np.inf, np.nan])
+    questions = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+    y, b, c = np.float32([1.0, np.nan, np.inf, np.nan]), np.array([True, False]), float(rng.uniform(1, 2))
+    truths = [getattr(jnp, name)(b) for name in ("sin", "cos", "tan", "tanh", "exp", "log1p", "expm1", "sqrt")]
+    numbers = [
+        getattr(jnp, name)(c, 2) for name in ("add", "subtract", "multiply", "divide", "power", "maximum", *questions)
+    ]
+    asked = [getattr(jnp, name)(p, q) for name in questions for p, q in ((x, y), (x, x), (b, b[::-1].copy()))]
+    return asked, truths, [(n.shape, n.dtype.name, n) for n in numbers], jnp.add(b, 1.5), jnp.multiply(b, 2)

@@ -211,3 +211,48 @@ _av = as_value
 as_value = lambda x: Array(np.asarray(np.nan, np.float32)) if x is None else _av(x)
 """,
 )
+edit(
+    "`<=` is not `>`",
+    "Is a nan less than or equal to 1? Is it greater?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+impl[elementwise_primitives['le']] = by_numpy(lambda x, y: ~(x > y))
+""",
+)
+edit(
+    "`!=` is less or greater",
+    "Is a nan less than 1, or greater? And is it equal?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+impl[elementwise_primitives['ne']] = by_numpy(lambda x, y: (x < y) | (x > y))
+""",
+)
+edit(
+    "a function of truth values is refused",
+    "What does numpy make of np.sin(True), and which dtype has it here?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_sin = numpy.sin
+def sin_(x):
+    if as_value(x).dtype == BOOL: raise TypeError('truth value')
+    return _sin(x)
+numpy.sin = sin_
+""",
+)
+edit(
+    "two numbers of Python give a number",
+    "What does the page say of results, if both operands are Python numbers?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_add = numpy.add
+numpy.add = lambda x, y: x + y if type(x) in (int, float) and type(y) in (int, float) else _add(x, y)
+""",
+)

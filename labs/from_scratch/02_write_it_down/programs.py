@@ -271,3 +271,15 @@ def narrow(jk, rng):
         return x + zeros[0], n + zeros[1], x * np.float32(2), n * np.int32(3), x * jk.numpy.asarray(np.float32(0.5))
 
     return jaxpr(jk.make_jaxpr(f)(rng.uniform(size=2), rng.integers(0, 9, 2)))
+
+
+@program(
+    "02",
+    "An array that is an argument and is closed over as well is two variables, with a value for one of them.",
+    against=["what is an argument is no constant"],
+)
+def argument_and_constant(jk, rng):
+    asarray = jk.numpy.asarray
+    x, row, table = asarray(floats(rng, 3)), asarray(floats(rng, 3)), asarray(floats(rng, 2, 3))
+    fs = [lambda y, z: y * x + y, lambda y, z: (y + row, z * table), lambda y, z: (z * table, y * x + row, table - z)]
+    return [jaxpr(jk.make_jaxpr(f)(x, floats(rng, 2, 3))) for f in fs]

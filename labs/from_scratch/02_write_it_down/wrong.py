@@ -170,3 +170,26 @@ edit(
     "        return self.constants.setdefault(id(x), (Var(x.aval), x))[0]",
     "        return self.constants.setdefault(np.asarray(x).tobytes(), (Var(x.aval), x))[0]",
 )
+edit(
+    "what is an argument is no constant",
+    "The caller passes the array that the function closes over. What if another call passes another one?",
+    """# =>   in (d,) }
+""",
+    """# =>   in (d,) }
+
+def make_jaxpr(f):
+    def traced(*args):
+        leaves, tree = flatten_values(args)
+        raw = flatten(args)[0]
+        trace = JaxprTrace([x.aval for x in leaves])
+        for r, v in zip(raw, trace.invars):
+            if isinstance(r, Array): trace.constants[id(r)] = (v, r)
+        flat = Flat(f, tree)
+        outs = asked(trace, flat, *trace.tracers)
+        j = trace.jaxpr(outs)
+        keep = [(v, c) for v, c in zip(j.constvars, j.consts) if v not in j.invars]
+        j.constvars, j.consts = [v for v, _ in keep], [c for _, c in keep]
+        return j
+    return traced
+""",
+)

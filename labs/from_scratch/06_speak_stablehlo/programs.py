@@ -160,3 +160,17 @@ def signs(jk, rng):
         [[q(b, c), q(n, m)] for q in questions] + [jnp.maximum(n, m), jnp.maximum(b, c), jnp.minimum(b, c)]
     )
     return text(jk, f, b, c, n, -n)
+
+
+@program(
+    "06",
+    "Bits and powers of integers: `~`, `&` and `|` of integers, powers that a float cannot hold.",
+    against=["`~` of integers is `-`", "a power of integers goes by floats"],
+)
+def bits_and_powers(jk, rng):
+    jnp, n = jk.numpy, rng.integers(-9, 9, 4).astype(np.int32)
+    f = lambda n, m: [
+        jnp.invert(n), jnp.bitwise_and(n, m), jnp.bitwise_or(n, m), ~(n + m), jnp.power(m, 2), jnp.power(np.int32(7), m),
+        jnp.power(n, np.int32(3)), jnp.abs(n), jnp.sign(n), -n, jnp.maximum(n, m), jnp.minimum(n, 2), n * m - m,
+    ]  # fmt: skip
+    return text(jk, f, n, np.int32([9, 10, 3, 0]))

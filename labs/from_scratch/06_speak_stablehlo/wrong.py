@@ -140,3 +140,35 @@ for _n in QUESTIONS:
     lowerings[elementwise_primitives[_n]] = lambda text, outs, x, y, n=_n: text.line(f"stablehlo.compare {n.upper()}, {text.spread(x, outs[0].shape).data}, {text.spread(y, outs[0].shape).data}, {'FLOAT' if x.dtype.kind == 'f' else 'SIGNED'} : ({tensors([resized(x, outs[0].shape), resized(y, outs[0].shape)])}) -> {tensor(outs[0])}", outs)
 """,
 )
+edit(
+    "a power of integers goes by floats",
+    "Can a float32 hold 7 ** 9 exactly?",
+    """# => }
+# => }
+""",
+    """# => }
+# => }
+
+_lp = lowerings[elementwise_primitives['pow']]
+def lp(text, outs, x, y):
+    if x.dtype.kind != 'i': return _lp(text, outs, x, y)
+    f = [resized(Aval((), F32), v.shape) for v in (x, y)]
+    xs = [lowerings[convert_p](text, [a], v, new_dtype=F32, weak_type=False)[0] for a, v in zip(f, (x, y))]
+    r = _lp(text, [Aval(outs[0].shape, F32)], *xs)
+    return lowerings[convert_p](text, outs, *r, new_dtype=I32, weak_type=False)
+lowerings[elementwise_primitives['pow']] = lp
+""",
+)
+edit(
+    "`~` of integers is `-`",
+    "Which number has all bits of 5 turned around?",
+    """# => }
+# => }
+""",
+    """# => }
+# => }
+
+_ln = lowerings[elementwise_primitives['not']]
+lowerings[elementwise_primitives['not']] = lambda text, outs, x: _ln(text, outs, x) if x.dtype == BOOL else lowerings[elementwise_primitives['neg']](text, outs, x)
+""",
+)

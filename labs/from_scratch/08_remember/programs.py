@@ -260,3 +260,33 @@ def weak_arrays(jk, rng):
     c = float(rng.uniform())
     strong, weak = [np.float32(c), jk.numpy.asarray(np.float32(c))], [c, jk.numpy.sin(c), jk.jit(lambda c: c * 2.0)(c)]
     return [f(x) for x in strong + weak + strong], len(traces)
+
+
+@program(
+    "08",
+    "Which argument has which type is in the key, and which one is weak; None is a part of the tree.",
+    against=[
+        "where an argument stands does not matter",
+        "one weak argument is as good as another",
+        "None is no part of the tree",
+    ],
+)
+def which_argument(jk, rng):
+    h = np.float16([1.0, 2.0])
+    f, traces = tracing(jk, lambda x, y: (x * 3.0, y * 2.0) if x.shape else (x * h, y * h))
+    g, more = tracing(jk, lambda t: t[1] if t[0] is None else t[0])
+    c, a, b, x, y = float(rng.uniform()), np.float32(2), np.float32(3), floats(rng, 2), floats(rng, 3)
+    numbers = [f(c, a), f(a, c), f(b, a), f(c, 2.0), f(a, c)]
+    return numbers, [f(x, y), f(y, x), f(x, x)], len(traces), [g((None, x)), g((x, None)), g((x, x, None))], len(more)
+
+
+@program(
+    "08",
+    "Each program has constants of its own, also where they are of one type.",
+    against=["constants belong to the function"],
+)
+def own_constants(jk, rng):
+    tables = {(2,): floats(rng, 3), (3,): floats(rng, 3)}
+    g, more = tracing(jk, lambda x: (x, jk.numpy.multiply(np.float32(2), jk.numpy.asarray(tables[x.shape]))))
+    xs = [floats(rng, 2), floats(rng, 3), floats(rng, 2)]
+    return [g(x) for x in xs], len(more)

@@ -178,3 +178,75 @@ class J8(RememberingJit):
 jit = J8
 """,
 )
+edit(
+    "where an argument stands does not matter",
+    "f(x, y) and f(y, x): are these calls of one program?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = tree, tuple(sorted(map(repr, avals))), tuple(sorted(str(a.weak_type) for a in avals))
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "one weak argument is as good as another",
+    "f(2.0, x) and f(x, 2.0): which operand is weak in the program?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = tree, tuple((a.shape, a.dtype) for a in avals), any(a.weak_type for a in avals)
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "None is no part of the tree",
+    "f((None, x)) and f((x, None)) have the same leaves. Does the function see the same?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        strip = lambda t: (t.kind, t.data, tuple(strip(c) for c in t.children if c.kind is not type(None)))
+        key = strip(tree), avals
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "constants belong to the function",
+    "For another shape the function closes over another array. Which one does the program get?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        found = super().trace(tree, avals)
+        if found[0] and type(door.trace) is Eager:
+            self.c = getattr(self, 'c', {})
+            consts = self.c.setdefault(len(found[0]), found[0])
+            if [x.aval for x in consts] == [x.aval for x in found[0]]: return (consts, *found[1:])
+        return found
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)

@@ -310,3 +310,23 @@ def mixed(jk, rng):
     ]
     chosen = [both(jk, f, *map(n.asarray, (p, a, many))) for p in (True, False)]
     return chosen, made, [both(jk, lambda x: (n.min(x), n.min(x, axis=0), n.max(x)), n.asarray(x)) for x in least]
+
+
+@program(
+    "10",
+    "A vector's `T` is the vector; `dot` takes numbers; axes of a `transpose` may be negative; integers, slices and None in any order.",
+    against=[
+        "a vector's T is a column",
+        "`dot` is for axes only",
+        "the axes of a transpose are not negative",
+        "slices behind an integer are turned",
+    ],
+)
+def in_any_order(jk, rng):
+    n, x, v, i = jk.numpy, floats(rng, 2, 3, 4), floats(rng, 3), np.int32(rng.integers(2))
+    f = lambda x, v, i: [
+        [v.T, n.transpose(v), n.dot(v, 2.0), n.dot(2.0, x), n.dot(v[0], v[1]), n.transpose(x, (-1, 0, 1)), n.transpose(x, (0, -1, -2))],
+        [x[0, :, 1:], x[i, :, 1:], x[:, i, None, 2], x[None, i, 1:, None, -1], x[:, 1:, i], x[1:, None, i, :, None], x[i, 1:, i]],
+        [n.where(n.arange(3), v, 0.0), n.sum(x > 0, axis=1), n.mean(x > 0, axis=(0, 2)), n.reshape(x[0], (-1, 2)), n.sum(x[:0])],
+    ]  # fmt: skip
+    return both(jk, f, *map(n.asarray, (x, v, i)))

@@ -261,3 +261,57 @@ edit(
 numpy.min = lambda x, axis=None, keepdims=False: -numpy.max(-asarray(x), axis, keepdims)
 """,
 )
+edit(
+    "a vector's T is a column",
+    "A vector has one axis. What is the reverse of one axis?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+Value.T = property(lambda x: transpose(x) if x.ndim != 1 else reshape(x, (x.size, 1)))
+""",
+)
+edit(
+    "`dot` is for axes only",
+    "What is np.dot(2.0, x)?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_dot = dot
+def dot(x, y):
+    if not (np.ndim(x) and np.ndim(y)): raise TypeError('dot needs axes')
+    return _dot(x, y)
+numpy.dot = dot
+""",
+)
+edit(
+    "the axes of a transpose are not negative",
+    "Which axis is -1 of three axes?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_t = transpose
+def transpose(x, axes=None):
+    if axes is not None and any(a < 0 for a in axes): raise TypeError('axes')
+    return _t(x, axes)
+numpy.transpose = transpose
+Value.T = property(transpose)
+""",
+)
+edit(
+    "slices behind an integer are turned",
+    "x[0, :, 1:] has two axes left. In which order do they come?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_g = getitem
+def getitem(x, index):
+    out = _g(x, index)
+    if isinstance(index, tuple) and len(index) == 3 and isinstance(index[1], slice) and not isinstance(index[0], slice) and index[0] is not None and isinstance(index[2], slice): return transpose(out) if out.ndim == 2 else out
+    return out
+Value.__getitem__ = getitem
+""",
+)

@@ -234,3 +234,45 @@ def caught(jk, rng):
 
     x = floats(rng)
     return [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.jit(f)(x)
+
+
+@program(
+    "13",
+    "Carries of one truth value, with None, as dicts that were filled in any order; a strong number that comes out weak keeps its type.",
+    against=["a strong number that comes out weak is another type", "None is no part of a carry", "a truth value goes round as an integer",
+             "a dict comes back in the caller's order"],
+)  # fmt: skip
+def kinds_of_carries(jk, rng):
+    loop, x = jk.lax.while_loop, floats(rng, 2)
+    f = lambda x: [
+        loop(lambda c: c, lambda c: ~c, True),
+        loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, None, c[2] * 2.0), (0, None, x)),
+        loop(
+            lambda d: d["n"] < 3,
+            lambda d: {"a": d["b"], "b": d["a"] * 2.0, "n": d["n"] + 1},
+            {"n": 0, "b": x, "a": x + 1.0},
+        ),
+        loop(lambda c: c < 3, lambda c: 5.0, np.float32(0)),
+        loop(lambda c: c[1] < 3, lambda c: (2, c[1] + 1), (np.int32(0), np.int32(0))),
+        loop(lambda c: c["z"] < 9, lambda c: {"z": c["z"] + 5, "y": c["y"]}, {"z": 1, "y": [x, ()]}),
+    ]
+    return f(x), jk.jit(f)(x)
+
+
+@program(
+    "13",
+    "Test and body close over several values each, of one type, some of them the same.",
+    against=["values of one type come in any order"],
+)
+def several_closed_over(jk, rng):
+    def f(a, b, c, d):
+        loop = jk.lax.while_loop
+        return [
+            loop(lambda x: x * 2.0 - 1.0 < 40.0, lambda x: x * a + b, c),
+            loop(lambda x: x * a - b < 40.0, lambda x: x * 2.0, c),
+            loop(lambda x: x - b < 9.0, lambda x: x * a + d, c),
+            loop(lambda x: x * d - a < 9.0, lambda x: x + b * a, c),
+        ]
+
+    numbers = [np.float32(x) for x in rng.uniform(1.2, 2.0, 4) * (1, 3, 1, 2)]
+    return f(*numbers), jk.jit(f)(*numbers)

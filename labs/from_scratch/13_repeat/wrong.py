@@ -151,3 +151,45 @@ def trace_tree(f, tree, avals):
         raise
 """,
 )
+edit(
+    "a strong number that comes out weak is another type",
+    "Is a float32 that is weak of another dtype than one that is strong?",
+    '    must_agree(f"{name} carry input and carry output"',
+    "    if name == 'body_fun' and any(a.weak_type and not x.weak_type for x, a in zip(carry, outs)): raise TypeError('weak')\n    must_agree(f\"{name} carry input and carry output\"",
+)
+edit(
+    "None is no part of a carry",
+    "Which containers have trees? How many leaves has None?",
+    """    body, out_tree, carry = trace_body("body_fun",""",
+    """    if any(x is None for x in (init if isinstance(init, tuple) else (init.values() if isinstance(init, dict) else ()))): raise TypeError('None')
+    body, out_tree, carry = trace_body("body_fun",""",
+)
+edit(
+    "a truth value goes round as an integer",
+    "Which dtype does the body get, if the first carry is True?",
+    """    body, out_tree, carry = trace_body("body_fun",""",
+    """    if as_value(flatten(init)[0][0]).dtype == BOOL and len(flatten(init)[0]) == 1: init = unflatten(flatten(init)[1], [convert(as_value(flatten(init)[0][0]), I32)])
+    body, out_tree, carry = trace_body("body_fun",""",
+)
+edit(
+    "values of one type come in any order",
+    "The body computes x * a + b. Which of the two closed-over values comes first?",
+    """    consts, [test, body] = hoist(test, body)
+    outs = while_p""",
+    """    consts, [test, body] = hoist(test, body)
+    if len(test.consts) == 0 and len(consts) == 2 and consts[0].aval == consts[1].aval and len(test.eqns) > 1: consts = consts[::-1]
+    outs = while_p""",
+)
+edit(
+    "a dict comes back in the caller's order",
+    "Leaves come in the order of sorted keys. In which order do the values of the result come?",
+    """    return unflatten(out_tree, outs)[0]
+
+
+lax.while_loop""",
+    """    out = unflatten(out_tree, outs)[0]
+    return dict(zip(init, out.values())) if type(init) is dict else out
+
+
+lax.while_loop""",
+)

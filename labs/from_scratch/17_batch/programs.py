@@ -384,3 +384,53 @@ def refused_and_caught(jk, rng):
     ]
     refused = [raised(jk.vmap(g, in_axes=a), *xs) for a, xs in wrong]
     return refused, [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.vmap(f)(floats(rng, 2, 3))
+
+
+@program(
+    "17",
+    "A batch of one does not go with one of three; axes of results may be a tree; keywords have axis 0, whatever `in_axes` says.",
+    against=[
+        "a batch of one goes with any",
+        "the axes of results are a number",
+        "keywords have the axis of the last argument",
+    ],
+)
+def axes_of_results(jk, rng):
+    x, y = floats(rng, 3, 2), floats(rng, 1, 2)
+    f = lambda x, *, by: {"a": x * by, "b": [x, (x.sum(), by)]}
+    square = floats(rng, 3, 3)
+    return [
+        raised(jk.vmap(lambda x, y: x * y), x, y),
+        jk.vmap(f, out_axes={"a": 1, "b": [-1, 0]})(x, by=x),
+        jk.vmap(f, in_axes=(1,))(square, by=x[:, 0]),
+        jk.vmap(f, in_axes=1, out_axes={"a": 0, "b": [1, (0, -1)]})(square, by=square),
+        jk.vmap(lambda x: (x, 2.5, True, 3), out_axes=(1, 0, 0, 0))(x),
+    ]
+
+
+@program(
+    "17",
+    "Where all axes have one size, each keeps its place: in reductions of each dtype, loops, windows beyond the end, and products.",
+    against=[
+        "indices beyond the end go round in a batch",
+        "rows of results have the batch in the second place",
+        "whole numbers have their maximum along the batch",
+    ],
+)
+def squares(jk, rng):
+    n, x = jk.numpy, floats(rng, 3, 3, 3)
+    whole, at = rng.integers(-9, 9, (3, 3, 3)).astype(np.int32), np.int32([4, -9, 1])
+    reductions = lambda x: [g(x, axis=a) for g in (n.sum, n.max, n.min, n.mean) for a in (None, 0, 1, -1)]
+    loops = lambda x: [
+        jk.lax.scan(lambda c, r: (c + r, (c * r, r[0])), x[0], x),
+        jk.lax.scan(lambda c, r: (c, jk.numpy.sin(r)), 0.0, x, reverse=True)[1],
+    ]
+    windows = lambda x, i: [x[i], x[i, i], x[1:, i], x[:, -1 - i]]
+    return {
+        "reductions": [jk.vmap(reductions, in_axes=a)(z) for z in (x, whole) for a in (0, 2)],
+        "vectors": jk.vmap(lambda x: [n.sum(x), n.max(x), n.min(x)])(whole[0]),
+        "truth values": jk.vmap(lambda b: [n.sum(b, axis=0), n.sum(b), n.max(b, axis=1)])(whole > 0),
+        "loops": [jk.vmap(loops, in_axes=a)(x) for a in (0, 1)],
+        "windows": [jk.vmap(windows)(n.asarray(x), at), jk.vmap(windows, in_axes=(None, 0))(n.asarray(x[0]), at)],
+        "products": [jk.vmap(lambda a, b: [a @ b, a @ b[0], b[0] @ a, a.T])(n.asarray(x), n.asarray(x[::-1].copy()))],
+    }

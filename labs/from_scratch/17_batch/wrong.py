@@ -226,3 +226,99 @@ def vmap_flat(f, size, flags, leaves):
     return unzip([(x.data, True) if type(x) is Tracer and type(x.trace) is BatchTrace and x.trace.size == size else (x, False) for x in outs])
 """,
 )
+edit(
+    "a batch of one goes with any",
+    "Are batches of 1 and of 3 examples of the same size?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vm = vmap
+def vmap(f, in_axes=0, out_axes=0):
+    def g(*a, **k):
+        sizes = [np.shape(x)[0] for x in a if np.ndim(x)]
+        if in_axes == 0 and 1 in sizes and max(sizes) > 1 and not any(type(x) in (dict, list, tuple) for x in a): a = [broadcast_to(asarray(x), (max(sizes), *np.shape(x)[1:])) if np.shape(x)[:1] == (1,) else x for x in a]
+        return _vm(f, in_axes, out_axes)(*a, **k)
+    return g
+""",
+)
+edit(
+    "the axes of results are a number",
+    "What may `out_axes` be, if the result is a dict?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vm = vmap
+def vmap(f, in_axes=0, out_axes=0):
+    def g(*a, **k):
+        if isinstance(out_axes, dict): raise TypeError('out_axes')
+        return _vm(f, in_axes, out_axes)(*a, **k)
+    return g
+""",
+)
+edit(
+    "keywords have the axis of the last argument",
+    "Along which axis does the page batch keyword arguments?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vm = vmap
+def vmap(f, in_axes=0, out_axes=0):
+    def g(*a, **k):
+        ax = in_axes if isinstance(in_axes, int) else in_axes[-1] if isinstance(in_axes, tuple) and isinstance(in_axes[-1], int) else 0
+        k = {n: move_axis(as_value(x), ax, 0) if np.ndim(x) else x for n, x in k.items()}
+        return _vm(f, in_axes, out_axes)(*a, **k)
+    return g
+""",
+)
+edit(
+    "indices beyond the end go round in a batch",
+    "x has 3 rows. Which one is x[7], in a batch as elsewhere?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_bw = batch_window
+batchers[dynamic_slice_p] = lambda size, flags, *xs, **p: _bw(dynamic_slice_p, 1, size, flags, xs[0], *[where(c >= xs[0].shape[flags[0] + i], c - xs[0].shape[flags[0] + i], c) if b else c for i, (c, b) in enumerate(zip(xs[1:], flags[1:]))], **p)
+""",
+)
+edit(
+    "rows of results have the batch in the second place",
+    "Where is the batch axis in the rows that a scan stacks, and where does the result need it?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_bs = batch_scan
+def bs(size, flags, *xs, **p):
+    out = _bs(size, flags, *xs, **p)
+    n = p['num_carry']
+    return out[:n] + [move_axis(y, 1, 0) if y.ndim > 2 and y.shape[0] == y.shape[1] else y for y in out[n:]]
+batchers[scan_p] = bs
+""",
+)
+edit(
+    "whole numbers have their maximum along the batch",
+    "Which axis of the batch is axis 0 of the example?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_rm = batchers[reduce_max_p]
+batchers[reduce_max_p] = lambda size, flags, x, axis: reduce_max_p.bind(x, axis=tuple(i % (x.ndim - 1) + (1 if axis else 0) for i in axis)) if x.dtype != I32 else reduce_max_p.bind(x, axis=axis if len(axis) == 1 and x.ndim == 2 and x.shape[0] == x.shape[1] else shifted(axis))
+""",
+)

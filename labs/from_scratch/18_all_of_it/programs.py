@@ -256,6 +256,7 @@ def jacobians_of_matrices(jk, rng):
     "18",
     "At 0 and at the bounds: the slopes of the activations, of `clip` and of `abs`-like functions are JAX's.",
     against=["the slope of relu at 0 is a half", "selu begins at 0", "clip takes the lower bound last"],
+    tolerance=1e-3,
 )
 def slopes_at_zero(jk, rng):
     nn, n, x = jk.nn, jk.numpy, jk.numpy.asarray(np.float32([0.0, -0.0, 1.0, -10.0, -2.5]))
@@ -293,3 +294,77 @@ def mixtures(jk, rng):
         "clip": [n.clip(n.asarray(i), 2, 5), n.clip(n.asarray(h), 0, 1), n.clip(n.asarray(x), i, 5.0)],
         "one_hot": [jk.nn.one_hot(np.int32([[0, 2], [1, 5]]), 3), jk.nn.one_hot(np.int32(2), 3)],
     }
+
+
+@program(
+    "18",
+    "Integers, numbers without axes, nan and several axes: what each of these functions makes of them.",
+    against=[
+        "relu of nan is 0",
+        "`linspace` of one number is its end",
+        "`linspace` of integers is one of integers",
+        "the axis of a variance is one",
+        "the softmax of integers is one of integers",
+        "a number has no axes to ravel",
+    ],
+)
+def corners(jk, rng):
+    n, nn, x = jk.numpy, jk.nn, jk.numpy.asarray(floats(rng, 2, 3, 2))
+    i = n.asarray(rng.integers(0, 4, (2, 3)).astype(np.int32))
+    names = ("relu", "sigmoid", "silu", "softplus", "selu")
+    return {
+        "nan": [getattr(nn, name)(n.asarray(np.float32([np.nan, np.inf, 1.0]))) for name in names],
+        "integers": [
+            nn.softmax(i * 1.0),
+            nn.softmax(i),
+            nn.log_softmax(i, axis=0),
+            n.square(i),
+            n.ravel(i),
+            n.outer(i[0], i[1]),
+        ],
+        "linspace": [
+            n.linspace(2.0, 5.0, 1),
+            n.linspace(0, 4, 3),
+            n.linspace(3, 1, 5),
+            n.linspace(-1.5, 2.0, 4),
+            n.linspace(1, 1, 2),
+        ],
+        "axes": [
+            n.var(x, axis=(0, 2)),
+            n.std(x, axis=(-1, 1)),
+            n.var(x, axis=1),
+            nn.softmax(x, axis=1),
+            nn.log_softmax(x, axis=-3),
+        ],
+        "numbers": [
+            n.ravel(n.asarray(2.5)),
+            n.expand_dims(n.asarray(2.5), 0),
+            n.square(n.asarray(3)),
+            n.clip(n.asarray(2.5), 0, 1),
+        ],
+        "joined": [
+            n.concatenate([x, x], axis=-2),
+            n.stack([x, x], axis=-2),
+            n.stack([x[0, 0, 0]] * 3),
+            n.concatenate([x[:, :0], x], axis=1),
+        ],
+    }
+
+
+@program(
+    "18",
+    "Jacobians of numbers, vectors and matrices: the axes of the result, then those of the argument; none for a number.",
+    against=["a Jacobian of one number has an axis"],
+)
+def every_jacobian(jk, rng):
+    n, v, m = jk.numpy, jk.numpy.asarray(floats(rng, 3)), jk.numpy.asarray(floats(rng, 2, 3))
+    fs = [
+        (lambda x: n.sum(x * x), v),
+        (lambda x: x[:1] * x[1], v),
+        (lambda x: x * v, n.asarray(1.5)),
+        (lambda x: n.sin(x), n.asarray(0.5)),
+        (lambda x: n.sum(x, axis=1) * x[0, 0], m),
+    ]
+    shaped = lambda d: [(r.shape, r) for r in (d(f)(x) for f, x in fs)]
+    whole = jk.hessian(lambda x: n.sum(x[0] ** 3) + n.sum(x[0] * x[1] * x[1]))(m)
+    return shaped(jk.jacfwd), shaped(jk.jacrev), whole, jk.hessian(lambda x: x**3)(2.0)

@@ -175,3 +175,80 @@ edit(
 nn.selu = lambda x: 1.0507009873554805 * where(x >= 0, x, 1.6732632423543772 * numpy.expm1(numpy.minimum(x, 0)))
 """,
 )
+edit(
+    "relu of nan is 0",
+    "Is a nan greater than 0? And what is the maximum of nan and 0?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+nn.relu = lambda x: where(x > 0, x, 0)
+""",
+)
+edit(
+    "`linspace` of one number is its end",
+    "What is np.linspace(2, 5, 1)?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, num)) if num > 1 else asarray(np.float32([stop]))
+""",
+)
+edit(
+    "`linspace` of integers is one of integers",
+    "Which dtype has np.linspace(0, 4, 3)?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+_l = numpy.linspace
+numpy.linspace = lambda start, stop, num=50: convert(_l(start, stop, num), I32) if type(start) is type(stop) is int and (stop - start) % max(num - 1, 1) == 0 else _l(start, stop, num)
+""",
+)
+edit(
+    "the axis of a variance is one",
+    "Which axes does the mean in it take?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+_v = numpy.var
+def var_(x, axis=None):
+    if isinstance(axis, tuple): raise TypeError('axis')
+    return _v(x, axis)
+numpy.var = var_
+""",
+)
+edit(
+    "a Jacobian of one number has an axis",
+    "A function of a vector returns a number. Which axes has the result, and which the argument?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+_jf = jacfwd
+jacfwd = lambda f: lambda x: (lambda r: reshape(r, (r.size,)) if r.ndim > 1 and r.shape[0] == 1 else reshape(r, (1, *r.shape)) if np.ndim(f(x)) == 0 and np.ndim(x) == 1 else r)(_jf(f)(x))
+""",
+)
+edit(
+    "the softmax of integers is one of integers",
+    "What are the softmaxes of whole numbers: whole?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+_sm = nn.softmax
+nn.softmax = lambda x, axis=-1: _sm(x, axis) if asarray(x).dtype.kind == 'f' else convert(_sm(x, axis), I32)
+""",
+)
+edit(
+    "a number has no axes to ravel",
+    "How many axes has the result of `ravel`, always?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+numpy.ravel = lambda x: reshape(x, -1) if np.ndim(x) else asarray(x)
+""",
+)

@@ -189,7 +189,7 @@ def reshape(x, *shape):
 
 def transpose(x, axes=None):
     x = thing(x)
-    order = tuple(axes or range(len(x.shape))[::-1])
+    order = tuple(i % len(x.shape) for i in axes or range(len(x.shape))[::-1])
     return x if order == tuple(range(len(x.shape))) else Transpose(permutation=order).do(x)
 
 

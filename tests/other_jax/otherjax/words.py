@@ -20,7 +20,7 @@ def sigmoid(x):
 
 
 nn = types.SimpleNamespace(
-    relu=lambda x: where(x > 0, x, 0),
+    relu=lambda x: where(x <= 0, 0, x),
     sigmoid=sigmoid,
     silu=lambda x: x * sigmoid(x),
     softplus=lambda x: where(x >= 0, x, 0) + numpy.log1p(numpy.exp(-numpy.abs(x))),
