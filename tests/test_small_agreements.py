@@ -569,7 +569,7 @@ def test_in_a_trace_a_number_that_is_a_tangent_is_as_weak_as_its_primal(jax, jnp
 
     return [
         each
-        for f in (jnp.max, jnp.abs, lambda x: x + x, lambda x: x * 2)
+        for f in (jnp.max, jnp.abs, lambda x: x + x, lambda x: x * 2, lambda x: x + 2.0, lambda x: jnp.add(2.0, x))
         for each in (
             told(rate(f, np.float32(1)), 0.5),
             told(lambda x, t, f=f: jax.jvp(lambda z: rate(f, 1.0)(z)[1], (x,), (t,)), strong, 2.0),

@@ -202,10 +202,13 @@ class JVPTrace(DualTrace):
         changed = [(x, x.tangent) for x in mine if core.get_aval(x.tangent).weak_type != x.aval.weak_type]
         for x, tangent in changed:
             x.tangent = self.as_weak_as(x.aval, tangent)
+        given = {id(x.tangent): tangent for x, tangent in changed}
 
         def finish(out: Any) -> Any:
             for x, tangent in changed:
                 x.tangent = tangent
+            if type(out) is JVPTracer and id(out.tangent) in given:  # the function handed the tangent on
+                out = JVPTracer(out._trace, out.primal, given[id(out.tangent)])
             return out.of_arrays() if isinstance(out, DualTracer) else out
 
         return finish
