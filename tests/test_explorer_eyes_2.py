@@ -13,8 +13,9 @@ from test_explorer_eyes import by_jax, fates_of, seen, spec
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
-from jitkit.explorer import hlo
+from jitkit.explorer import fates, hlo, ours, stablehlo
 from jitkit.explorer.dimensions import axes
+from jitkit.explorer.equations import descendants
 from jitkit.targets import process, table
 from jitkit.targets.hlo import Program
 
@@ -329,3 +330,61 @@ def test_a_broadcast_behind_a_comparison_belongs_to_what_is_compared_too():
     listing = cpu["hlo"]
     [last] = [row for row, line in enumerate(listing["lines"]) if line.strip().startswith("ROOT broadcast")]
     assert {data["equations"][n]["primitive"] for n in listing["equations"][last]} == {"broadcast_in_dim", "eq"}
+
+
+ATTENTION = """\
+HloModule jit_f
+
+ENTRY %main (x: f32[8,8], v: f32[8,4]) -> f32[8,4] {
+  %x = f32[8,8]{1,0} parameter(0)
+  %v = f32[8,4]{1,0} parameter(1)
+  %online-softmax = f32[8,4]{1,0} custom-call(%x, %v), custom_call_target="tpu_custom_call"
+  ROOT %copy = f32[8,4]{0,1} copy(%online-softmax), metadata={op_name="online-softmax"}
+}
+"""
+
+GRADIENT = """\
+HloModule jit_f
+
+ENTRY %main (x: f32[8,8], v: f32[8,4]) -> (f32[8,4], f32[8,8]) {
+  %x = f32[8,8]{1,0} parameter(0)
+  %v = f32[8,4]{1,0} parameter(1)
+  %online-softmax = f32[8,4]{1,0} custom-call(%x, %v), custom_call_target="tpu_custom_call"
+  %twice = f32[8,4]{1,0} sine(%online-softmax), metadata={op_name="jit(f)/eqn~LAST/sin"}
+  %again = f32[8,8]{1,0} exponential(%x), metadata={op_name="jit(f)/eqn~EXP/exp"}
+  ROOT %out = (f32[8,4], f32[8,8]) tuple(%twice, %again)
+}
+"""
+
+
+def linked_in(text, function, *args):
+    """Which equations a kernel without a name is linked to, by an answer that has this program."""
+    subject = ours.subject(function, args)
+    numbers = {each.primitive: n for n, each in enumerate(subject.equations)}
+    text = text.replace("LAST", str(numbers.get("sin", 0))).replace("EXP", str(numbers["exp"]))
+    read = hlo.read(text, subject.equations)
+    wrote = stablehlo.written(stablehlo.listing(subject.shown("cpu")))
+    fates.fates(subject.equations, wrote, read, descendants(subject.equations))
+    data = read.listing.as_data()
+    [row] = [i for i, line in enumerate(data["lines"]) if "custom-call(" in line]
+    return {subject.equations[n].primitive for n in data["equations"][row]}, data["notes"][str(row)]
+
+
+def test_a_kernel_of_the_compilers_own_is_found_where_it_makes_the_result_and_where_parts_are_computed_again():
+    def soft(x, v):
+        e = jnp.exp(x)
+        return (e / e.sum(1, keepdims=True)) @ v, e
+
+    found, note = linked_in(ATTENTION, lambda x, v: soft(x, v)[0], spec(8, 8), spec(8, 4))
+    assert found >= {"exp", "reduce_sum", "div", "dot_general"}
+    assert "made of what lies between" in note
+    found, note = linked_in(GRADIENT, lambda x, v: (jnp.sin(soft(x, v)[0]), soft(x, v)[1]), spec(8, 8), spec(8, 4))
+    assert found >= {"exp", "reduce_sum", "div", "dot_general"}
+    assert "sin" not in found
+
+
+def test_the_margin_names_the_rules_that_are_found_last():
+    _, cpu, rows = seen(lambda x: (x + 1.0) @ (x * 2.0 + 1.0).T, spec(8, 8, dtype="bfloat16"))
+    noted = {note.rpartition(" · ")[2] for note in cpu["hlo"]["notes"].values()}
+    assert "converted for its only reader" in noted
+    assert not [row for row in cpu["hlo"]["guesses"] if rows[int(row)][1]]

@@ -194,7 +194,7 @@ class Links:
         equations to one function.
         """
         own = OP_NAME.search(self.data.at[at].rest)
-        is_operation = self.data.at[at].opcode not in PLUMBING and not self._is_applied(at[0])
+        is_operation = self.data.at[at].opcode not in PLUMBING | {"copy"} and not self._is_applied(at[0])
         return is_operation and own is not None and "(" not in own[1] and not paths_in(own[1])
 
     def _rule(self, at: Key) -> tuple[list[int], str] | None:

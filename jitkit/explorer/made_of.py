@@ -46,6 +46,10 @@ def own_kernels(
         readers = links.readers(at) or []
         last = {number for number in readers if number in gone and not arranges(number)}
         between = _between(equations, gone, inputs, readers) | last if inputs else set()
+        if inputs and not between:  # other kernels may compute parts of it again, as in a gradient
+            between = _between(equations, gone, inputs, readers, alone=False)
+            lost = {n for n in between & {*gone} if not arranges(n) and equations[n].unchanged is None}
+            between = between if lost and not equations[max(lost)].same_as else set()
         if not all(origins & (inputs | between) for n in last for origins in equations[n].operands if origins):
             between = set()
         if between:
@@ -64,9 +68,11 @@ def _origins(at: Key, links: Links) -> set[int]:
     return found
 
 
-def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int]) -> set[int]:
-    """Return the equations on all ways from `inputs` to `sinks`, all of which are gone; set() if a way begins at
-    another value.
+def _between(
+    equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int], alone: bool = True
+) -> set[int]:
+    """Return the equations on all ways from `inputs` to `sinks`; set() if a way begins at another value. The last ones before the sinks
+    are gone; all are, unless `alone` is False.
     """
     found: set[int] = set()
     waiting = [origin for sink in sinks for origins in equations[sink].operands for origin in origins if origin in gone]
@@ -78,7 +84,7 @@ def _between(equations: Sequence[Equation], gone: Collection[int], inputs: set[i
         for origin in {each for origins in equations[number].operands for each in origins}:
             if origin in inputs:
                 continue
-            if origin not in gone:
+            if origin < 0 or (alone and origin not in gone):
                 return set()
             waiting.append(origin)
     return found

@@ -114,6 +114,7 @@ def _target(
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
     read = hlo.read(answer["hlo"], subject.equations)
+    became = fates.fates(subject.equations, wrote, read, inside)  # before the listing is used: it adds links and notes to it
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {
         "compiler": answer["compiler"],
@@ -126,7 +127,7 @@ def _target(
         "hlo": read.listing.as_data(),
         "machine": code.as_data(),
         "passes": passes.listing(answer.get("passes", []), subject.equations).as_data(),
-        "fates": fates.fates(subject.equations, wrote, read, inside),
+        "fates": became,
         "rounded": rounding.rounded(subject.equations, read),
         "again": again.computed_again(read.links, wrote, inside),
         "apart": apart.apart(read, target.platform),
