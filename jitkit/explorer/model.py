@@ -114,7 +114,7 @@ def _target(
     if "error" in answer:
         return head | {"reason": answer["reason"], "error": answer["error"]}
     read = hlo.read(answer["hlo"], subject.equations)
-    became = fates.fates(subject.equations, wrote, read, inside)  # before the listing is used: it adds links and notes to it
+    became = fates.fates(subject.equations, wrote, read, inside)  # first: it adds links and notes to the listing
     code = machine.listing(target.platform, answer["code"], read.listing)
     return head | {
         "compiler": answer["compiler"],
