@@ -18,8 +18,9 @@ import jitkit.numpy as jnp
 from grading.authoring import verify
 from jitkit.kata.engine.assessor import checks_of
 from jitkit.kata.engine.manifest import all_labs
-from jitkit.kata.engine.mutants import load_mutants, mutant_source
+from jitkit.kata.engine.mutants import Mutant, load_mutants, mutant_source
 from jitkit.kata.engine.reference import reference_function
+from jitkit.kata.engine.submission import Target
 from jitkit.kata.subjects import pitfalls, quiz
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -61,6 +62,19 @@ def test_every_exercise_has_eight_wrong_answers_no_two_of_which_are_the_same_pro
             source = mutant_source(answer, target, reference_function(target).source)
             answers.add((target.name, ast.unparse(ast.parse(source))))
         assert len(answers) >= 8, exercise.id
+
+
+@pytest.mark.parametrize(
+    "doc", ['"""Say `x + 1`: return x + 1."""', '"""Say\n\n    return x + 1\n    """', "'no text'"]
+)
+def test_an_edit_replaces_code_and_not_the_words_of_a_docstring(doc):
+    """A docstring that says what the code says does not make a wrong answer ambiguous; code that occurs twice does."""
+    target = Target.parse("jitkit.util:f")
+    wrong = Mutant("00.1", "", "", "", 1, ("return x + 1", "return x"), "", "")
+    reference = f"def f(x):\n    {doc}\n    return x + 1\n"
+    assert mutant_source(wrong, target, reference) == f"def f(x):\n    {doc}\n    return x\n"
+    with pytest.raises(ValueError, match="occurs 2 times in the code"):
+        mutant_source(wrong, target, reference + "    return x + 1\n")
 
 
 @every_lab

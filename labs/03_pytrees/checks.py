@@ -328,14 +328,15 @@ def registered_class(jk, rng):
 )
 def registered_late(jk, rng):
     cls, node_type = make_box_class(jk)
-    other, _ = make_box_class(jk)
+    other, its_type = make_box_class(jk)
     tree = [cls(numbers(rng, 2)), 5]
     before = len(jk.tree_util.tree_leaves([*tree, other(6)]))
     registry = jk.tree_util.registry
     known = [each in registry.leaf_types for each in (cls, other, int)]
     registry.register(node_type)
     known += [each in registry.leaf_types for each in (cls, other, int)]
-    return before, known, jk.tree_util.tree_leaves(tree), jk.tree_util.tree_structure(tree)
+    registry.register(its_type)  # the other class has the same name
+    return before, known, jk.tree_util.tree_leaves([*tree, other(6)]), jk.tree_util.tree_structure(tree)
 
 
 @check(

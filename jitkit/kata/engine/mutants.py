@@ -133,14 +133,27 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
     """Return a learner's file whose function for `target` is the mutant. `reference` is the source of the function
     there.
 
-    Raise ValueError unless the text that an edit replaces occurs exactly once.
+    Raise ValueError unless the text that an edit replaces occurs exactly once outside of the docstring.
     """
     if mutant.edit is not None:
         old, new = mutant.edit
-        if reference.count(old) != 1:
-            raise ValueError(f"{old!r} occurs {reference.count(old)} times in `{target}`, and should occur once")
-        return in_its_class(target, reference.replace(old, new))
+        parts = _around_the_docstring(reference)
+        count = sum(part.count(old) for part in (parts[0], parts[2]))
+        if count != 1:
+            raise ValueError(f"{old!r} occurs {count} times in the code of `{target}`, and should occur once")
+        return in_its_class(target, parts[0].replace(old, new) + parts[1] + parts[2].replace(old, new))
     return named_as(target, mutant.source)
+
+
+def _around_the_docstring(source: str) -> tuple[str, str, str]:
+    """Return the source of a function in three parts: up to its docstring, the docstring, and what follows."""
+    (function,) = ast.parse(textwrap.dedent(source)).body
+    lines = source.splitlines(keepends=True)
+    assert isinstance(function, ast.FunctionDef), "a target is a function"
+    first = function.body[0]
+    has_one = ast.get_docstring(function) is not None
+    begin, end = (first.lineno - 1, first.end_lineno) if has_one else (len(lines), len(lines))
+    return "".join(lines[:begin]), "".join(lines[begin:end]), "".join(lines[end:])
 
 
 def named_as(target: Target, source: str) -> str:
