@@ -632,12 +632,24 @@ def one_name(jk, rng):
 @check(
     "04.6",
     "A function may have several results, or none that is computed.",
-    against=["a call has one result", "results of a function have the arguments' types"],
+    against=[
+        "a call has one result",
+        "results of a function have the arguments' types",
+        "each effect has a token",
+        "a result that comes twice is one result",
+    ],
 )
 def several_results_of_a_call(jk, rng):
-    inner = jk.jit(lambda x: (x + 1.0, {"minus": -x}, 3))
-    x = floats(rng, 3)
-    return lowered(jk, lambda x: jk.tree_util.tree_leaves(inner(x))[::-1], x)
+    def several(x):
+        y = x + 1.0
+        jk.debug.print("{}", x)  # which need not keep its place
+        return y, {"minus": -x}, 3, y
+
+    inner, x = jk.jit(several), floats(rng, 3)
+    module = module_of(jk, lambda x: jk.tree_util.tree_leaves(inner(x))[::-1], x)
+    found = [(len(function.ordered), len(function.results)) for function in module.functions]
+    of_two = jk.jit(lambda x: (x + 1.0, {"minus": -x}, 3, x + 1.0))
+    return lowered(jk, lambda x: jk.tree_util.tree_leaves(of_two(x))[::-1], x), sorted(found)
 
 
 @check(

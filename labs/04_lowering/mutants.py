@@ -1044,6 +1044,37 @@ def numpy_integers(dtype):
     return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
 
 
+@mutant("04.6", "each effect has a token", "Which effects keep their order?", target="lower_function")
+def a_token_for_each(module, name, jaxpr, name_stack):
+    from jitkit.interpreters.mlir import LoweringContext
+
+    function = Function(module, module.symbol(name), "private", list(jaxpr.effects))
+    names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
+    function.arguments.extend(f"{n}: {type_of(v.aval)}" for n, v in zip(names, jaxpr.invars, strict=False))
+    function.results.extend(type_of(a.aval) for a in jaxpr.outvars)
+    write_body(LoweringContext(function, name_stack), jaxpr, names)
+    module.functions.append(function)
+    return function
+
+
+@mutant(
+    "04.6",
+    "a result that comes twice is one result",
+    "`return y, -x, y`: how many results has the function?",
+    target="lower_function",
+)
+def results_once(module, name, jaxpr, name_stack):
+    from jitkit.interpreters.mlir import LoweringContext
+
+    function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
+    names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
+    function.arguments.extend(f"{n}: {type_of(v.aval)}" for n, v in zip(names, jaxpr.invars, strict=False))
+    function.results.extend(type_of(a.aval) for a in list(dict.fromkeys(a for a in jaxpr.outvars)))
+    write_body(LoweringContext(function, name_stack), jaxpr, names)
+    module.functions.append(function)
+    return function
+
+
 @mutant(
     "04.6",
     "a large constant has one name",
