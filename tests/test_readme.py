@@ -46,7 +46,7 @@ def test_the_verdict_in_the_readme_is_what_the_command_says(tmp_path, capsys, mo
     file = pathlib.Path("00_hello", "exercises.py")
     stub = file.read_text(encoding="utf-8")
     file.write_text(
-        stub.replace('raise NotImplementedError("00.1")', "return jnp.where(x > 0, x, 0.0)"), encoding="utf-8"
+        stub.replace('raise NotImplementedError("00.1")', "return jnp.where(x < 0, 0.0, x)"), encoding="utf-8"
     )
     capsys.readouterr()
     assert cli.main(["check", "00.1"]) == 1

@@ -27,7 +27,9 @@ class JAXSparse:
 
     data: Any
     shape: tuple[int, ...]
-    __hash__ = None  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")
 
     @property
     def dtype(self) -> Any:
