@@ -208,10 +208,9 @@ def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> 
     """Write a jaxpr as a private function of the module, add it to the module's `functions`, and
     return it.
 
-    Its name is `name`, with a suffix if that is taken (`Module.symbol`). Its `arguments` are
-    `%arg0: type`, and its `results` the types of what it returns. `Function` gets the ordered
-    effects of the jaxpr (`ordered_effects`), and adds a token for each of them, before the
-    arguments and before the results.
+    Its name is `name`, with a suffix if that is taken (`Module.symbol`), its `arguments` are
+    `%arg0: type`, and its `results` the types of what it returns. `Function` gets the jaxpr's
+    `ordered_effects`, and puts a token for each before both.
     """
     raise NotImplementedError("04.6")
 
