@@ -45,6 +45,7 @@ from .base.switches import no_execution as no_execution
 from .base.switches import no_tracing as no_tracing
 from .base.switches import numpy_dtype_promotion as numpy_dtype_promotion
 from .base.switches import numpy_rank_promotion as numpy_rank_promotion
+from .base.switches import threefry_partitionable as threefry_partitionable
 from .core import ensure_compile_time_eval as ensure_compile_time_eval
 from .core import typeof as typeof
 from .core.references import Ref as Ref

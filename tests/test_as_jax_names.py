@@ -229,7 +229,7 @@ OF_CHECKPOINTS = """
         try:
             wrong()
         except (TypeError, ValueError) as error:
-            print(type(error).__name__, str(error).split(" Got ")[0])
+            print(type(error).__name__, str(error).split(" Got ")[0].replace(Layout.__module__, "..."))
 
     print(pxla.thread_resources.env.physical_mesh.empty)
     with jax.sharding.Mesh(np.array(jax.devices()), ("x",)):

@@ -198,6 +198,7 @@ GOOD = {
     "errors_page": ["errors.html", "file:///tmp/errors.html", None, ""],
     "cc": ["clang", "/usr/bin/gcc -O2", None, ""],
     "platforms": ["cpu", None],
+    "threefry_partitionable": [False, 1, "off"],
     "default_device": ["cpu", "tpu", None, jitkit.devices()[0], ""],
 }
 BAD = {
@@ -217,7 +218,7 @@ BAD = {
     "platforms": [["cpu"]],
     "default_device": ["cpu:0", 3, True, ["cpu"]],
     "default_prng_impl": ["philox", None],
-    "threefry_partitionable": [False],
+    "threefry_partitionable": ["older", None, 2],
     **{
         f"transfer_guard{way}": ["forbid", True, 3]
         for way in ("", "_host_to_device", "_device_to_device", "_device_to_host")

@@ -244,9 +244,6 @@ def test_implementations_that_are_not_here_are_refused_by_name():
         jitkit.random.key(0, impl="philox2x32")
     with pytest.raises(ValueError, match="new enum value must be"):
         config.update("jax_default_prng_impl", "philox2x32")
-    with pytest.raises(ValueError, match="only True is supported"):
-        config.update("jax_threefry_partitionable", False)
-    config.update("jax_threefry_partitionable", True)
 
 
 # --- keys of XLA's own generator ----------------------------------------------------------------------------

@@ -48,6 +48,7 @@ class Options:
     debug_key_reuse: bool
     no_execution: bool
     default_prng_impl: str
+    threefry_partitionable: bool
     default_device: Any
     axis_env: tuple[tuple[Hashable, int], ...]  # not an option: the named axes
     mesh: Any  # not an option: the mesh of `set_mesh`, or else of a block `with mesh:`

@@ -62,17 +62,6 @@ def _devices(value: Any) -> int:
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
-def _only(allowed: Any, why: str) -> Callable[[Any], Any]:
-    """Return the parser of an option that JAX has, and for which we allow one value."""
-
-    def parse(value: Any) -> Any:
-        if str(value).lower() != str(allowed).lower():
-            raise ValueError(f"only {allowed} is supported: {why}; got {value!r}")
-        return allowed
-
-    return parse
-
-
 def _bytes(value: Any) -> int:
     """Return a number of bytes, given as an int, or as text such as 1000000, 512M or "1 GiB". Raise ValueError for anything else."""
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
@@ -162,8 +151,8 @@ OPTIONS = {
         Option(
             "threefry_partitionable",
             True,
-            _only(True, "each random number depends on its own place in the array only"),
-            "random numbers that do not depend on how an array is spread over devices",
+            boolean,
+            "each random number depends only on the key and its place in the array; off: JAX's older algorithm",
         ),
     )
 }

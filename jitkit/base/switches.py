@@ -70,6 +70,13 @@ def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
     return config.override(default_prng_impl=new_val)
 
 
+def threefry_partitionable(new_val: bool = True) -> AbstractContextManager[None]:
+    """Within the block, let each random number depend only on the key and its place in the array, or, for False, draw as
+    JAX did before version 0.5.
+    """
+    return config.override(threefry_partitionable=new_val)
+
+
 def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
     """Set the precision of dot products and convolutions in the block: "highest" or "float32", "high" or
     "tensorfloat32", "default" or "bfloat16", or the name of an algorithm.
@@ -111,11 +118,11 @@ def _in_scope(name: str) -> Iterator[None]:
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
     """Return `fun`, which runs in a `named_scope` of this name, by default its own."""
-    scope = fun.__name__ if name is None else name
+    scope = fun.__name__ if name is None else str(name)
 
     @functools.wraps(fun)
     def named(*args: Any, **kwargs: Any) -> Any:
-        with named_scope(scope):
+        with _in_scope(scope):
             return fun(*args, **kwargs)
 
     return named

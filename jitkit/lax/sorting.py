@@ -10,12 +10,13 @@ JAX: jax/_src/lax/lax.py:_sort_lt_comparator
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ..core import Primitive, ShapedArray, dtypes
+from ..core import Primitive, ShapedArray, Tracer, dtypes
 from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
 from ..interpreters.mlir import LoweringContext, register_lowering, type_of
@@ -243,6 +244,8 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
       ValueError: for a negative k, or one beyond the size of the axis; for an axis out of range; for complex
         numbers.
     """
+    if hasattr(k, "__index__") and not isinstance(k, Tracer):  # also for an array, which a trace would make a tracer
+        k = operator.index(k)
     if k < 0:
         raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
     axis = canonicalize_axis(axis, np.ndim(operand))

@@ -71,7 +71,7 @@ class _Promoter:
         try:
             avals = [x.aval if isinstance(x, Operators) else _signature(x) for x in args]
             plan = self._plans[config.local.state.options, *avals]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):  # the last for objects with `__jax_array__`, which have no aval yet
             plan = None
         if plan is None:
             args, plan = self._make(name, args)

@@ -23,10 +23,13 @@ import numpy as np
 
 from .. import core, lax
 from .. import numpy as jnp
+from ..base import config
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import defjvp_zero
 from ..interpreters.batching import AxisData, Vals, bdim_at_front, defbroadcasting, defvectorized, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
+from ..jaxpr import pp_eqn_rules
+from ..jaxpr.printer import hide_params
 from ..lax.reducers import inline_function
 from ..lax.utils import broadcast_equal_ranks
 from ..runtime import array
@@ -97,6 +100,13 @@ def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> s
     return inline_function(ctx, lambda *arrays: [function(*arrays)], names, avals)[0]
 
 
+def _older() -> dict[str, bool]:
+    """Return the parameter that keeps JAX's older algorithm for an equation, if the option `threefry_partitionable` is off
+    where the program draws; an equation is lowered later. Jaxprs are printed without it, as in JAX.
+    """
+    return {} if config.local.state.options.threefry_partitionable else {"partitionable": False}
+
+
 # --- random_seed: integers -> keys --------------------------------------------------------------------------
 
 random_seed_p = Primitive("random_seed")
@@ -123,22 +133,24 @@ def random_seed(seeds: Any, impl: PRNGImpl) -> Any:
 
 random_split_p = Primitive("random_split")
 defvectorized(random_split_p)
+pp_eqn_rules[random_split_p] = hide_params("partitionable")
 
 
 @random_split_p.def_abstract_eval
-def _(keys: ShapedArray, *, shape: tuple[int, ...]) -> ShapedArray:
+def _(keys: ShapedArray, *, shape: tuple[int, ...], partitionable: bool = True) -> ShapedArray:
     return keys.update(shape=(*keys.shape, *shape))
 
 
 @register_lowering(random_split_p)
-def _(ctx: LoweringContext, keys: str, *, shape: tuple[int, ...]) -> str:
+def _(ctx: LoweringContext, keys: str, *, shape: tuple[int, ...], partitionable: bool = True) -> str:
     impl = _impl_of(ctx.avals_in[0])
-    return _apply(ctx, lambda key: impl.split(key, shape), keys)
+    with config.override(threefry_partitionable=partitionable):
+        return _apply(ctx, lambda key: impl.split(key, shape), keys)
 
 
 def random_split(keys: Any, shape: tuple[int, ...]) -> Any:
     """Return, for each key, an array of new keys of this shape: `(*keys.shape, *shape)` in all."""
-    return random_split_p.bind(keys, shape=shape)
+    return random_split_p.bind(keys, shape=shape, **_older())
 
 
 # --- random_fold_in: a key and an integer -> a key ----------------------------------------------------------
@@ -167,22 +179,24 @@ def random_fold_in(keys: Any, data: Any) -> Any:
 
 random_bits_p = Primitive("random_bits")
 defvectorized(random_bits_p)
+pp_eqn_rules[random_bits_p] = hide_params("partitionable")
 
 
 @random_bits_p.def_abstract_eval
-def _(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...]) -> ShapedArray:
+def _(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...], partitionable: bool = True) -> ShapedArray:
     return ShapedArray((*keys.shape, *shape), f"uint{bit_width}")
 
 
 @register_lowering(random_bits_p)
-def _(ctx: LoweringContext, keys: str, *, bit_width: int, shape: tuple[int, ...]) -> str:
+def _(ctx: LoweringContext, keys: str, *, bit_width: int, shape: tuple[int, ...], partitionable: bool = True) -> str:
     impl = _impl_of(ctx.avals_in[0])
-    return _apply(ctx, lambda key: impl.random_bits(key, bit_width, shape), keys)
+    with config.override(threefry_partitionable=partitionable):
+        return _apply(ctx, lambda key: impl.random_bits(key, bit_width, shape), keys)
 
 
 def random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Return, for each key, an array of this shape of unsigned integers of 8, 16, 32 or 64 random bits (`bit_width`)."""
-    return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
+    return random_bits_p.bind(keys, bit_width=bit_width, shape=shape, **_older())
 
 
 # --- random_wrap, random_unwrap: the two views of a key ----------------------------------------------------

@@ -5,6 +5,9 @@ the key, so all elements can be computed at once, and a part of an array without
 32 bits by addition, rotation and exclusive or, for twenty rounds, and adds the key to them after every fourth (Salmon,
 Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
 
+With the option `threefry_partitionable` off, random bits and new keys are those of JAX's older algorithm: numbers of 32 bits are
+hashed in pairs, one from each half of the range, so a bit depends on the size of the array, too.
+
 On CPU, the rounds are a loop of five iterations of four rounds: a body that is compiled once. Elsewhere they are
 unrolled, for a single kernel without a loop.
 
@@ -162,18 +165,83 @@ def _hash_of_places(keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """
     if min(shape, default=0) < 0:
         raise ValueError(f"negative dimensions are not allowed, got {shape}")
-    words, counts = _words(keys), iota_2x32_shape(shape)
-    batch = keys.ndim - 1
-    if batch:  # an array of keys: its axes first, then those of the places
-        words = [lax.expand_dims(word, range(batch, batch + len(shape))) for word in words]
-        counts = [lax.expand_dims(count, range(batch)) for count in counts]
-    high, low = threefry2x32_p.bind(*words, *counts)
+    return _hash_of_counters(keys, iota_2x32_shape(shape))
+
+
+def _hash_of_counters(keys: Any, counters: list[Any]) -> tuple[Any, Any]:
+    """Return for each key the two words of the hash of each counter, whose words are two arrays of one shape."""
+    words, batch = _words(keys), keys.ndim - 1
+    if batch:  # an array of keys: its axes first, then those of the counters
+        words = [lax.expand_dims(word, range(batch, batch + counters[0].ndim)) for word in words]
+        counters = [lax.expand_dims(counter, range(batch)) for counter in counters]
+    high, low = threefry2x32_p.bind(*words, *counters)
     return high, low
 
 
 def _words(keys: Any) -> list[Any]:
     """Return the first words of all keys, and their second words."""
     return [lax.index_in_dim(keys, i, keys.ndim - 1, keepdims=False) for i in range(2)]
+
+
+# --- the older algorithm, with the option `threefry_partitionable` off -----------------------------------------
+
+
+_MOST = 2**32 - 1  # numbers that are hashed under one key; with more, each part of the bits has a key of its own
+
+
+def _is_partitionable() -> bool:
+    return config.local.state.options.threefry_partitionable
+
+
+def _hash_of_range(keys: Any, count: int) -> Any:
+    """Return for each key `count` words, as `(*keys, count)`: the hashes of each number below the middle of `range(count)`
+    with the one as far above it, the first words of all before the second ones. An odd range gets a 0 at its end.
+    """
+    numbers = lax.iota(np.uint32, count)
+    if count % 2:
+        numbers = lax.concatenate([numbers, lax.full((1,), 0, np.uint32)], 0)
+    middle = numbers.size // 2
+    words = _hash_of_counters(keys, [lax.slice(numbers, [0], [middle]), lax.slice(numbers, [middle], [2 * middle])])
+    axis = keys.ndim - 1
+    return lax.slice_in_dim(lax.concatenate(words, axis), 0, count, axis=axis)
+
+
+def _split_by_range(keys: Any, shape: tuple[int, ...]) -> Any:
+    """Return, for each key, an array of new keys of this shape, each of two words that follow each other."""
+    return lax.reshape(_hash_of_range(keys, 2 * math.prod(shape)), (*keys.shape[:-1], *shape, 2))
+
+
+def _words_by_range(keys: Any, count: int) -> Any:
+    """Return `count` words for each key: of one range, or if that is too long, of one for each part of them."""
+    parts, rest = divmod(count, _MOST)
+    if not parts:
+        return _hash_of_range(keys, count)
+    axis = keys.ndim - 1
+    new = _split_by_range(keys, (parts + 1,))
+    whole = _hash_of_range(lax.slice_in_dim(new, 0, parts, axis=axis), _MOST)
+    last = _hash_of_range(lax.index_in_dim(new, parts, axis, keepdims=False), rest)
+    return lax.concatenate([lax.reshape(whole, (*keys.shape[:-1], parts * _MOST)), last], axis)
+
+
+def _bits_by_range(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    """Return random bits: words of 32 bits are cut into elements, the lowest bits first; an element of 64 bits is a word of
+    the first half above one of the second half.
+    """
+    size, dtype, axis = math.prod(shape), UINT_DTYPES[bit_width], keys.ndim - 1
+    bits = _words_by_range(keys, -(-bit_width * size // 32))
+    if bit_width == 64:
+        high, low = (
+            lax.convert_element_type(lax.slice_in_dim(bits, start, start + size, axis=axis), dtype)
+            for start in (0, size)
+        )
+        bits = lax.bitwise_or(lax.shift_left(high, dtype.type(32)), low)
+    elif bit_width < 32:
+        parts = 32 // bit_width
+        shifts = lax.mul(np.uint32(bit_width), lax.iota(np.uint32, parts))
+        cut = jnp.right_shift(lax.expand_dims(bits, [axis + 1]), shifts)
+        cut = lax.reshape(cut, (*keys.shape[:-1], bits.shape[axis] * parts))
+        bits = lax.convert_element_type(lax.slice_in_dim(cut, 0, size, axis=axis), dtype)
+    return lax.reshape(bits, (*keys.shape[:-1], *shape))
 
 
 # --- the implementation -------------------------------------------------------------------------------------
@@ -201,6 +269,8 @@ def threefry_split(keys: Any, shape: tuple[int, ...]) -> Any:
 
 @functools.partial(jit, static_argnums=(1,))
 def _threefry_split(key: Any, shape: tuple[int, ...]) -> Any:
+    if not _is_partitionable():
+        return _split_by_range(key, shape)
     high, low = _hash_of_places(key, shape)
     return jnp.stack([high, low], axis=high.ndim)
 
@@ -224,6 +294,8 @@ def threefry_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> A
     """
     if bit_width not in UINT_DTYPES:
         raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
+    if not _is_partitionable():
+        return _bits_by_range(keys, bit_width, shape)
     high, low = _hash_of_places(keys, shape)
     dtype = UINT_DTYPES[bit_width]
     if bit_width == 64:
