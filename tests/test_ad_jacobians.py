@@ -123,3 +123,9 @@ def test_what_is_no_array_of_numbers_is_refused_in_jaxs_words(transform, value):
             getattr(lib, transform)(lambda x: x)(value)
         first.append(str(raised.value).splitlines()[0])
     assert first[0] == first[1]
+
+
+@pytest.mark.parametrize("name", ["jacrev", "jacfwd", "jacobian", "hessian"])
+@same_as_jax
+def test_without_arguments_to_differentiate_a_jacobian_is_what_it_is_in_jax(jax, jnp, name):
+    return raised(lambda: getattr(jax, name)(lambda x, y: {"a": x * y}, argnums=())(2.0, 3.0))

@@ -736,3 +736,37 @@ def test_constants_have_the_types_that_the_program_sees(jax, jnp):
     with jax.enable_x64(True):
         wide = both()
     return both(), wide
+
+
+@same_as_jax
+def test_functions_outside_of_jit_convert_objects_by_their_jax_array(jax, jnp):
+    class Boxed:
+        def __init__(self, x):
+            self.x = x
+
+        def __jax_array__(self):
+            return self.x
+
+    x, truths = Boxed(jnp.arange(4.0)), Boxed(jnp.array([True, False, True, True]))
+    return [
+        *[jax.nn.gelu(x, approximate=way) for way in (True, False)],
+        *[jax.nn.logsumexp(x, b=b) for b in (None, Boxed(jnp.ones(4)))],
+        raised(lambda: jax.nn.logsumexp(x, where=truths)),  # by `where`, which is jitted
+        jax.scipy.special.logsumexp(x),
+        *[f(x) for f in (jnp.nanargmax, jnp.nanargmin, jnp.ptp)],
+        jax.grad(lambda y: jax.nn.gelu(Boxed(y)).sum())(jnp.ones(3)),
+    ]
+
+
+@pytest.mark.parametrize("name", [3, 3.5, b"x", (), "scope", ""])
+@same_as_jax
+def test_the_name_of_a_named_call_may_be_anything(jax, jnp, name):
+    return jax.named_call(lambda x: x + 1, name=name)(1), str(jax.make_jaxpr(jax.named_call(jnp.sin, name=name))(1.0))
+
+
+@same_as_jax
+def test_top_k_takes_an_array_as_k_in_a_jitted_function(jax, jnp):
+    k = jnp.int32(2)
+    return jax.jit(lambda x: jax.lax.top_k(x, k))(jnp.arange(4.0)), raised(
+        lambda: jax.jit(jax.lax.top_k)(jnp.ones(3), 2)
+    )

@@ -547,6 +547,8 @@ def test_transposition_is_that_of_jax() -> None:
     for inner in ((0, 0, 0), (0, 0), {"a": 0, "b": (0, 0)}, None):
         for tree in ([(1, 2, 3), (4, 5, 6)], [(1, 2, 3), [4, 5, 6]], [1, 2]):
             agree(lambda tu, inner=inner, tree=tree: transpose(tu, inner, tree))
+    for outer, inner in (((), 1), ((), ()), ((0, 0), ()), ({}, (1, 2))):  # without leaves in one of them
+        agree(lambda tu, pair=(outer, inner): tu.tree_transpose(*map(tu.tree_structure, pair), ()))
 
 
 def test_structures_are_built_from_structures_as_in_jax() -> None:

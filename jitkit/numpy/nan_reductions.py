@@ -20,7 +20,7 @@ from .promotion import where as where_
 from .reductions import check_where, refuse_out, start_value
 from .statistics import squared_size, variance_dtypes
 from .ufuncs import constant
-from .util import as_array, check_arraylike, ensure_arraylike
+from .util import as_array, ensure_arraylike
 
 
 def _nan_reduction(
@@ -179,14 +179,14 @@ def nanstd(
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the position of the first largest element along `axis` that is not nan; -1 where all are."""
-    check_arraylike("nanargmax", a)
+    a = ensure_arraylike("nanargmax", a)
     refuse_out("nanargmax", out)
     return _nanargmax(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
 
 
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the position of the first smallest element along `axis` that is not nan; -1 where all are."""
-    check_arraylike("nanargmin", a)
+    a = ensure_arraylike("nanargmin", a)
     refuse_out("nanargmin", out)
     return _nanargmin(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
 

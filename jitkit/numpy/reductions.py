@@ -333,7 +333,7 @@ def amin(
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
     """Return the largest minus the smallest element over `axis`."""
-    check_arraylike("ptp", a)
+    a = ensure_arraylike("ptp", a)
     return _ptp(a, static_axes(axis, names=True), out, keepdims)
 
 

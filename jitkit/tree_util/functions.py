@@ -335,8 +335,7 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
     size = inner_treedef.num_leaves
     if len(leaves) != outer_treedef.num_leaves * size:
         raise TypeError(f"Mismatch\n{treedef}\n != \n{outer_treedef.compose(inner_treedef)}")
-    turned = [leaves[i::size] for i in range(size)] if outer_treedef.num_leaves else []  # as in JAX: no leaf, no subtree
-    return inner_treedef.unflatten(map(outer_treedef.unflatten, turned))
+    return inner_treedef.unflatten([outer_treedef.unflatten(leaves[i::size]) for i in range(size) if leaves])
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
