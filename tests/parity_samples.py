@@ -1194,6 +1194,7 @@ ANSWERS = {
         jax.fwd_and_bwd(mul, (0, 1))[0](2.0, 3.0)[0]
         numpy_dtype_promotion: within(jax.numpy_dtype_promotion("strict"), lambda: jnp.float32(1) * 2)
         within(jax.numpy_rank_promotion("raise"), lambda: jnp.ones((2, 2)) + jnp.ones(2))
+        within(jax.threefry_partitionable(False), lambda: jax.random.bits(jax.random.key(0), (3,)))
         jax.process_count()
         jax.process_index()
         jax.process_indices()
