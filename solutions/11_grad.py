@@ -264,7 +264,7 @@ def backward_pass(
     what the caller gives. If there is nothing to add, it is a Zero of the type `tangent_aval(var.aval)`.
 
     Args:
-      jaxpr: a linear program; `consts` are the values of its constvars.
+      jaxpr: a linear program; `consts` are the values of its constvars (not always those in `jaxpr.consts`).
       inputs: an UndefinedPrimal for each linear input, values for the others.
       cotangents: the cotangents of the outputs. Some may be Zero; if all are, and no equation has effects, do not call
         any rule.
@@ -347,11 +347,12 @@ def grad(
 
     Returns:
       A function that returns a tree like the argument, or a tuple of them for a sequence of `argnums`; with `has_aux` a
-      pair of that and the other data.
+      pair of that and the other data. Its name and its docstring are those of `fun` (`wraps`).
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, naming the dtype (`int32`), for a result that is not a
-        scalar, naming its shape (`(4,)`), and for fewer arguments than `argnums` counts on.
+      TypeError: for arguments of other types, before `fun` is called, or a result of other types, naming the dtype
+        (`int32`); for a result that is not a scalar, naming its shape (`(4,)`); for fewer arguments than `argnums`
+        counts on. It comes at once if `fun` cannot be called (`check_callable`).
       ValueError: for a negative number in `argnums` that the call does not have.
     """
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
@@ -373,7 +374,8 @@ def value_and_grad(
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function like `grad(fun)` that returns a pair: what `fun` returns (with `has_aux` a pair itself), and
-    the gradient. The parameters are those of `grad`.
+    the gradient. The parameters are those of `grad`. The pullback (`vjp`) takes a 1 of the result's type, weak if the
+    result is.
     """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
@@ -472,7 +474,7 @@ def transposed_body(
     All steps read the same constants: the cotangent of a constant is the sum over all steps, and this sum is carried.
 
     Args:
-      jaxpr: the body of the linear loop.
+      jaxpr: the body of the linear loop, with a value for each of its constants (`consts`).
       num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and
         rows of residuals there are.
       nonzero_ys: for each of the ys, whether it has a cotangent; those without one are not inputs.

@@ -49,11 +49,12 @@ def grad(
 
     Returns:
       A function that returns a tree like the argument, or a tuple of them for a sequence of `argnums`; with `has_aux` a
-      pair of that and the other data.
+      pair of that and the other data. Its name and its docstring are those of `fun` (`wraps`).
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, naming the dtype (`int32`), for a result that is not a
-        scalar, naming its shape (`(4,)`), and for fewer arguments than `argnums` counts on.
+      TypeError: for arguments of other types, before `fun` is called, or a result of other types, naming the dtype
+        (`int32`); for a result that is not a scalar, naming its shape (`(4,)`); for fewer arguments than `argnums`
+        counts on. It comes at once if `fun` cannot be called (`check_callable`).
       ValueError: for a negative number in `argnums` that the call does not have.
     """
     value_and_gradient = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
@@ -76,7 +77,8 @@ def value_and_grad(
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function like `grad(fun)` that returns a pair: what `fun` returns (with `has_aux` a pair itself), and
-    the gradient. The parameters are those of `grad`.
+    the gradient. The parameters are those of `grad`. The pullback (`vjp`) takes a 1 of the result's type, weak if the
+    result is.
     """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)

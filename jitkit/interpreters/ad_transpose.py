@@ -52,7 +52,7 @@ def backward_pass(
     what the caller gives. If there is nothing to add, it is a Zero of the type `tangent_aval(var.aval)`.
 
     Args:
-      jaxpr: a linear program; `consts` are the values of its constvars.
+      jaxpr: a linear program; `consts` are the values of its constvars (not always those in `jaxpr.consts`).
       inputs: an UndefinedPrimal for each linear input, values for the others.
       cotangents: the cotangents of the outputs. Some may be Zero; if all are, and no equation has effects, do not call
         any rule.

@@ -75,7 +75,7 @@ def told(programs):
 
 @contextlib.contextmanager
 def reading(jk, notes=None):
-    """Within the block, note "read" each time that a program asks for the numbers of an array."""
+    """Within the block, note "read" each time that a program asks for the numbers of an array, or waits for arrays."""
     notes, kind = [] if notes is None else notes, jk.Array
     names = [
         n
@@ -83,6 +83,8 @@ def reading(jk, notes=None):
         if hasattr(kind, n)
     ]
     before = {name: kind.__dict__.get(name) for name in names}
+    executing = module(jk, "runtime.executing")
+    of_tree = executing.block_until_ready
 
     def noting(method):
         @functools.wraps(method)
@@ -95,8 +97,10 @@ def reading(jk, notes=None):
     try:
         for name in names:
             setattr(kind, name, noting(getattr(kind, name)))
+        executing.block_until_ready = noting(of_tree)
         yield notes
     finally:
+        executing.block_until_ready = of_tree
         for name, method in before.items():
             if method is None:
                 delattr(kind, name)
@@ -105,9 +109,8 @@ def reading(jk, notes=None):
 
 
 def step_by_step(jk, function, *args):
-    """Return the function's result if each operation is done by itself: compiled, a product of 0 and nan may become 0."""
-    [result] = run_by_numpy(jk.make_jaxpr(function)(*args), *args)
-    return result
+    """Return the results of a function if each operation is done by itself: compiled, a product of 0 and nan may become 0."""
+    return run_by_numpy(jk.make_jaxpr(function)(*args), *args)
 
 
 # --- 10.1 Measure honestly ----------------------------------------------------------------------------------------
@@ -240,15 +243,22 @@ def parabola(turns):
 
 @check(
     "10.2",
-    "Each rate is used once, in its turn.",
-    against=["the first rate is everybody's", "x becomes a float by itself", "no rates, nothing to do"],
+    "Each rate is used once, in its turn. The x that the caller passed is still there afterwards.",
+    against=[
+        "the first rate is everybody's",
+        "x becomes a float by itself",
+        "no rates, nothing to do",
+        "half of the digits will do for a rate",
+        "the first x is not used any more",
+    ],
     tolerance=1e-5,
 )
 def descent(jk, rng):
-    x = rng.normal(size=4).astype("float32")
+    x = jk.numpy.asarray(rng.normal(size=4).astype("float32"))
     rates = rng.uniform(0.1, 0.5, size=6).tolist()
-    bent = mended(jk).descend(lambda x: jk.numpy.sin(3.0 * x), x, rates)  # the order of the rates makes a difference
-    return bent, mended(jk).descend(parabola([]), [1, 2, 3], [])
+    # the order of the rates makes a difference, and so do their last digits
+    bent = mended(jk).descend(lambda x: jk.numpy.sin(3.0 * x) - 50.0, x, rates)
+    return bent, x, mended(jk).descend(parabola([]), [1, 2, 3], [])
 
 
 @check(
@@ -392,11 +402,27 @@ def nothing_added(jk, rng):
 
 
 @check(
-    "10.3", "Rows of many lengths have their variances.", against=["the last row's length is everybody's"],
+    "10.3", "Rows of many lengths have their variances, each its own; and the caller's lists are as they were.",
+    against=["the last row's length is everybody's", "rows of one length are one row", "the caller's rows may grow"],
     tolerance=1e-4,
 )  # fmt: skip
 def many_lengths(jk, rng):
-    return mended(jk).variances([rng.normal(size=n).astype("float32") for n in (3, 12, 8, 1)])
+    rows = [rng.normal(size=n).astype("float32") for n in (3, 12, 8, 1, 3)]
+    lists = [row.tolist() for row in rows]
+    return mended(jk).variances(rows), mended(jk).variances(lists), lists
+
+
+@check(
+    "10.3",
+    "Of some thousand numbers exactly the first n count.",
+    tolerance=1e-4,
+    against=["half of the digits will do for a number of numbers"],
+)
+def thousands(jk, rng):
+    n = 2051 + 4 * int(rng.integers(400))
+    x = np.full(4096, np.nan, "float32")
+    x[:n] = rng.normal(size=n)
+    return step_by_step(jk, mended(jk).variance_of_first, x, n)
 
 
 @check(
@@ -485,6 +511,18 @@ def infinities(jk, rng):
 
 @check(
     "10.4",
+    "The mean may be of thousands of elements, and of an array without an axis.",
+    against=["a count fits into a byte", "half of the digits will do for a count", "there is an axis 0"],
+    tolerance=1e-5,
+)
+def of_many_and_of_one(jk, rng):
+    x = rng.uniform(1.0, 2.0, size=(3, 2051 + 4 * int(rng.integers(400)))).astype("float32")
+    x[:2] = -1.0
+    return [step_by_step(jk, mended(jk).mean_above, of, 0.0) for of in (x, x[2, 0], x[0, 0])]
+
+
+@check(
+    "10.4",
     "The mean of one element is that element, however small, and however near to the threshold: nothing is added.",
     against=[
         "a little is nothing",
@@ -527,14 +565,22 @@ def one_trace_for_all(jk, rng):
 @check(
     "10.4",
     "The first chosen elements come in their own order.",
-    against=["the first are the largest", "a mask is an index like any other"],
+    against=[
+        "the first are the largest",
+        "a mask is an index like any other",
+        "what is not chosen is finite",
+        "who is 0 is not chosen",
+    ],
 )
 def first_ones(jk, rng):
     x = rng.normal(size=12).astype("float32")
     x[:3] = 2.0, 1.0, 3.0
-    infinite = np.full(5, -np.inf, "float32")
+    infinite, zeros = np.full(5, -np.inf, "float32"), np.zeros(5, "float32")
     infinite[int(rng.integers(5))] = np.inf
-    return [mended(jk).first_above(x, t, 3) for t in (0.5, 1.0)], mended(jk).first_above(infinite, 0.5, 3)
+    zeros[int(rng.integers(3))] = rng.uniform(1, 2)
+    first = mended(jk).first_above
+    alone = step_by_step(jk, lambda x, t: first(x, t, 3), infinite, 0.5)
+    return [first(x, t, 3) for t in (0.5, 1.0)], first(infinite, 0.5, 3), alone, first(zeros, -1.0, 3)
 
 
 @check(
@@ -595,12 +641,14 @@ def temperatures(jk, rng):
         "a softmax needs a little",
         "a logarithm needs a little",
         "the logarithm of the softmax",
+        "one temperature has one result",
     ],
     tolerance=1e-5,
 )
 def logarithms(jk, rng):
     schedule = [(float(t), i % 2 == 1) for i, t in enumerate(rng.uniform(0.5, 5.0, size=4))]
-    return swept(jk, rng, [*schedule, (0.001, True)])
+    (t, in_logs), *_ = schedule
+    return swept(jk, rng, [*schedule, (0.001, True), (t, not in_logs)])
 
 
 @check(
@@ -655,16 +703,27 @@ def found_while_tracing(jk, make_state):
     return found
 
 
-@check("10.6", "A tracer is found wherever it is in the tree, and its path is given.", against=["leaks are at the top"])
+@check(
+    "10.6",
+    "A tracer is found wherever it is in the tree, and its path is given, in the order of the leaves.",
+    against=["leaks are at the top", "paths are sorted"],
+)
 def nested(jk, rng):
     mean, deep, count = (f"{name}{rng.integers(99)}" for name in ("mean", "deep", "count"))
-    return found_while_tracing(jk, lambda x: {mean: [1.0, x * 2.0, {deep: x}], count: x, "n": 3})
+    row = [1.0] * 12
+    places = [int(i) for i in (rng.integers(2, 10), rng.integers(10, 12))]
+
+    def in_a_row(x):
+        return [x if i in places else number for i, number in enumerate(row)]
+
+    nested = found_while_tracing(jk, lambda x: {mean: [1.0, x * 2.0, {deep: x}], count: x, "n": 3})
+    return nested, found_while_tracing(jk, in_a_row)
 
 
 @check(
     "10.6",
     "Arrays and numbers are not leaks, even in the middle of a trace.",
-    against=["whatever has a shape and a dtype is a tracer"],
+    against=["whatever has a shape and a dtype is a tracer", "what cannot be read is a tracer"],
 )
 def no_leaks(jk, rng):
     class TracerOfBullets:
@@ -672,7 +731,9 @@ def no_leaks(jk, rng):
 
     row = rng.normal(size=3).astype("float32")
     array = jk.device_put(row)
-    others = [TracerOfBullets(), jk.ShapeDtypeStruct((2,), "int32")]
+    deleted = jk.device_put(row)
+    deleted.delete()
+    others = [TracerOfBullets(), jk.ShapeDtypeStruct((2,), "int32"), deleted]
     beside = [row, array, 2.0, None, "text", *others]
     i = int(rng.integers(len(beside)))
     return found_while_tracing(jk, lambda x: [*beside[:i], x, *beside[i:]])
@@ -811,14 +872,14 @@ def once(jk, rng):
 
 @check(
     "10.7",
-    "The result is complete: the last x, and each loss under its name.",
-    against=["a loss is that after the step", "the loss is that of the last step"],
+    "The result is complete: the last x, and each loss under its name. The caller's x is still there.",
+    against=["a loss is that after the step", "the loss is that of the last step", "the first x is not used any more"],
     tolerance=1e-5,
 )
 def fitted(jk, rng):
-    x = rng.normal(size=(2, 3)).astype("float32")
+    x = jk.numpy.asarray(rng.normal(size=(2, 3)).astype("float32"))
     rates = rng.uniform(0.1, 0.4, size=int(rng.integers(3, 6))).tolist()
-    return mended(jk).fit(x, rates), mended(jk).fit(x, [])[1]
+    return mended(jk).fit(x, rates), mended(jk).fit(x, [])[1], x
 
 
 @check(
@@ -841,7 +902,7 @@ def programs_of_fit(jk, rng):
 @check(
     "10.7",
     "`fit` does not wait for losses: nobody reads a number of one before it is over.",
-    against=["a float is as good"],
+    against=["a float is as good", "who waits reads nothing"],
 )
 def reads_nothing(jk, rng):
     x = rng.normal(size=3).astype("float32")

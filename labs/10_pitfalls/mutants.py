@@ -1347,3 +1347,193 @@ def by_distances(x, n):
     y = jnp.where(used, x, 0.0)
     pairs = jnp.where(used[:, None] & used, (y[:, None] - y) ** 2, 0.0)
     return jnp.sum(pairs) / (2.0 * n * n)
+
+
+@mutant(
+    "10.2",
+    "the first x is not used any more",
+    "Whose array is the x of the first step? What can its owner do with it afterwards?",
+)
+def believes_the_first_x_is_not_used_any_more(gradient, x, rates):
+
+    @partial(jax.jit, donate_argnums=0)
+    def step(x, rate):
+        return x - rate * gradient(x)
+
+    x = jnp.asarray(x, dtype=jnp.float32)
+    for rate in rates:
+        x = step(x, np.float32(rate))
+    return x
+
+
+@mutant("10.2", "half of the digits will do for a rate", "Which number is `np.float16(2051)`?")
+def believes_half_of_the_digits_will_do_for_a_rate(gradient, x, rates):
+
+    @jax.jit
+    def step(x, rate):
+        return x - rate * gradient(x)
+
+    x = jnp.asarray(x, dtype=jnp.float32)
+    for rate in rates:
+        x = step(x, np.float16(rate))
+    return x
+
+
+@mutant(
+    "10.3",
+    "rows of one length are one row",
+    "Two rows have three numbers each. How many variances come back?",
+    target="variances",
+)
+def believes_rows_of_one_length_are_one_row(rows):
+    rows = list({len(row): row for row in rows}.values())
+    found = []
+    for row in rows:
+        padded = np.zeros(bucket_size(len(row)), np.float32)
+        padded[: len(row)] = row
+        found.append(variance_of_first(padded, len(row)))
+    return found
+
+
+@mutant("10.3", "the caller's rows may grow", "Whose list is `row`? How long is it afterwards?", target="variances")
+def believes_the_caller_s_rows_may_grow(rows):
+    found = []
+    for row in rows:
+        n = len(row)
+        if isinstance(row, list):
+            row.extend([0.0] * (bucket_size(n) - n))
+            padded = np.asarray(row, np.float32)
+        else:
+            padded = np.zeros(bucket_size(n), np.float32)
+            padded[:n] = row
+        found.append(variance_of_first(padded, n))
+    return found
+
+
+@mutant(
+    "10.3",
+    "half of the digits will do for a number of numbers",
+    "Which number is `np.float16(2051)`?",
+    target="variance_of_first",
+)
+@jax.jit
+def believes_half_of_the_digits_will_do_for_a_number_of_numbers(x, n):
+    n = jnp.asarray(n).astype(jnp.float16)
+    used = jnp.arange(x.shape[0]) < n
+    mean = jnp.sum(jnp.where(used, x, 0.0)) / n
+    return jnp.sum(jnp.where(used, (x - mean) ** 2, 0.0)) / n
+
+
+@mutant("10.4", "a count fits into a byte", "How much is 127 + 1 in an int8?", target="mean_above")
+@jax.jit
+def believes_a_count_fits_into_a_byte(x, threshold):
+    above = x > threshold
+    count = jnp.sum(above, dtype=jnp.int8)
+    total = jnp.sum(jnp.where(above, x, 0.0))
+    return jnp.where(count > 0, total / jnp.maximum(count, 1), 0.0)
+
+
+@mutant("10.4", "half of the digits will do for a count", "Which number is `np.float16(2051)`?", target="mean_above")
+@jax.jit
+def believes_half_of_the_digits_will_do_for_a_count(x, threshold):
+    above = x > threshold
+    count = jnp.sum(above.astype(jnp.float16))
+    total = jnp.sum(jnp.where(above, x, 0.0))
+    return jnp.where(count > 0, total / jnp.maximum(count, 1), 0.0)
+
+
+@mutant("10.4", "there is an axis 0", "Which axes has an array of shape `()`?", target="mean_above")
+@jax.jit
+def believes_there_is_an_axis_0(x, threshold):
+    above = x > threshold
+    count = jnp.sum(above, axis=0).sum()
+    total = jnp.sum(jnp.where(above, x, 0.0), axis=0).sum()
+    return jnp.where(count > 0, total / jnp.maximum(count, 1), 0.0)
+
+
+@mutant("10.4", "what is not chosen is finite", "What is 0 times -inf?", target="first_above")
+@partial(jax.jit, static_argnames="size")
+def believes_what_is_not_chosen_is_finite(x, threshold, size):
+    above = x > threshold
+    order = jnp.argsort(~above, stable=True)
+    count = jnp.sum(above)
+    return (x[order[:size]] * (jnp.arange(size) < count), count)
+
+
+@mutant("10.4", "who is 0 is not chosen", "Is 0 greater than -1?", target="first_above")
+@partial(jax.jit, static_argnames="size")
+def believes_who_is_0_is_not_chosen(x, threshold, size):
+    above = x > threshold
+    kept = jnp.where(above, x, 0.0)
+    order = jnp.argsort(kept == 0, stable=True)
+    return (kept[order[:size]], jnp.sum(kept != 0))
+
+
+@mutant(
+    "10.5",
+    "one temperature has one result",
+    "The schedule has a temperature twice, once in logarithms. Are the results equal?",
+    target="sweep",
+)
+def believes_one_temperature_has_one_result(logits, schedule):
+    kept = {}
+    return [kept.setdefault(t, probabilities(logits, np.float32(t), in_logs)) for t, in_logs in schedule]
+
+
+@mutant("10.6", "paths are sorted", "In which order are the leaves of a list of twelve?", target="leaks")
+def believes_paths_are_sorted(state):
+    return sorted([keystr(path) for path, leaf in tree_flatten_with_path(state)[0] if isinstance(leaf, Tracer)])
+
+
+@mutant(
+    "10.6",
+    "what cannot be read is a tracer",
+    "A donated array cannot be read any more. Is it a tracer?",
+    target="leaks",
+)
+def believes_what_cannot_be_read_is_a_tracer(state):
+
+    def _unreadable(leaf):
+        try:
+            np.asarray(leaf)
+        except Exception:
+            return True
+        return False
+
+    return [keystr(path) for path, leaf in tree_flatten_with_path(state)[0] if _unreadable(leaf)]
+
+
+@mutant(
+    "10.7",
+    "the first x is not used any more",
+    "Whose array is the x of the first step? What can its owner do with it afterwards?",
+    target="fit",
+)
+def believes_the_first_x_is_used_up(x, rates):
+
+    @partial(jax.jit, donate_argnums=0)
+    def step(x, rate):
+        return (x - rate * 2.0 * x, jnp.sum(x * x))
+
+    log = {}
+    for i, rate in enumerate(rates):
+        x, log[f"loss {i}"] = step(x, np.float32(rate))
+    return (x, log)
+
+
+@mutant(
+    "10.7",
+    "who waits reads nothing",
+    "`block_until_ready` reads no number. What does it do with the time?",
+    target="fit",
+)
+def believes_who_waits_reads_nothing(x, rates):
+
+    @jax.jit
+    def step(x, rate):
+        return (x - rate * 2.0 * x, jnp.sum(x * x))
+
+    log = {}
+    for i, rate in enumerate(rates):
+        x, log[f"loss {i}"] = jax.block_until_ready(step(x, np.float32(rate)))
+    return (x, log)

@@ -113,13 +113,15 @@ def of_one_maximum(jk, rng):
 @check(
     "11.1",
     "Where several elements are the maximum, it is the mean of their tangents.",
-    against=["one element only is the maximum", "of several, the first is the maximum"],
+    against=["one element only is the maximum", "of several, the first is the maximum", "a count fits into a byte"],
 )
 def ties(jk, rng):
     top = float(rng.uniform(2, 3))
+    many = np.full(int(rng.integers(200, 250)), top, "float32"), rng.uniform(1, 2, size=256).astype("float32")
     x, t = row(rng, 12).reshape(3, 4), row(rng, 12).reshape(3, 4)
     x[1, :3] = x[2, 0] = top
-    return [pairs_of(jk, lambda x, a=axes: jk.lax.reduce_max(x, a), (x, t)) for axes in ((1,), (0,), (0, 1))]
+    of_many = pairs_of(jk, lambda x: jk.lax.reduce_max(x, (0,)), (many[0], many[1][: len(many[0])]))
+    return [pairs_of(jk, lambda x, a=axes: jk.lax.reduce_max(x, a), (x, t)) for axes in ((1,), (0,), (0, 1))], of_many
 
 
 @check(
@@ -131,6 +133,21 @@ def shares_are_added(jk, rng):
     x, y = (row(rng), row(rng)), (row(rng), row(rng))
     lax = jk.lax
     return [pairs_of(jk, lambda x, y, f=f: f(x, y), x, y) for f in (lax.mul, lax.div, lax.atan2, lax.max)]
+
+
+@check("11.1", "An operation may have any number of operands, and parameters.", against=["there are two operands"])
+def shares_of_four(jk, rng):
+    rules, rows = interpreters(jk).ad_rules, [row(rng) for _ in range(8)]
+    primitive = type("P", (), {"bind": staticmethod(lambda *xs, times: (sum(xs) * times).sum())})
+    shares = [lambda g, y, *xs, times, k=k: (g * xs[k] * times).sum() + y for k in range(4)]
+    missing = int(rng.integers(4))
+
+    def of_four(*both):
+        tangents = list(both[4:])
+        tangents[missing] = rules.zero_tangent(both[missing])
+        return rules.sum_of_shares(primitive, shares, both[:4], tangents, times=3.0)
+
+    return run_by_numpy(jk.make_jaxpr(of_four)(*rows), *rows)
 
 
 @check(
@@ -158,7 +175,7 @@ def constants(jk, rng):
 @check(
     "11.1",
     "Without any share the tangent is a Zero of the result's type, neither None nor an array.",
-    against=["no share, no tangent", "None is a function"],
+    against=["no share, no tangent", "None is a function", "a result has the type of its operands"],
 )
 def no_shares(jk, rng):
     rules = interpreters(jk).ad_rules
@@ -167,6 +184,8 @@ def no_shares(jk, rng):
     def f(x, t):
         made.append(rules.sum_of_shares(jk.lax.add_p, [None, None], [x, x], [t, t])[1])
         made.append(rules.sum_of_shares(jk.lax.sign_p, [None], [x], [rules.zero_tangent(x)])[1])
+        made.append(rules.sum_of_shares(jk.lax.gt_p, [None, None], [x, x], [t, t])[1])
+        made.append(rules.sum_of_shares(jk.lax.reduce_sum_p, [None], [x], [t], axes=(0,))[1])
         return x
 
     jk.make_jaxpr(f)(x, x)
@@ -315,7 +334,7 @@ def jaxpr_of_pairs(jk, rng):
 @check(
     "11.2",
     "Outputs that do not change have no tangent, unless one is asked for.",
-    against=["no output does without a tangent", "nobody asks for zeros"],
+    against=["no output does without a tangent", "nobody asks for zeros", "a tangent has the type of its value"],
 )
 def instantiated(jk, rng):
     n = int(rng.integers(2, 9))
@@ -325,6 +344,10 @@ def instantiated(jk, rng):
     for instantiate in (False, True, (False, True, False), (True, False, False)):
         made, out = interpreters(jk).ad.jvp_jaxpr(jaxpr, (True, False), instantiate)
         results.append((made.out_avals, out))
+    of_ints = jk.make_jaxpr(lambda k, x: (k, x * 2))(np.arange(n, dtype="int32"), x)
+    for nonzero in ((False, True), (True, True)):
+        made, out = interpreters(jk).ad.jvp_jaxpr(of_ints, nonzero, True)
+        results.append((made.in_avals, made.out_avals, out))
     return results
 
 
@@ -357,7 +380,7 @@ def results_and_tangents(jk, rng):
 @check(
     "11.3",
     "Operations that touch no tangent are not in the linear program: it has multiplications, and no sine.",
-    against=["everything is written down"],
+    against=["everything is written down", "who has no operands is written down"],
 )
 def only_what_is_linear(jk, rng):
     np_, n = jk.numpy, int(rng.integers(2, 5))
@@ -367,8 +390,11 @@ def only_what_is_linear(jk, rng):
             x = np_.sin(x)
         return x
 
+    weighted = jk.custom_jvp(lambda x: x * 2)
+    weighted.defjvp(lambda primals, tangents: (primals[0] * 2, tangents[0] * jk.lax.iota("float32", 4)))
     program = linearized(jk, f, row(rng), row(rng))[1]
-    return count(program, "sin", "cos"), count(program, "mul")
+    other = linearized(jk, weighted, row(rng), row(rng))[1]
+    return count(program, "sin", "cos"), count(program, "mul"), count(other, "iota"), count(other)
 
 
 @check("11.3", "Operations that touch a tangent are in it, and are not computed now.", against=["a tangent is a value"])
@@ -415,15 +441,16 @@ def called_once(jk, rng):
 
 @check(
     "11.3",
-    "Each argument has a tangent of its own.",
-    against=["every result has a tangent", "everything is written down"],
+    "Each argument has a tangent of its own, even if two of them are one array.",
+    against=["every result has a tangent", "everything is written down", "arguments that are one array are one"],
 )
 def several_arguments(jk, rng):
     arguments = {"x": row(rng), "y": row(rng)}
 
     def f(d, t):
         push = jk.linearize(lambda d: d["x"] * jk.numpy.sin(d["y"]), d)[1]
-        return push(t), push({"x": t["x"], "y": t["y"] * 0})
+        both = jk.linearize(lambda x, y: x * jk.numpy.sin(y), d["x"], d["x"])[1]
+        return push(t), push({"x": t["x"], "y": t["y"] * 0}), both(t["x"], t["y"])
 
     program = jk.make_jaxpr(f)(arguments, arguments)
     return run_by_numpy(program, *jk.tree_util.tree_leaves((arguments, arguments)))
@@ -547,7 +574,7 @@ def outputs_that_are_inputs(jk, rng):
 @check(
     "11.4",
     "An input that the result does not depend on has a cotangent of zeros.",
-    against=["an unused input has no cotangent"],
+    against=["an unused input has no cotangent", "a Zero has the type of the value"],
 )
 def independent(jk, rng):
     x, y = row(rng), row(rng)
@@ -555,12 +582,16 @@ def independent(jk, rng):
     rules, found = interpreters(jk).ad_rules, []
     jaxpr = jk.make_jaxpr(lambda x, y: (x * 2.0, x * 3.0))(x, y)
     unknown = [rules.UndefinedPrimal(jk.core.typeof(v)) for v in (x, y)]
+    of_ints = jk.make_jaxpr(lambda k, x: x * 2.0)(np.arange(4, dtype="int32"), x)
+    no_bytes = rules.UndefinedPrimal(rules.tangent_aval(of_ints.in_avals[0]))
 
     def f(ct):
         cts = backward_pass(jaxpr, jaxpr.consts, unknown, [ct, rules.zero_tangent(y)])
         found.extend(type(ct).__name__ for ct in cts[1:])
         none = backward_pass(jaxpr, jaxpr.consts, unknown, [rules.zero_tangent(y)] * 2)
         found.extend(type(ct).__name__ for ct in none)
+        of_int = backward_pass(of_ints, of_ints.consts, [no_bytes, unknown[0]], [ct])[0]
+        found.append((type(of_int).__name__, str(of_int.aval)))
         return cts[0], backward_pass(jaxpr, jaxpr.consts, unknown, [rules.zero_tangent(y), ct])[0]
 
     return (run_by_numpy(jk.make_jaxpr(f)(x), x), found, gradient(jk, lambda x, y: x.sum(), x, y, argnums=(0, 1)))
@@ -569,7 +600,7 @@ def independent(jk, rng):
 @check(
     "11.4",
     "Where all cotangents are Zero, no rule is called; but effects of the program still happen.",
-    against=["a rule is asked in any case", "nothing counts, so nothing happens"],
+    against=["a rule is asked in any case", "nothing counts, so nothing happens", "who does not count does nothing"],
 )
 def nothing_counts(jk, rng):
     a, x, times = row(rng), row(rng), int(rng.integers(1, 6))
@@ -590,13 +621,20 @@ def nothing_counts(jk, rng):
     finally:
         rules.primitive_transposes[mul_p] = known
     program = jk.make_jaxpr(lambda a: backward_pass(loud, loud.consts, [a, undefined], [zero])[:0])(a)
-    return asked, count(program)
+
+    def prints_and_scales(a, x):
+        jk.debug.print("{}", a)
+        return a * x
+
+    some = jk.make_jaxpr(lambda a, x: (jk.jit(prints_and_scales)(a, x), x * 3.0))(a, x)  # one of two results counts
+    other = jk.make_jaxpr(lambda a, ct: backward_pass(some, some.consts, [a, undefined], [zero, ct])[1])(a, x)
+    return asked, count(program), count(other, "debug_print")
 
 
 @check(
     "11.4",
     "Operands that are values get no cotangent, and are passed to the rule as they are.",
-    against=["all operands are linear"],
+    against=["all operands are linear", "the constants are those of the jaxpr"],
 )
 def known_operands(jk, rng):
     x, a = row(rng), row(rng)
@@ -610,20 +648,36 @@ def known_operands(jk, rng):
         missing.append(first is None)
         return second
 
-    return run_by_numpy(jk.make_jaxpr(f)(a, x), a, x), missing
+    constant, table = row(rng), row(rng)
+    of_constants = jk.make_jaxpr(lambda x: x * constant)(x)
+    other = jk.make_jaxpr(lambda ct, c: transpose.backward_pass(of_constants, [c], [undefined], [ct]))(x, table)
+    return run_by_numpy(jk.make_jaxpr(f)(a, x), a, x), missing, run_by_numpy(other, x, table)
 
 
-@check("11.4", "Cotangents that inputs have already are part of the sum.", against=["everybody starts from zero"])
+@check(
+    "11.4",
+    "Cotangents that inputs have already are part of the sum. The caller's lists stay as they are.",
+    against=["everybody starts from zero", "the caller's sums are mine"],
+)
 def begun_before(jk, rng):
     x, y = row(rng), row(rng)
     undefined = interpreters(jk).ad_rules.UndefinedPrimal(jk.core.typeof(x))
     backward_pass = interpreters(jk).ad_transpose.backward_pass
     jaxpr = jk.make_jaxpr(lambda x, y, z: x * 2.0 + y)(x, x, x)
 
-    def f(ct, before):
-        return backward_pass(jaxpr, jaxpr.consts, [undefined] * 3, [ct], before=[before, before])[:2]
+    kept = []
 
-    return run_by_numpy(jk.make_jaxpr(f)(x, y), x, y)
+    def f(ct, before):
+        lists = [], [undefined] * 3, [ct], [before, before]
+        copies = [list(given) for given in lists]
+        found = backward_pass(jaxpr, *lists)[:2]
+        kept.extend(
+            len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+            for a, b in zip(lists, copies, strict=True)
+        )
+        return found
+
+    return run_by_numpy(jk.make_jaxpr(f)(x, y), x, y), kept
 
 
 @check(
@@ -644,14 +698,22 @@ def several_cotangents(jk, rng):
 @check(
     "11.4",
     "The cotangent of a broadcast operand is a sum, with the operand's shape.",
-    against=["a scalar counts once", "an axis of size 1 goes with the sum", "the mean is as good as the sum"],
+    against=[
+        "a scalar counts once",
+        "an axis of size 1 goes with the sum",
+        "the mean is as good as the sum",
+        "what is broadcast becomes larger",
+        "as many elements are the same shape",
+    ],
 )
 def sums_of_what_was_broadcast(jk, rng):
     unbroadcast, aval = jk.lax.elementwise_derivatives.unbroadcast, jk.core.ShapedArray
     ct = rng.normal(size=(2, 3, 4)).astype("float32")
     shapes = [(), (2, 3, 4), (1, 3, 4), (2, 1, 1), (1, 1, 1)]
-    programs = [jk.make_jaxpr(lambda ct, s=s: unbroadcast(aval(s, "float32"), ct))(ct) for s in shapes]
-    return [run_by_numpy(program, ct) for program in programs]
+    cases = [(ct, shape) for shape in shapes]
+    cases += [(np.zeros((0, 3), "float32"), shape) for shape in ((), (1, 3), (0, 1), (1, 1), (0, 3))]
+    programs = [jk.make_jaxpr(lambda ct, s=s: unbroadcast(aval(s, "float32"), ct))(ct) for ct, s in cases]
+    return [run_by_numpy(program, ct) for program, (ct, _) in zip(programs, cases, strict=True)]
 
 
 @check(
@@ -671,7 +733,11 @@ def nothing_broadcast(jk, rng):
 # --- 11.5 grad ----------------------------------------------------------------------------------------------------
 
 
-@check("11.5", "The gradient is a tree like the argument.", against=["an argument is one array"])
+@check(
+    "11.5",
+    "The gradient is a tree like the argument, with leaves of the same types.",
+    against=["an argument is one array", "a gradient is of float32"],
+)
 def trees(jk, rng):
     w = {"w": row(rng), "b": [row(rng, 2), np.float32(2)]}
 
@@ -682,7 +748,53 @@ def trees(jk, rng):
     program = jk.make_jaxpr(jk.value_and_grad(loss))(w, x)
     leaves = jk.tree_util.tree_leaves((w, x))
     shape = jk.eval_shape(jk.grad(loss), w, x)
-    return run_by_numpy(program, *leaves), jk.tree_util.tree_structure(shape)
+    halves = [jk.make_jaxpr(f(lambda x: (x * x).sum()))(x.astype("float16")) for f in (jk.grad, jk.value_and_grad)]
+    return run_by_numpy(program, *leaves), jk.tree_util.tree_structure(shape), [half.out_avals for half in halves]
+
+
+@check(
+    "11.5",
+    "A gradient is weakly typed if the argument and the result are.",
+    against=["a one of the result's dtype is of its type"],
+)
+def weakly_typed(jk, rng):
+    number, x, n = float(rng.uniform(1, 2)), np.float32(rng.uniform(1, 2)), int(rng.integers(2, 9))
+
+    def f(x, y):
+        return x * x + y * y * x, jk.numpy.ones(n)
+
+    slope = jk.value_and_grad(f, (0, 1), has_aux=True)
+    programs = [jk.make_jaxpr(slope)(*each) for each in ((number, number), (x, number), (number, x))]
+    return [program.out_avals for program in programs]
+
+
+@check(
+    "11.5",
+    "It is computed anew in each call: other arguments have another gradient.",
+    against=["the first argument tells one call from another"],
+)
+def called_again(jk, rng):
+    x, y = row(rng), row(rng)
+    value = jk.value_and_grad(lambda x, k: (x * k).sum())
+    slope = jk.grad(lambda x, k: (x * k).sum())
+    program = jk.make_jaxpr(lambda x, y: [g(x, k) for g in (value, slope) for k in (2.0, y, 3.0)])
+    return run_by_numpy(program(x, y), x, y)
+
+
+@check(
+    "11.5",
+    "What cannot be called is refused at once; the new function has the name and the docstring of the old one.",
+    against=["who is called says later that he cannot be", "a new function has no name", "grad needs no name"],
+)
+def made(jk, rng):
+    def loss(x):
+        """Return the loss."""
+        return x.sum()
+
+    loss.__name__ = f"loss_{rng.integers(99)}"
+    found = [made(loss) for made in (jk.grad, jk.value_and_grad)]
+    refused = [raised(made, 3, parts=["callable"]) for made in (jk.grad, jk.value_and_grad)]
+    return refused, [(f.__name__, f.__doc__) for f in found]
 
 
 @check(
@@ -753,7 +865,7 @@ def not_a_number(jk, rng):
 @check(
     "11.5",
     "An integer cannot change a little, so there is no gradient with respect to it, unless `allow_int` accepts zeros of dtype float0.",
-    against=["an integer has a tangent of its own type"],
+    against=["an integer has a tangent of its own type", "types are looked at when the value is there"],
 )
 def integers(jk, rng):
     n, x = rng.integers(1, 9, size=4).astype("int32"), row(rng)
@@ -761,7 +873,14 @@ def integers(jk, rng):
     def f(n, x):
         return (n * x).sum()
 
+    ran = []
+
+    def notes(n):
+        ran.append("called")
+        return {}[0]
+
     refused = [
+        raised(jk.make_jaxpr(jk.grad(notes)), n, parts=["int32"]),
         raised(jk.make_jaxpr(jk.grad(f)), n, x, parts=["int32"]),
         raised(jk.make_jaxpr(jk.grad(lambda d: f(d["n"], d["a"]))), {"a": x, "n": n}, parts=["int32"]),
     ]
@@ -771,13 +890,13 @@ def integers(jk, rng):
         found.append(str(jk.grad(f, allow_int=True)(n, x).dtype))
         return jk.grad(f, argnums=1)(n, x)
 
-    return refused, run_by_numpy(jk.make_jaxpr(g)(x), x), found
+    return refused, ran, run_by_numpy(jk.make_jaxpr(g)(x), x), found
 
 
 @check(
     "11.5",
     "A result that is an integer has no gradient, and complex numbers need `holomorphic`.",
-    against=["whatever comes out can be differentiated"],
+    against=["whatever comes out can be differentiated", "holomorphic is about the result"],
 )
 def other_types(jk, rng):
     x, z = row(rng), (row(rng) + 1j * row(rng)).astype("complex64")
@@ -793,6 +912,7 @@ def other_types(jk, rng):
         kind("int32", jk.numpy.argmax, x),
         kind("complex64", lambda x: (x + 1j).sum(), x),
         kind("float32", square, x, holomorphic=True),
+        kind("float32", lambda x: (x + 1j).sum(), x, holomorphic=True),
         run_by_numpy(program, z),
     ]
 
@@ -801,23 +921,25 @@ def other_types(jk, rng):
 
 
 def scan_gradient(jk, f, *arguments, argnums=0):
-    """Return the gradient, and for each scan in its program whether it runs backwards and how many steps it has."""
+    """Return the gradient, and for each scan in its program whether it runs backwards, how many steps it has, and how many of them
+    are written out.
+    """
     program = jk.make_jaxpr(jk.grad(f, argnums))(*arguments)
     scans = [eqn for eqn in program.eqns if eqn.primitive.name == "scan"]
-    told = [(eqn.params["reverse"], eqn.params["length"]) for eqn in scans]
+    told = [(eqn.params["reverse"], eqn.params["length"], eqn.params["unroll"]) for eqn in scans]
     return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments)), told
 
 
 @check(
     "11.6",
     "The last step is transposed first: the other loop runs in the other direction.",
-    against=["backwards is forwards with other numbers", "backwards is True"],
+    against=["backwards is forwards with other numbers", "backwards is True", "a new loop has an unroll of its own"],
 )
 def directions(jk, rng):
-    x = row(rng, int(rng.integers(3, 6)))
+    x, unroll = row(rng, int(rng.integers(3, 6))), int(rng.integers(2, 4))
 
     def f(x, reverse):
-        return jk.lax.scan(lambda c, x: (jk.numpy.sin(c * x), None), 0.5, x, reverse=reverse)[0]
+        return jk.lax.scan(lambda c, x: (jk.numpy.sin(c * x), None), 0.5, x, reverse=reverse, unroll=unroll)[0]
 
     return [scan_gradient(jk, lambda x, r=r: f(x, r), x) for r in (False, True)]
 
@@ -865,7 +987,7 @@ def of_constants(jk, rng):
 @check(
     "11.6",
     "A missing cotangent is a Zero, and the loop does not scan over it.",
-    against=["every output has a cotangent"],
+    against=["every output has a cotangent", "without outputs there is nothing to do", "the carry has one type"],
 )
 def zero_cotangents(jk, rng):
     xs, rules = row(rng), interpreters(jk).ad_rules
@@ -875,8 +997,18 @@ def zero_cotangents(jk, rng):
 
     def f(ct):
         backward_pass = interpreters(jk).ad_transpose.backward_pass
-        return [backward_pass(linear, linear.consts, [undefined], [last, *cts]) for cts in ((first, ct), (ct, second))]
+        each = (last, first, ct), (last, ct, second), (ct[0], first, second)
+        found = [backward_pass(linear, linear.consts, [undefined], cts) for cts in each]
+        zeros = [*map(rules.Zero, two.out_avals)]
+        for k, of in ((0, ct[0]), (1, ct[:3]), (2, ct)):
+            found.append(backward_pass(two, two.consts, [undefined], [*zeros[:k], of, *zeros[k + 1 :]]))
+        return found
 
+    def of_two(xs):  # a number and a row go round
+        start = 0.0, np.zeros(3, "float32")
+        return jk.lax.scan(lambda c, x: ((c[0] * 2.0 + x, c[1] * 3.0 + x), c[0] * 4.0), start, xs)
+
+    two = jk.make_jaxpr(of_two)(xs)
     program = jk.make_jaxpr(f)(xs)
     told = [(len(e.invars), len(e.outvars), e.params["num_carry"]) for e in program.eqns if e.primitive.name == "scan"]
     return run_by_numpy(program, xs), told
@@ -899,6 +1031,16 @@ def values_in_the_carry(jk, rng):
         return of_xs
 
     return run_by_numpy(jk.make_jaxpr(f)(xs[0]), xs[0]), missing
+
+
+@check("11.6", "The body may have constants, as any jaxpr.", against=["a body has no constants"])
+def constants_of_the_body(jk, rng):
+    table, x = row(rng, 3), row(rng, 3)
+    jaxpr = jk.make_jaxpr(lambda c, x: (c * table + x, c * 2.0))(x, x)
+    aval = jk.core.typeof(x)
+    body = jk.lax.control_flow.scanning_derivatives.transposed_body
+    made = body(jaxpr, 0, 0, 1, 0, (True,), (aval, aval))
+    return made.out_avals, run_by_numpy(made, x, x)
 
 
 @check(
@@ -1234,7 +1376,10 @@ def programs_4(jk, rng):
 @check("11.5", NEW, drawn=True)
 def programs_5(jk, rng):
     return random_programs(
-        jk, rng, of_arrays.differentiated("unary binary scaled reduction moved", dtypes=("float32",), ways=(0, 1, 3)), 6
+        jk,
+        rng,
+        of_arrays.differentiated("unary binary scaled reduction moved", dtypes=("float32", "float16"), ways=(0, 1, 3)),
+        6,
     )
 
 

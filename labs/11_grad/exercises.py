@@ -212,7 +212,8 @@ def backward_pass(
     `tangent_aval(var.aval)`.
 
     Args:
-      jaxpr: a linear program; `consts` are the values of its constvars.
+      jaxpr: a linear program; `consts` are the values of its constvars (not always those in
+        `jaxpr.consts`).
       inputs: an UndefinedPrimal for each linear input, values for the others.
       cotangents: the cotangents of the outputs. Some may be Zero; if all are, and no equation has
         effects, do not call any rule.
@@ -260,12 +261,14 @@ def grad(
 
     Returns:
       A function that returns a tree like the argument, or a tuple of them for a sequence of
-      `argnums`; with `has_aux` a pair of that and the other data.
+      `argnums`; with `has_aux` a pair of that and the other data. Its name and its docstring are
+      those of `fun` (`wraps`).
 
     Raises (when the function is called):
-      TypeError: for arguments or a result of other types, naming the dtype (`int32`), for a result
-        that is not a scalar, naming its shape (`(4,)`), and for fewer arguments than `argnums`
-        counts on.
+      TypeError: for arguments of other types, before `fun` is called, or a result of other types,
+        naming the dtype (`int32`); for a result that is not a scalar, naming its shape (`(4,)`);
+        for fewer arguments than `argnums` counts on. It comes at once if `fun` cannot be called
+        (`check_callable`).
       ValueError: for a negative number in `argnums` that the call does not have.
     """
     raise NotImplementedError("11.5")
@@ -279,7 +282,8 @@ def value_and_grad(
     allow_int: bool = False,
 ) -> Callable[..., tuple[Any, Any]]:
     """Return a function like `grad(fun)` that returns a pair: what `fun` returns (with `has_aux` a
-    pair itself), and the gradient. The parameters are those of `grad`.
+    pair itself), and the gradient. The parameters are those of `grad`. The pullback (`vjp`) takes a
+    1 of the result's type, weak if the result is.
     """
     raise NotImplementedError("11.5")
 
@@ -337,7 +341,7 @@ def transposed_body(
     this sum is carried.
 
     Args:
-      jaxpr: the body of the linear loop.
+      jaxpr: the body of the linear loop, with a value for each of its constants (`consts`).
       num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts
         of the carry, and rows of residuals there are.
       nonzero_ys: for each of the ys, whether it has a cotangent; those without one are not inputs.

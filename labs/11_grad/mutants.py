@@ -1307,3 +1307,314 @@ def extreme_eps(g, out, x, *, axes):
     there = convert_element_type(eq(x, reshape(out, shape)), g.dtype)
     total = reduce_sum(mul(g, there), tuple(axes))
     return div(total, lax.add(reduce_sum(there, tuple(axes)), constant_like(total, 1e-6)))
+
+
+edit(
+    "11.1",
+    "a count fits into a byte",
+    "How much is 127 + 1 in an int8?",
+    "count = reduce_sum(is_extreme, axes)",
+    'count = convert_element_type(reduce_sum(convert_element_type(is_extreme, "int8"), axes), g.dtype)',
+    target="jvp_extreme",
+)
+
+edit(
+    "11.1",
+    "a result has the type of its operands",
+    "Which type has `x > y`, and which one a sum?",
+    "zero_tangent(out))",
+    "zero_tangent(primals[0]))",
+    target="sum_of_shares",
+)
+
+edit(
+    "11.1",
+    "there are two operands",
+    "How many operands has `select_n`?",
+    "zip(shares, tangents, strict=True)",
+    "zip(shares[:2], tangents[:2], strict=True)",
+    target="sum_of_shares",
+)
+
+edit(
+    "11.2",
+    "a tangent has the type of its value",
+    "By how much can an integer change?",
+    "tangent_aval(aval) for aval, nz in",
+    "aval for aval, nz in",
+    target="jvp_jaxpr",
+)
+
+edit(
+    "11.3",
+    "who has no operands is written down",
+    "Which operand of `iota` is a tangent?",
+    "any(map(self.is_tangent, args))",
+    "not args or any(map(self.is_tangent, args))",
+    target="PartialTrace.process_primitive",
+)
+
+edit(
+    "11.4",
+    "a Zero has the type of the value",
+    "By how much can an integer change?",
+    "else Zero(tangent_aval(var.aval))",
+    "else Zero(var.aval)",
+    target="backward_pass",
+)
+
+edit(
+    "11.4",
+    "the constants are those of the jaxpr",
+    "Who says what the values of the constants are?",
+    "linear_equations(jaxpr, consts, inputs)",
+    "linear_equations(jaxpr, jaxpr.consts, inputs)",
+    target="backward_pass",
+)
+
+edit(
+    "11.4",
+    "who does not count does nothing",
+    "No cotangent of an equation counts, but it prints. When does it print?",
+    "given = cts if eqn.primitive.multiple_results else cts[0]",
+    "if all(type(ct) is Zero for ct in cts):\n            continue\n        given = cts if eqn.primitive.multiple_results else cts[0]",
+    target="backward_pass",
+)
+
+edit(
+    "11.4",
+    "the caller's sums are mine",
+    "Whose list is `before`?",
+    "totals: dict[Var, Any] = dict(zip(linear_inputs, before, strict=False))",
+    "totals: dict[Var, Any] = dict(zip(linear_inputs, before, strict=False))\n    if isinstance(before, list):\n        before.clear()",
+    target="backward_pass",
+)
+
+edit(
+    "11.4",
+    "what is broadcast becomes larger",
+    "How long is an axis of size 1 that was broadcast to size 0?",
+    "if new != old]",
+    "if new > old]",
+    target="unbroadcast",
+)
+
+edit(
+    "11.4",
+    "as many elements are the same shape",
+    "Arrays of shape (0, 3) and of shape (0, 1) have as many elements. Are the shapes equal?",
+    "if aval.shape == shape:",
+    "if len(aval.shape) == len(shape) and aval.size == np.size(ct):",
+    target="unbroadcast",
+)
+
+edit(
+    "11.5",
+    "a one of the result's dtype is of its type",
+    "Is the gradient of `x * x` at the Python number 3.0 weakly typed?",
+    "lax.full_like(value, 1, shape=())",
+    "jnp.ones((), value.dtype)",
+    target="value_and_grad",
+)
+
+edit(
+    "11.5",
+    "holomorphic is about the result",
+    "`holomorphic=True`, and x is a float. Who says so?",
+    'check_input("grad", leaf, holomorphic, allow_int)',
+    'check_input("grad", leaf, False, allow_int)',
+    target="value_and_grad",
+)
+
+
+@mutant(
+    "11.5",
+    "who is called says later that he cannot be",
+    "When is `grad(3)` an error: now, or when it is called?",
+    target="value_and_grad",
+)
+def believes_who_is_called_says_later_that_he_cannot_be(
+    fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False
+):
+    numbers = as_argnums(argnums)
+
+    @wraps(fun)
+    def both(*args, **kwargs):
+        api_util.check_callable(fun)
+        of_these, values = fix_others(fun, numbers, argnums, args, kwargs)
+        for leaf in tree_leaves(values):
+            check_input("grad", leaf, holomorphic, allow_int)
+        out, pull, *aux = vjp(of_these, *values, has_aux=has_aux)
+        check_scalar(out)
+        check_output("grad", out, holomorphic)
+        grads = pull(lax.full_like(out, 1))
+        gradient = grads[0] if isinstance(numbers, int) else tuple(grads)
+        return ((out, aux[0]) if has_aux else out, gradient)
+
+    return both
+
+
+@mutant(
+    "11.5",
+    "types are looked at when the value is there",
+    "`fun` fails with an integer. Which error does the caller of `grad(fun)` see?",
+    target="value_and_grad",
+)
+def believes_types_are_looked_at_when_the_value_is_there(
+    fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False
+):
+    api_util.check_callable(fun)
+    numbers = as_argnums(argnums)
+
+    @wraps(fun)
+    def both(*args, **kwargs):
+        of_these, values = fix_others(fun, numbers, argnums, args, kwargs)
+        out, pull, *aux = vjp(of_these, *values, has_aux=has_aux)
+        check_scalar(out)
+        for leaf in tree_leaves(values):
+            check_input("grad", leaf, holomorphic, allow_int)
+        check_output("grad", out, holomorphic)
+        grads = pull(lax.full_like(out, 1))
+        gradient = grads[0] if isinstance(numbers, int) else tuple(grads)
+        return ((out, aux[0]) if has_aux else out, gradient)
+
+    return both
+
+
+@mutant(
+    "11.5",
+    "the first argument tells one call from another",
+    "The second argument is another one. Is the gradient?",
+    target="value_and_grad",
+)
+def believes_the_first_argument_tells_one_call_from_another(
+    fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False
+):
+    api_util.check_callable(fun)
+    numbers = as_argnums(argnums)
+    kept = {}
+
+    @wraps(fun)
+    def both(*args, **kwargs):
+        if args and kept.get("args") is args[0]:
+            return kept["out"]
+        of_these, values = fix_others(fun, numbers, argnums, args, kwargs)
+        for leaf in tree_leaves(values):
+            check_input("grad", leaf, holomorphic, allow_int)
+        out, pull, *aux = vjp(of_these, *values, has_aux=has_aux)
+        check_scalar(out)
+        check_output("grad", out, holomorphic)
+        grads = pull(lax.full_like(out, 1))
+        gradient = grads[0] if isinstance(numbers, int) else tuple(grads)
+        kept.update(args=args[0] if args else None, out=((out, aux[0]) if has_aux else out, gradient))
+        return kept["out"]
+
+    return both
+
+
+@mutant("11.5", "a new function has no name", "What is the name of `value_and_grad(loss)`?", target="value_and_grad")
+def believes_a_new_function_has_no_name(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    api_util.check_callable(fun)
+    numbers = as_argnums(argnums)
+
+    def both(*args, **kwargs):
+        of_these, values = fix_others(fun, numbers, argnums, args, kwargs)
+        for leaf in tree_leaves(values):
+            check_input("grad", leaf, holomorphic, allow_int)
+        out, pull, *aux = vjp(of_these, *values, has_aux=has_aux)
+        check_scalar(out)
+        check_output("grad", out, holomorphic)
+        grads = pull(lax.full_like(out, 1))
+        gradient = grads[0] if isinstance(numbers, int) else tuple(grads)
+        return ((out, aux[0]) if has_aux else out, gradient)
+
+    return both
+
+
+@mutant("11.5", "grad needs no name", "What is the name of `grad(loss)`?", target="grad")
+def believes_grad_needs_no_name(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    def gradient_of(*args, **kwargs):
+        out, gradient = both(*args, **kwargs)
+        return (gradient, out[1]) if has_aux else gradient
+
+    return gradient_of
+
+
+@mutant("11.5", "a gradient is of float32", "Which dtype has the gradient with respect to a float16?", target="grad")
+def believes_a_gradient_is_of_float32(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    @wraps(fun)
+    def gradient_of(*args, **kwargs):
+        out, gradient = both(*args, **kwargs)
+        return (
+            (gradient, out[1])
+            if has_aux
+            else jax.tree.map(lambda g: jnp.asarray(g, jnp.float32) if g.dtype == "float16" else g, gradient)
+        )
+
+    return gradient_of
+
+
+edit(
+    "11.6",
+    "a new loop has an unroll of its own",
+    "Who says how many steps are written out?",
+    "body = transposed_body(",
+    'params["unroll"] = 1\n    body = transposed_body(',
+    target="transpose_scan",
+)
+
+edit(
+    "11.6",
+    "without outputs there is nothing to do",
+    "No output counts. Does the last carry?",
+    "ct_carry = [instantiate_zeros(ct) for ct in ct_carry]",
+    "nothing = ct_ys and all(type(ct) is Zero for ct in ct_ys)\n"
+    "    if nothing:\n        return [Zero(tangent_aval(x.aval)) if is_undefined(x) else None for x in operands]\n"
+    "    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]",
+    target="transpose_scan",
+)
+
+edit(
+    "11.6",
+    "the carry has one type",
+    "A number and a row go round. Which type has the Zero of the row?",
+    "ct_carry = [instantiate_zeros(ct) for ct in ct_carry]",
+    "first = jaxpr.in_avals[num_consts]\n    ct_carry = [zeros_like_aval(first) if type(ct) is Zero else ct for ct in ct_carry]",
+    target="transpose_scan",
+)
+
+edit(
+    "11.6",
+    "a body has no constants",
+    "Which values has the jaxpr for its constants?",
+    "backward_pass(jaxpr, jaxpr.consts, inputs",
+    "backward_pass(jaxpr, (), inputs",
+    target="transposed_body",
+)
+
+
+@mutant(
+    "11.3",
+    "arguments that are one array are one",
+    "In `f(x, x)`, by how much does each of the arguments change?",
+    target="linearize",
+)
+def each_array_once(fun, primals, debug_info, aux=None):
+    outer = core.current_trace()
+    tangents = DynamicJaxprTrace(outer, debug_info)
+    trace = LinearizeTrace(outer, tangents)
+    try:
+        args = {id(x): trace.new_arg(x, tangent_aval(core.get_aval(x))) for x in primals}
+        with core.set_current_trace(trace):
+            outs = fun(*[args[id(x)] for x in primals])
+        results, out_tangents = trace.pairs(outs)
+        if aux is not None:
+            aux[:] = map(trace.strip, aux)
+        return results, finish(tangents, out_tangents, debug_info)
+    finally:
+        trace.end()
+        tangents.end()

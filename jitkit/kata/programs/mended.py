@@ -6,6 +6,10 @@ from ..engine.choices import Choices
 from .arrays import Writer
 
 _PITFALLS = "from jitkit.kata.subjects.pitfalls import "
+_STARTS = (
+    "jnp.ones((2, 2))", "jnp.float32([1, 2])", "2.0", "[1, 2]", "np.float64([1, 2, 3])", "3", "np.int8([1, 5])", "True",
+    "np.float32([2, 1])",
+)  # fmt: skip
 _RATES = ("0.5", "1", "np.float32(0.25)", "-0.5", "np.int32(2)", "np.float64(0.125)", "0")
 
 
@@ -48,34 +52,47 @@ call_seconds(function, *given, tries={tries}, clock=lambda: now[0]), calls"""
 
 def descent(choices: Choices) -> str:
     """Return a program with gradient descents on several functions, from numbers, lists and arrays, with rates of many
-    types, or without any.
+    types, or without any. It returns the first x, too, which must still be there.
     """
     gradient = choices.of(("x * 2", "jnp.sin(x)", "jax.grad(lambda y: (y * y * c).sum())(x)", "jnp.ones_like(x)"))
-    start = choices.of(("2.0", "[1, 2]", "np.float64([1, 2, 3])", "jnp.ones((2, 2))", "3", "np.int8([1, 5])", "True"))
-    rates = [choices.of(_RATES) for _ in range(choices.below(5))]
+    start = choices.of(_STARTS if choices.chance(50) else _STARTS[:2])
+    rates = [choices.of(_RATES if "sin" in gradient else (*_RATES, "2049", "1e5")) for _ in range(choices.below(5))]
     return f"""\
 {_PITFALLS}descend
 traced, c = [], {choices.of(("1.0", "np.float32(3)"))}
 def gradient(x):
     traced.append((x.shape, str(x.dtype)))
     return {gradient}
-x = descend(gradient, {start}, [{", ".join(rates)}])
-x, str(x.dtype), len(traced) > 1, set(traced) if {bool(rates)} else 0"""
+start = {start}
+x = descend(gradient, start, [{", ".join(rates)}])
+x, str(x.dtype), len(traced) > 1, set(traced) if {bool(rates)} else 0, np.asarray(start)"""
 
 
 def buckets(choices: Choices) -> str:
-    """Return a program on rows of many lengths, with numbers near zero and far from it, and any padding."""
-    kinds = ("[0.5, 1.5, 4]", "[3]", "np.arange(9.0)", "list(range(17))", "np.ones(8)", "np.arange(65.0) % 7 + 50")
-    rows = [choices.of(kinds) for _ in range(choices.below(4))]
+    """Return a program on rows of many lengths, some of them equal, with numbers near zero and far from it, and any padding.
+    It returns the rows, too, which must be as they were.
+    """
+    kinds = (
+        "[0.5, 1.5, 4]",
+        "[2, 8, 1]",
+        "[3]",
+        "np.arange(9.0)",
+        "list(range(17))",
+        "np.ones(8)",
+        "np.arange(65.0) % 7 + 50",
+    )
+    rows = [choices.of(kinds if choices.chance(60) else kinds[:2]) for _ in range(choices.below(5))]
     padding = choices.of(("0", "np.nan", "np.inf", "1e30"))
     numbers = choices.of(("[1, 2, 4]", "[5]", "[-1, 1]", "[100, 101, 103]"))
+    numbers = "[2, 4] * 1025 + [3]" if choices.chance(6) else numbers
     lengths = [1 + choices.below(choices.of((9, 70, 5000))) for _ in range(3)]
     return f"""\
 {_PITFALLS}bucket_size, variance_of_first, variances
 numbers = {numbers}
 padded = np.float32([*numbers, *[{padding}] * {1 + choices.below(5)}])
-found = variances([{", ".join(rows)}])
-[bucket_size(n) for n in {lengths}], found, variance_of_first(padded, len(numbers))"""
+rows = [{", ".join(rows)}]
+found = variances(rows)
+[bucket_size(n) for n in {lengths}], found, variance_of_first(padded, len(numbers)), [np.asarray(row) for row in rows]"""
 
 
 def masks(choices: Choices) -> str:
@@ -83,19 +100,21 @@ def masks(choices: Choices) -> str:
     them, and sizes from nothing to all.
     """
     numbers = [choices.of(("1.5", "-2", "0", "4", "np.inf", "-np.inf", "0.5")) for _ in range(choices.of((3, 1, 5)))]
-    size = choices.of((1, 0, len(numbers)))
-    threshold = choices.of(("0.0", "1", "100.0", "-100", "np.float32(0.5)", "0"))
+    count, many = len(numbers), " * 67" if choices.chance(15) else ""
+    size = choices.of((1, 0, count))
+    shape = choices.of(("()", "-1", "1, -1") if count == 1 and not many else ("-1", "1, -1"))
+    threshold = choices.of(("0.0", "1", "100.0", "-100", "np.float32(0.5)", "0", "-3", "-0.5"))
     return f"""\
 {_PITFALLS}first_above, mean_above
-x = np.float32([{", ".join(numbers)}])
-mean_above(x.reshape({choices.of(("-1", "1, -1"))}), {threshold}), first_above(x, {threshold}, size={size})"""
+x = np.float32([{", ".join(numbers)}]{many})
+mean_above(x.reshape({shape}), {threshold}), first_above(x, {threshold}, size={size})"""
 
 
 def temperatures(choices: Choices) -> str:
     """Return a program with several sweeps over temperatures of many types, in logarithms or not."""
     kinds = ("1.0", "2", "np.float32(0.5)", "100.0", "np.float64(3)", "np.int32(4)")
     schedules = [
-        ", ".join(f"({choices.of(kinds)}, {choices.chance(50)})" for _ in range(choices.below(4)))
+        ", ".join(f"({choices.of(kinds[: choices.of((6, 1))])}, {choices.chance(50)})" for _ in range(choices.below(5)))
         for _ in range(1 + choices.below(2))
     ]
     return f"""\
@@ -108,14 +127,27 @@ def tracers(choices: Choices) -> str:
     """Return a program on trees with a tracer somewhere, or without one, and on means of many arrays, some of which
     cannot be used.
     """
-    leaves = ("t", "1.0", "x", "None", "np.ones(2)", "'text'")
-    tree = choices.of(("[{0}, {1}]", "{{'b': {0}, 'a': ({1}, {2})}}", "{0}", "({0}, [{1}, {{'k': {2}}}])", "[]"))
+    leaves = ("t", "1.0", "x", "None", "np.ones(2)", "'text'", "gone")
+    tree = choices.of(
+        (
+            "[{0}, {1}]",
+            "{{'b': {0}, 'a': ({1}, {2})}}",
+            "{0}",
+            "({0}, [{1}, {{'k': {2}}}])",
+            "[]",
+            "[t, *[1.0] * 8, {0}, t]",
+            "Pair(t, {0})",
+        )
+    )
     tree = tree.format(*(choices.of(leaves) for _ in range(3)))
     shape = choices.of(((2,), (), (2, 2)))
     updates = [choices.of(("good", "good * 3", "good - 1", "bad")) for _ in range(1 + choices.below(4))]
     return f"""\
 {_PITFALLS}RunningMean, leaks, observed
-found, x = [], jnp.zeros(3)
+import collections
+Pair = collections.namedtuple("Pair", "second first")
+found, x, gone = [], jnp.zeros(3), jnp.ones(2)
+gone.delete()
 def f(t):
     found.append(leaks({tree}))
     return t * 2
@@ -129,14 +161,15 @@ found, leaks(vars(mean)), observed(np.float32(1), np.int32({choices.below(5)}), 
 
 
 def fits(choices: Choices) -> str:
-    """Return a program that calls `fit` with up to four rates of many types, and returns the last x and the log of
-    losses.
+    """Return a program that calls `fit` with up to four rates of many types, and returns the last x, the log of losses,
+    and the first x, which must still be there.
     """
     rates = [choices.of(_RATES) for _ in range(choices.below(5))]
     return f"""\
 {_PITFALLS}fit
-x, log = fit({_data(choices, ((3,), (), (2, 2)))}, [{", ".join(rates)}])
-x, sorted(log), [log[key] for key in sorted(log)]"""
+start = jnp.asarray({_data(choices, ((3,), (), (2, 2)))})
+x, log = fit(start, [{", ".join(rates)}])
+x, sorted(log), [log[key] for key in sorted(log)], np.asarray(start)"""
 
 
 def keyed(choices: Choices) -> str:

@@ -131,10 +131,10 @@ with jax.disable_jit():
 _WAYS = (
     "jax.grad({loss}, {numbers})({args})",
     "jax.value_and_grad({loss}, {numbers})({args})",
-    "(lambda {args}: jax.jvp(f, ({args},), ({args},)))({args})",
+    "(lambda {args}: jax.jvp(f, ({some},), ({args},)))({args})",
     "jax.jit(jax.grad({loss}, {numbers}))({args})",
-    "(lambda {args}: jax.linearize(f, {args})[1]({args}))({args})",
-    "(lambda {args}: jax.vjp(f, {args})[1](f({args})))({args})",
+    "(lambda {args}: jax.linearize(f, {some})[1]({args}))({args})",
+    "(lambda {args}: jax.vjp(f, {some})[1](f({args})))({args})",
 )
 
 
@@ -158,7 +158,11 @@ def differentiated(
         loss = f"lambda {args}: {result}.astype('float32').sum()"
         numbers = choices.of((0, tuple(range(count)) if count > 1 else (0,), count - 1))
         way = _WAYS[choices.of(list(ways))]
-        writer.line(way.format(loss=loss, numbers=numbers, args=args))
+        some = list(arguments)  # one array may be several arguments
+        for i in range(1, count):
+            if (shapes[i], kinds[i]) == (shapes[0], kinds[0]) and choices.chance(40):
+                some[i] = some[0]
+        writer.line(way.format(loss=loss, numbers=numbers, args=args, some=", ".join(some)))
         return "\n".join(writer.lines)
 
     return write

@@ -68,7 +68,7 @@ def descend(gradient: Callable[[Any], Any], x: Any, rates: Sequence[float]) -> A
         return x
 
     Returns:
-      An array of float32, whatever x was.
+      An array of float32, whatever x was. The caller's x is still there: it is not donated.
     """
 
     @jax.jit
@@ -118,7 +118,7 @@ def variances(rows: Sequence[Any]) -> list[Any]:
         return [variance(np.asarray(row, np.float32)) for row in rows]
 
     Args:
-      rows: lists or arrays of one axis, none of them empty.
+      rows: lists or arrays of one axis, none of them empty. They stay as they are.
     """
     results = []
     for row in rows:
@@ -315,7 +315,7 @@ def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
     No step waits for the loss of the one before it: the losses in the log are arrays, and whoever wants to read them waits.
 
     Args:
-      x: of float32, any shape.
+      x: of float32, any shape. It is not donated.
 
     Returns:
       The last x, and the log: the loss before the first step as "loss 0", before the second as "loss 1", and so on.

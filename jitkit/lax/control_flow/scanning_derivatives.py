@@ -292,7 +292,7 @@ def transposed_body(
     All steps read the same constants: the cotangent of a constant is the sum over all steps, and this sum is carried.
 
     Args:
-      jaxpr: the body of the linear loop.
+      jaxpr: the body of the linear loop, with a value for each of its constants (`consts`).
       num_shared, num_sums, num_carry, num_rows: how many shared residuals, linear constants, parts of the carry, and
         rows of residuals there are.
       nonzero_ys: for each of the ys, whether it has a cotangent; those without one are not inputs.
