@@ -323,3 +323,16 @@ def test_a_number_that_a_function_returns_as_it_came_is_an_array(jax, jnp):
         jax.vjp(jnp.asarray, 2.0)[0],
         jax.vjp(lambda x: jnp.asarray(x, jnp.float16), 2.0)[0],
     )
+
+
+@same_as_jax
+def test_a_function_that_enters_x64_mode_has_derivatives_outside_of_it(jax, jnp):
+    def f(x):
+        with jax.enable_x64(True):
+            return jnp.sin(x) * 2.0 + x**2
+
+    x = jnp.asarray(1.0)  # weak, so that the product is of 64 bits
+    return [
+        jax.grad(f)(x), jax.jit(jax.grad(f))(x), jax.grad(jax.grad(f))(x), jax.value_and_grad(f)(x), jax.linearize(f, x)[1](x),
+        jax.vmap(jax.grad(f))(jnp.ones(3)), jax.config.jax_enable_x64,
+    ]  # fmt: skip
