@@ -29,7 +29,7 @@ jitkit show --report   # what your package can do, measured beside JAX
 ```
 
 The first check of a rung takes longer: jitkit computes what is right, and keeps it. So does the first that passes: the programs run
-again, with other numbers. Within the package, `import jax` and `import jitkit` raise an ImportError that says
+again, with other numbers and more random programs. Within the package, `import jax` and `import jitkit` raise an ImportError that says
 why. In another terminal you may ask JAX whatever you like, and should:
 `print(jax.make_jaxpr(f)(x))`, `print(jax.jit(f).lower(x).as_text())`.
 """

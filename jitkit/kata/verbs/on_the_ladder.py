@@ -12,7 +12,7 @@ import sys
 from ..engine.processes import Spare
 from ..engine.statuses import Status
 from ..ladder import abilities, guide
-from ..ladder.climber import Climber, RungVerdict
+from ..ladder.climber import SECONDS, Climber, RungVerdict
 from ..ladder.display import data_of, show_verdicts
 from ..ladder.place import Place
 from ..ladder.rungs import Rung, all_rungs, below, given_files, machine_file, rungs_up_to, section, solution_text
@@ -24,8 +24,8 @@ from ..workspace.changes import Changes
 
 _SEEDS = 1 << 16
 _OTHER_NUMBERS = (
-    "Rung {number} {title} gives right results for the first numbers, which are always the same, but not for others, "
-    "which are drawn by chance. Compute the results; do not remember them."
+    "Rung {number} {title} gives right results for the first numbers, which are always the same, but not for others "
+    "or in other programs, which are drawn by chance. Compute the results; do not remember them."
 )
 
 
@@ -115,13 +115,14 @@ def _up_to(place: Place, rung: Rung) -> list[Rung]:
 
 def _climb(place: Place, rung: Rung, spare: Spare | None) -> tuple[list[RungVerdict], list[str]]:
     """Run a rung and those below it (`rungs_up_to`); remember and return the verdicts, with sentences about rungs that fell. A rung that
-    passes for the first time runs once more, with other numbers: the answers may be hard-coded.
+    passes for the first time runs once more, with other numbers and more random programs: the answers may be hard-coded.
     """
     package, climber = place.package, Climber(place.kept)
     verdicts = climber.climb(package, _up_to(place, rung), spare=spare)
     new = [v.rung for v in verdicts if v.passed and not place.passed(v.rung)]
     if new:
-        again = {v.rung: v for v in climber.climb(package, new, seed=random.randrange(1, _SEEDS)) if not v.passed}
+        thorough = Climber(place.kept, seconds=3 * SECONDS, is_thorough=True)
+        again = {v.rung: v for v in thorough.climb(package, new, seed=random.randrange(1, _SEEDS)) if not v.passed}
         verdicts = [again.get(v.rung, v) for v in verdicts]
         place.state.messages += [_OTHER_NUMBERS.format(number=r.number, title=r.title) for r in list(again)[:1]]
     return verdicts, place.record(verdicts, package.fingerprint())

@@ -265,3 +265,28 @@ def nans_and_truths(jk, rng):
     ]
     asked = [getattr(jnp, name)(p, q) for name in questions for p, q in ((x, y), (x, x), (b, b[::-1].copy()))]
     return asked, truths, [(n.shape, n.dtype.name, n) for n in numbers], jnp.add(b, 1.5), jnp.multiply(b, 2)
+
+
+@program(
+    "01",
+    "Powers of negative numbers; numbers of two dtypes are equal if numpy says so; a truth value makes an array of truth values.",
+    against=["the power of a negative number is nan", "numbers of two dtypes are never equal", "True is the number 1"],
+)
+def across(jk, rng):
+    jnp, n = jk.numpy, rng.integers(-4, 5, 6).astype(np.int32)
+    x = np.float32([-2, -1.5, -1, -0.5, 0, 3]) * np.float32(rng.integers(1, 3))
+    exponents = [2, 3, 0, 1, 2.0, 3.0, -1.0, 0.5, np.float32([2, 3, -1, -2, 0.5, 2]), np.float16(3)]
+    kinds = [n, n.astype(np.float32), n.astype(np.float16), n > 0, int(n[0])]
+    questions = ("equal", "not_equal", "less_equal")
+    truths = [
+        jnp.asarray(True),
+        jnp.array([True, False]),
+        jnp.asarray(False),
+        jnp.asarray([True, 2]),
+        jnp.asarray(np.bool_(n[0] > 0)),
+    ]
+    return (
+        [(jnp.power(x, e), jnp.asarray(x) ** e) for e in exponents],
+        {name: [getattr(jnp, name)(a, b) for a in kinds for b in kinds] for name in questions},
+        [(t.dtype.name, t, ~t if t.dtype == bool else -t) for t in truths],
+    )

@@ -256,3 +256,38 @@ _add = numpy.add
 numpy.add = lambda x, y: x + y if type(x) in (int, float) and type(y) in (int, float) else _add(x, y)
 """,
 )
+edit(
+    "the power of a negative number is nan",
+    "What is (-2) ** 3? Has -2 a logarithm?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+impl[elementwise_primitives['pow']] = by_numpy(lambda x, y: np.exp(y * np.log(x)).astype(np.result_type(x, y)) if np.result_type(x, y).kind == 'f' else np.power(x, y))
+""",
+)
+edit(
+    "numbers of two dtypes are never equal",
+    "Is the int32 3 equal to the float32 3.0?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_e = numpy.equal
+numpy.equal = lambda x, y: _e(x, y) if as_value(x).dtype == as_value(y).dtype or as_value(y).weak_type else _e(x, y) & False
+""",
+)
+edit(
+    "True is the number 1",
+    "Which dtype has np.asarray(True)?",
+    """# => Array([ 1. -1.], dtype=float32)
+""",
+    """# => Array([ 1. -1.], dtype=float32)
+
+_a = asarray
+def asarray(x, dtype=None):
+    if type(x) is bool: return _a(int(x))
+    return _a(x, dtype)
+numpy.asarray = numpy.array = asarray
+""",
+)

@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from typing import NamedTuple
 
 import numpy as np
 from climbing import counted, program
@@ -290,3 +291,166 @@ def own_constants(jk, rng):
     g, more = tracing(jk, lambda x: (x, jk.numpy.multiply(np.float32(2), jk.numpy.asarray(tables[x.shape]))))
     xs = [floats(rng, 2), floats(rng, 3), floats(rng, 2)]
     return [g(x) for x in xs], len(more)
+
+
+# --- random signatures --------------------------------------------------------------------------------------------------
+
+ALIKE = [  # dtypes of one size; "weak": a number of Python
+    ["float32", "int32", "weak float", "weak int"],
+    ["bool", "int8"],
+    ["float16", "float16", "float32"],
+]
+
+
+class Leaf(NamedTuple):
+    """An array or a number: its dtype, or "weak float" or "weak int", and its shape."""
+
+    kind: str
+    shape: tuple
+
+
+def leaf(rng):
+    """Draw a leaf: a dtype and a shape."""
+    kind = str(rng.choice(ALIKE[int(rng.integers(3))]))
+    return Leaf(
+        kind,
+        ()
+        if kind.startswith("weak")
+        else tuple(map(int, rng.permutation([2, 3, 4])[: int(rng.choice([0, 1, 2, 3, 3]))])),
+    )
+
+
+def changed(rng, x):
+    """Return a leaf that is nearly the same: its shape has the same size, or its dtype does."""
+    (kind, shape), way = x, int(rng.integers(4))
+    if way < 2 and len(shape) > 1:
+        i, j = sorted(map(int, rng.permutation(len(shape))[:2]))
+        return Leaf(kind, (*shape[:i], shape[j], *shape[i + 1 : j], shape[i], *shape[j + 1 :]))
+    if way == 2 and shape:
+        return Leaf(kind, [(*shape, 1), (1, *shape), (int(np.prod(shape)),)][int(rng.integers(3))])
+    alike = next(kinds for kinds in ALIKE if kind in kinds)
+    kind = str(rng.choice([k for k in alike if k != kind and (shape == () or not k.startswith("weak"))] or [kind]))
+    return Leaf(kind, shape)
+
+
+def regrouped(rng, tree):
+    """Return a tree with nearly the same structure around the same leaves."""
+    if type(tree) is dict:
+        return list(tree.values()) if rng.integers(2) else {k + "x": x for k, x in tree.items()}
+    others = [tuple(tree), list(tree), tree[::-1], (None, *tree), (*tree, None), (tuple(tree[:1]), *tree[1:]), tuple(tree), [tree],
+              (*tree[:-1], [tree[-1]]), {"ab"[i % 2] * (1 + i // 2): x for i, x in enumerate(tree)}]  # fmt: skip
+    parts = [x for x in tree if type(x) in (tuple, list)]
+    if parts and type(parts[0]) is tuple and rng.integers(2):
+        return tuple(y for x in tree for y in (x if x is parts[0] else [x]))  # the parentheses are left out
+    if rng.integers(3) == 0:
+        return (*tree[:-2], tuple(tree[-2:]))
+    return others[int(rng.integers(len(others)))]
+
+
+def each(f, tree):
+    """Return the tree with f of each leaf."""
+    if tree is None or type(tree) is Leaf:
+        return tree if tree is None else f(tree)
+    return {k: each(f, x) for k, x in tree.items()} if type(tree) is dict else type(tree)(each(f, x) for x in tree)
+
+
+def leaves(tree):
+    found = []
+    each(found.append, tree)
+    return found
+
+
+def drawn(rng, count):
+    """Draw arguments of calls, each nearly like one before: other types of one size, other parentheses, another order."""
+    every = [(leaf(rng), (leaf(rng), leaf(rng)))]
+    while len(every) < count:
+        tree = (leaf(rng), leaf(rng)) if rng.integers(4) == 0 else every[-1 - int(rng.integers(min(3, len(every))))]
+        found = leaves(tree)
+        at = int(rng.integers(len(found)))
+        new = iter([*found[:at], changed(rng, found[at]), *found[at + 1 :]])
+        other = each(lambda _, new=new: next(new), tree) if rng.integers(2) else regrouped(rng, tree)
+        if type(other) is tuple and other not in every and 1 <= len(leaves(other)) < 6:
+            every.append(other)
+    return every
+
+
+def written(tree):
+    """Return arguments as text: f32[2,3] for arrays, 2.0 and 3 for weak numbers."""
+    kind, shape = tree if type(tree) is Leaf else ("", ())
+    if kind:
+        return {"weak float": "2.0", "weak int": "3"}.get(kind) or f"{kind}[{','.join(map(str, shape))}]"
+    if type(tree) is dict:
+        return "{" + ", ".join(f"{k!r}: {written(x)}" for k, x in tree.items()) + "}"
+    if tree is None:
+        return "None"
+    inside = ", ".join(map(written, tree))
+    return f"[{inside}]" if type(tree) is list else f"({inside}{',' * (len(tree) == 1)})"
+
+
+def numbers(kind_and_shape):
+    kind, shape = kind_and_shape
+    return {"weak float": 2.0, "weak int": 3}.get(kind) or np.ones(shape, kind)
+
+
+def called(jk, rng, count):
+    """Call one function with random arguments, all of them twice. Each result says in which trace it was made."""
+    traces = []
+
+    def f(*args):
+        traces.append(1)
+        found = []
+        each_of(found.append, args)
+        return {f"the result of trace {len(traces)}": found}
+
+    def each_of(note, x):
+        if isinstance(x, (tuple, list, dict)):
+            for y in x.values() if isinstance(x, dict) else x:
+                each_of(note, y)
+        elif x is not None:
+            note(x)
+
+    calls = drawn(rng, count)
+    order = [*range(count), *map(int, rng.permutation(count)[: 2 + count // 4])]
+    g = jk.jit(f)
+    return {f"call {n}: f{written(calls[i])}": g(*each(numbers, calls[i])) for n, i in enumerate(order)}
+
+
+@program(
+    "08",
+    "Random arguments, each call nearly like one before: other shapes of one size, dtypes of one size, other parentheses.",
+    against=[
+        "rank and first size are the shape",
+        "a tuple of arguments is the arguments",
+        "truth values and bytes are one dtype",
+        "integers are never weak",
+        "the first argument has the dtype of all",
+        "thirty-two programs are enough",
+    ],
+)
+def random_arguments(jk, rng):
+    return called(jk, rng, 66)
+
+
+@program("08", "Hundreds of random arguments, each call nearly like one before.", hidden=True)
+def many_random_arguments(jk, rng):
+    return called(jk, rng, 300)
+
+
+def kept(jk, rng, count):
+    """Return two calls at the end that were there at the beginning, and the number of traces."""
+    f, traces = tracing(jk, lambda d: d)
+    x, first = np.float32(rng.uniform()), int(rng.integers(99))
+    results = [f({f"name {n}": x}) for n in [*range(first, first + count), first, first + 1]]
+    return results[-2:], len(traces)
+
+
+@program(
+    "08", "There is no limit: after 34 programs the first is still there.", against=["thirty-two programs are enough"]
+)
+def no_limit(jk, rng):
+    return kept(jk, rng, 34)
+
+
+@program("08", "There is no limit: after 200 programs the first is still there.", hidden=True)
+def no_limit_at_all(jk, rng):
+    return kept(jk, rng, 200)

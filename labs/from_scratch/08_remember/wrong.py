@@ -250,3 +250,107 @@ class J8(RememberingJit):
 jit = J8
 """,
 )
+edit(
+    "rank and first size are the shape",
+    "Which two shapes of one size begin with the same number?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = tree, tuple((a.ndim, a.shape[:1], a.size, a.dtype, a.weak_type) for a in avals)
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "a tuple of arguments is the arguments",
+    "f((x, y), z) and f(x, y, z): how many arguments does f have?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        def flat(t): return [t.kind] if t.kind is None else [x for c in t.children for x in flat(c)] if t.kind is tuple else [t]
+        key = tuple(flat(tree)), avals
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "truth values and bytes are one dtype",
+    "A truth value takes one byte. Which other dtype does?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = tree, tuple((a.shape, a.dtype.itemsize, a.dtype.kind == 'f', a.weak_type) for a in avals)
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "thirty-two programs are enough",
+    "How many shapes will a user's function see? What does a miss cost?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = tree, avals
+        if len(self.known) >= 32 and key not in self.known: self.known.pop(next(iter(self.known)))
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "integers are never weak",
+    "Of which dtype is 3 + float16, and of which np.int32(3) + float16?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = tree, tuple((a.shape, a.dtype, a.weak_type and a.dtype.kind == 'f') for a in avals)
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)
+edit(
+    "the first argument has the dtype of all",
+    "Can two arguments have two dtypes?",
+    """# => traced for f32[]
+""",
+    """# => traced for f32[]
+
+class J8(RememberingJit):
+    def trace(self, tree, avals):
+        key = tree, tuple((a.shape, a.weak_type) for a in avals), tuple(a.dtype for a in avals[:1])
+        if key not in self.known: self.known[key] = Jit.trace(self, tree, avals)
+        return self.known[key]
+    def __call__(self, *args, **kwargs):
+        return Jit.__call__(self, *args, **kwargs)
+jit = J8
+""",
+)

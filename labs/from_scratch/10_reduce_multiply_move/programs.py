@@ -1,5 +1,7 @@
 """Rung 10: sums, products, shapes."""
 
+import re
+
 import numpy as np
 from climbing import program, raised
 
@@ -320,6 +322,8 @@ def mixed(jk, rng):
         "`dot` is for axes only",
         "the axes of a transpose are not negative",
         "slices behind an integer are turned",
+        "a vector goes along the columns",
+        "(1, -1, n) is (1, n, -1) turned",
     ],
 )
 def in_any_order(jk, rng):
@@ -327,6 +331,197 @@ def in_any_order(jk, rng):
     f = lambda x, v, i: [
         [v.T, n.transpose(v), n.dot(v, 2.0), n.dot(2.0, x), n.dot(v[0], v[1]), n.transpose(x, (-1, 0, 1)), n.transpose(x, (0, -1, -2))],
         [x[0, :, 1:], x[i, :, 1:], x[:, i, None, 2], x[None, i, 1:, None, -1], x[:, 1:, i], x[1:, None, i, :, None], x[i, 1:, i]],
-        [n.where(n.arange(3), v, 0.0), n.sum(x > 0, axis=1), n.mean(x > 0, axis=(0, 2)), n.reshape(x[0], (-1, 2)), n.sum(x[:0])],
+        [n.where(n.arange(3), v, 0.0), n.sum(x > 0, axis=1), n.mean(x > 0, axis=(0, 2)), n.reshape(x[0], (-1, 2)), n.sum(x[:0]),
+         n.dot(v, x[0][:, :3]), n.reshape(x[0], (1, -1, 2))],
     ]  # fmt: skip
     return both(jk, f, *map(n.asarray, (x, v, i)))
+
+
+# --- random calls ---------------------------------------------------------------------------------------------------------
+# A call is a text, such as `n.sum(x, axis=(0, -1))`, which is the key of its result, with its operands x, y, p and i.
+
+SIZES = [1, 2, 2, 3, 3, 3]  # axes often have one size: then only the numbers tell which axis is which
+
+
+def shape_of(rng, *ranks):
+    return tuple(map(int, rng.choice(SIZES, int(rng.choice(ranks)))))
+
+
+def pick(rng, *found):
+    return found[int(rng.integers(len(found)))]
+
+
+def either(rng, axis, rank):
+    """Return an axis, counted from the front or from the end."""
+    return axis - rank * int(rng.integers(2))
+
+
+def fitting(rng, shape):
+    """Return a shape that can be broadcast to another."""
+    return tuple(n if rng.integers(3) else 1 for n in shape)[int(rng.integers(len(shape) + 1)) :]
+
+
+def reduction(rng):
+    x = shape_of(rng, 1, 2, 3, 3)
+    axes = [either(rng, int(a), len(x)) for a in rng.permutation(len(x))]
+    axis = pick(rng, None, axes[0], axes[0], tuple(axes[:2]), tuple(axes[:2]), tuple(axes), ())
+    kept = pick(rng, "", "", ", keepdims=True")
+    return f"n.{pick(rng, 'sum', 'max', 'min', 'mean')}(x, axis={axis}{kept})", {"x": x}
+
+
+def choice(rng):
+    shape = shape_of(rng, 1, 2, 3)
+    p, y = pick(rng, "p", "p", "p", "x", "i", "True", "p > 0"), pick(rng, "y", "y", "0.0", "2", "i")
+    call = f"n.where({p}, x, {y})" if rng.integers(2) else f"n.where({p}, {y}, x)"
+    return call, {"x": pick(rng, shape, fitting(rng, shape)), "y": fitting(rng, shape), "p": fitting(rng, shape)}
+
+
+def new_shape(rng):
+    x = shape_of(rng, 2, 2, 3)
+    size = int(np.prod(x))
+    rows = pick(rng, *[d for d in range(2, size) if size % d == 0] or [size])
+    shape = pick(rng, (rows, size // rows), (rows, -1), (-1, rows), (1, -1, rows), (-1, 1, rows), -1, (rows, 1, -1))
+    return pick(rng, f"n.reshape(x, {shape})", f"x.reshape({shape})", f"x.T.reshape({shape})"), {"x": x}
+
+
+def transposition(rng):
+    x = shape_of(rng, 2, 3, 3, 4)
+    axes = tuple(either(rng, int(a), len(x)) for a in rng.permutation(len(x)))
+    return pick(rng, f"n.transpose(x, {axes})", f"n.transpose(x, {axes})", "x.T", "n.transpose(x)"), {"x": x}
+
+
+def broadcasting(rng):
+    n = pick(rng, 2, 3)
+    shape, x = pick(
+        rng,
+        ((n, n), (n,)),
+        ((n, n), (n, 1)),
+        ((n, n, n), pick(rng, (n, n), (n, 1, n), (n,))),
+        (shape_of(rng, 2, 3), None),
+    )
+    x = fitting(rng, shape) if x is None else x
+    return pick(rng, f"n.broadcast_to(x, {shape})", f"n.broadcast_to(x, {shape})", f"x + n.zeros({shape})"), {"x": x}
+
+
+def creation(rng):
+    shape = shape_of(rng, 1, 2, 2, 3)
+    x, dtype = fitting(rng, shape), pick(rng, "", "", ", np.float16", ", np.int32")
+    return pick(
+        rng,
+        (f"n.full({shape}, x{dtype})", {"x": x}),
+        (f"n.full({shape}, x{dtype})", {"x": x}),
+        (f"n.full({shape}, {pick(rng, '2', '-1.5', 'True', 'x[0]')}{dtype})", {"x": (2,)}),
+        (f"n.zeros_like({pick(rng, 'x', 'i', 'p')})", {"x": x, "p": x}),
+        (f"x + y * n.{pick(rng, 'ones', 'zeros')}({shape}{dtype})", {"x": x, "y": fitting(rng, shape)}),
+        (f"n.arange({pick(rng, '4', '1, 5', '5, 0, -2', '0, 7, 3', '0.0, 1.0, 0.25', '-1, 2')})", {}),
+    )
+
+
+def at(rng, size):
+    """Draw one part of an index: a number, known or not, or a slice, with bounds of Python's or numpy's."""
+    number = lambda: pick(
+        rng, "", str(int(rng.integers(-size - 2, size + 3))), f"np.int32({int(rng.integers(-size, size + 1))})"
+    )
+    return pick(rng, number() or "0", "i", "-1 - i", f"{number()}:{number()}", f"{number()}:{number()}", ":")
+
+
+def indexing(rng):
+    x = shape_of(rng, 1, 2, 3, 3)
+    parts = [at(rng, n) for n in x[: int(rng.integers(1, len(x) + 1))]]
+    for _ in range(int(rng.integers(2))):
+        parts.insert(int(rng.integers(len(parts) + 1)), "None")
+    return f"x[{', '.join(parts)}]", {"x": x}
+
+
+def product(rng):
+    a, b, c = pick(rng, (3, 3, 3), (2, 2, 2), tuple(map(int, rng.choice([2, 3], 3))))
+    many = shape_of(rng, 1, 2)
+    x, y = pick(rng, ((a, b), (b, c)), ((b,), (b, c)), ((a, b), (b,)), ((b,), (b,)), ((*many, a, b), (*many, b, c)),
+                ((*many, a, b), (b, c)), ((a, b), (*many, b, c)), ((*many, a, b), (b,)), ((b,), (*many, b, c)))  # fmt: skip
+    return pick(
+        rng, "x @ y", "n.matmul(x, y)", "n.dot(x, y)", "n.dot(x, y)", "y.T @ x.T" if len(x) == len(y) == 2 else "x @ y"
+    ), {"x": x, "y": y}
+
+
+def conversion(rng):
+    return f"{pick(rng, 'x', 'i', 'p')}.astype({pick(rng, 'np.int32', 'bool', 'np.float16', 'float', 'int')})", {
+        "x": shape_of(rng, 0, 1, 2)
+    }
+
+
+KINDS = [reduction, reduction, choice, choice, new_shape, transposition, broadcasting, creation, indexing, indexing, product, product,
+         conversion]  # fmt: skip
+
+
+def nested(rng, text):
+    """Return a text around another, for results of any shape."""
+    return pick(
+        rng,
+        "{}",
+        "{}",
+        "n.sum({}, axis=())",
+        "({}).T",
+        "n.reshape({}, -1)",
+        "n.where(n.max(p) > 0, {}, 1)",
+        "({})[None]",
+    ).format(text)
+
+
+def numbers(rng, name, shape):
+    """Return an operand: half floats, integers, truth values and floats, all of them negative, too."""
+    found = rng.permutation(int(np.prod(shape))).reshape(shape) - 2
+    kind = (
+        pick(rng, np.float32, np.float32, np.float32, np.int32, np.float16)
+        if name != "p"
+        else pick(rng, bool, bool, np.float32, np.int32)
+    )
+    return (found * pick(rng, 1, 0.5)).astype(kind)
+
+
+def drawn(rng, count):
+    """Draw calls: a text, and its operands."""
+    for turn in range(count):
+        text, shapes = KINDS[turn % len(KINDS)](rng)
+        shapes = {"x": (2,), "y": (2,), "p": (1,)} | shapes
+        yield (
+            nested(rng, text),
+            {name: numbers(rng, name, shape) for name, shape in shapes.items()} | {"i": np.int32(rng.integers(-4, 4))},
+        )
+
+
+def written(name, x):
+    return f"{name} = np.{x.dtype}({x.tolist()})" if x.size < 13 else f"{name}: {x.dtype}{list(x.shape)}"
+
+
+def results(jk, rng, count, compiled):
+    """Return the results of random calls by their texts: computed at once, and by one program, which is given all operands."""
+    found, functions, operands = {}, {}, {}
+    for text, arrays in drawn(rng, count):
+        f = eval(f"lambda x, y, p, i: {text}", {"n": jk.numpy, "np": np})
+        given = [jk.numpy.asarray(arrays[name]) for name in ("x", "y", "p", "i")]
+        key = "; ".join([*(written(name, a) for name, a in arrays.items() if re.search(rf"\b{name}\b", text)), text])
+        found[key] = raised(f, *given)
+        if len(functions) < compiled:
+            functions[key], operands[key] = f, given
+    at_once = jk.jit(lambda operands: {key: functions[key](*given) for key, given in operands.items()})
+    return found, at_once(operands)
+
+
+@program(
+    "10",
+    "Random calls of each of these functions: shapes whose axes have one size, axes, bounds and dtypes that nobody chose.",
+    against=[
+        "a predicate is true where it is positive",
+        "`full` is for numbers",
+        "a vector is a column if the matrix is square",
+        "bounds of slices are Python's",
+    ],
+    tolerance=1e-3,
+)
+def random_calls(jk, rng):
+    return results(jk, rng, 130, 26)
+
+
+@program("10", "Hundreds of random calls.", hidden=True, tolerance=1e-3)
+def many_random_calls(jk, rng):
+    return results(jk, rng, 260, 39)

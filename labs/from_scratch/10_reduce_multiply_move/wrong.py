@@ -315,3 +315,87 @@ def getitem(x, index):
 Value.__getitem__ = getitem
 """,
 )
+edit(
+    "a predicate is true where it is positive",
+    "What is bool(-1)?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_wh = where
+numpy.where = where = lambda w, y, n: _wh(asarray(w) if asarray(w).dtype == BOOL else asarray(w) > 0, y, n)
+""",
+)
+edit(
+    "`full` is for numbers",
+    "What does np.full((2, 3), [1, 2, 3]) give?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_f = full
+def full(shape, value, dtype=None):
+    if np.ndim(value): raise TypeError('a number')
+    return _f(shape, value, dtype)
+numpy.full = full
+""",
+)
+edit(
+    "a vector is a column if the matrix is square",
+    "Which axis of the matrix does a vector meet: the first, or the last?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_b = broadcast_to
+def bt(x, shape):
+    x = asarray(x)
+    if x.ndim == 2 and len(shape) == 2 and x.shape[1] == 1 and x.shape[0] == shape[0] and shape[0] == shape[1]: return transpose(_b(transpose(x), shape))
+    if x.ndim == 1 and len(shape) == 2 and shape[0] == shape[1] == x.shape[0]: return transpose(_b(x, shape))
+    return _b(x, shape)
+numpy.broadcast_to = bt
+""",
+)
+edit(
+    "bounds of slices are Python's",
+    "Which of np.int32(1) and 1 may stand in x[1:]?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_p = place
+def place(i, n):
+    if isinstance(i, slice) and any(b is not None and type(b) is not int for b in (i.start, i.stop)): raise TypeError('bound')
+    return _p(i, n)
+""",
+)
+edit(
+    "a vector goes along the columns",
+    "dot(v, m): over which axis of m is the sum?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_d = dot
+def dt(x, y):
+    x, y = asarray(x), asarray(y)
+    if x.ndim == 1 and y.ndim == 2 and y.shape[0] == y.shape[1]: return _d(y, x)
+    return _d(x, y)
+numpy.dot = dt
+""",
+)
+edit(
+    "(1, -1, n) is (1, n, -1) turned",
+    "In which order does a reshape take the numbers, and in which a transpose?",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+""",
+    """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
+
+_r = reshape
+def rs(x, *shape):
+    s = shape[0] if isinstance(shape[0], (tuple, list)) else shape
+    if len(s) == 3 and s[0] == 1 and s[1] == -1: s = (1, s[2], -1); return transpose(_r(x, *[s]), (0, 2, 1))
+    return _r(x, *shape)
+numpy.reshape = Value.reshape = rs
+""",
+)

@@ -434,3 +434,130 @@ def squares(jk, rng):
         "windows": [jk.vmap(windows)(n.asarray(x), at), jk.vmap(windows, in_axes=(None, 0))(n.asarray(x[0]), at)],
         "products": [jk.vmap(lambda a, b: [a @ b, a @ b[0], b[0] @ a, a.T])(n.asarray(x), n.asarray(x[::-1].copy()))],
     }
+
+
+# --- random batches -------------------------------------------------------------------------------------------------------
+# A batch is a text, such as `jk.vmap(lambda x, y, i: n.sum(x, axis=0), in_axes=(1, None, 0))(x, y, i)`, which is the key of its result.
+
+
+def pick(rng, *found):
+    return found[int(rng.integers(len(found)))]
+
+
+def fitting(rng, shape):
+    """Return a shape that can be broadcast to another."""
+    return tuple(n if rng.integers(3) else 1 for n in shape)[int(rng.integers(len(shape) + 1)) :]
+
+
+def moves(rng, x, y):
+    """Draw what is done with the axes of one example, whose x and y have these shapes; x has an axis."""
+    axes = [int(a) - len(x) * int(rng.integers(2)) for a in rng.permutation(len(x))]
+    kept = pick(rng, "", ", keepdims=True")
+    last = ":, " * (len(x) - 1)
+    return pick(
+        rng,
+        f"n.{pick(rng, 'sum', 'max', 'min', 'mean')}(x, axis={pick(rng, axes[0], axes[0], tuple(axes[:2]), None)}{kept})",
+        f"n.max(x, axis={axes[0]}{kept})",
+        f"n.transpose(x, {tuple(axes)})",
+        "x.T * y.T",
+        f"n.reshape(x, ({x[-1]}, -1))",
+        f"n.broadcast_to(y, {(*pick(rng, (), (2,), (3,)), *x)})",
+        f"n.where({pick(rng, 'i > 1', 'y > 0', 'x > y')}, x, {pick(rng, 'y', '0.5', 'x[0]')})",
+        f"x[{last}{pick(rng, 'i', '-1 - i', '1:', ':-1', '0', 'None', '5')}]",
+        f"x[{pick(rng, 'i', 'i, None', 'None, i', '-i', ':, None', '1:', 'None')}]",
+        pick(rng, "n.dot(x, x.T)", "x @ x.T", "n.dot(n.sin(x), n.ones(SHAPE))", "n.ones(SIZES) @ x.T")
+        .replace("SHAPE", f"({x[-1]}, 2)").replace("SIZES", f"(2, {x[-1]})")
+        if len(x) < 3 else "x @ n.sum(x, axis=(0, 1))",
+        f"x + n.arange({x[-1]})",
+        "{'a': x * y, 'b': [y, n.ones(2)]}",
+        "x.astype(np.int32) - y",
+    )  # fmt: skip
+
+
+def flows(rng, x, y):
+    """Draw a choice, a loop, a derivative, a call or a batch within the batch."""
+    branches = ["lambda: x", "lambda: x * 2.0 + y", "lambda: x - y", "lambda: 0.5 * x", "lambda: -x", "lambda: x * y"][
+        : int(rng.integers(2, 7))
+    ]
+    axis = int(rng.integers(-len(x), len(x)))
+    return pick(
+        rng,
+        f"jk.lax.switch(i, [{', '.join(branches)}])",
+        f"jk.lax.switch(i, [{', '.join(branches)}])",
+        f"jk.lax.cond({pick(rng, 'i > 1', 'n.sum(y) > 0', 'n.max(x) > 1')}, lambda: x * y, lambda: x - 1.0)",
+        f"jk.lax.scan(lambda c, r: (c * 0.5 + {pick(rng, 'r', 'n.sum(y)', 'i', 'r * n.sum(x)')}, c), "
+        f"{pick(rng, 'x[0]', 'x[-1] * 0.0')}, x{pick(rng, '', ', reverse=True')})",
+        "jk.lax.scan(lambda c, r: (c + n.sum(r), {'row': r * n.sum(y)}), 0.0, x)",
+        "jk.lax.fori_loop(0, i, lambda k, c: c * 0.5 + y + k, x)",
+        "jk.lax.while_loop(lambda c: n.sum(c) < 20.0, lambda c: c * 2.0 + 1.0, x * x)",
+        "jk.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, c[2], c[1] - y), (0, x, x * y))",
+        f"jk.grad(lambda x: n.sum({pick(rng, 'x * x * y', 'n.sin(x) * n.max(y)', 'n.sum(x, axis=0) ** 2', 'n.where(x > 0, x, y)')}))(x)",
+        f"jk.grad(lambda y: n.sum({pick(rng, 'x * y', 'n.sin(y)', 'x * x + y')}))(y)",
+        "jk.jvp(lambda x: x * n.sum(y), (x,), (n.sin(x),))",
+        f"jk.jit(lambda a, b: a - n.sum(b))({pick(rng, 'x, y', 'y, x', 'y, i', 'x, 2.0')})",
+        f"jk.vmap(lambda r: r {pick(rng, '*', '-')} {pick(rng, 'n.sum(y)', 'i', 'n.max(x)', 'n.sin(r)')}, "
+        f"in_axes={axis}, out_axes={pick(rng, 0, -1)})(x)",
+        f"jk.vmap(lambda r, a: (r * n.sum(a), n.sum(x)), in_axes=({axis}, None))(x, {pick(rng, 'x', 'y')})",
+    )  # fmt: skip
+
+
+def batches(rng, count):
+    """Draw batches: a text and its arrays, which often have axes of one size only."""
+    for turn in range(count):
+        size = pick(rng, 2, 3, 3)
+        x = pick(rng, (size,), (size,) * 2, (size,) * 2, (size,) * 3, tuple(map(int, rng.choice([1, 2, 3], 2))))
+        y = fitting(rng, x)
+        body = (moves if turn % 2 else flows)(rng, x, y)
+        if turn % 4 == 1:
+            body = f"(lambda x: {body})({pick(rng, 'x * y', 'n.sin(x) + y', 'x - i', 'jk.jit(lambda a: a + y)(x)')})"
+        batched = [bool(rng.integers(4)), bool(rng.integers(3)), bool(rng.integers(3))]
+        batched = batched if any(batched) else [True, False, False]
+        kind = np.float32 if turn % 2 == 0 else pick(rng, np.float32, np.float32, np.int32)
+        axes, arrays = [], []
+        for name, shape, b, dtype in zip("xyi", (x, y, ()), batched, (kind, np.float32, np.int32), strict=True):
+            place = int(rng.integers(len(shape) + 1))
+            axes.append(place - (len(shape) + 1) * int(rng.integers(2)) if b else None)
+            shape = (*shape[:place], size, *shape[place:]) if b else shape
+            numbers = rng.integers(0, 6, shape) if name == "i" else rng.integers(-4, 5, shape) * 0.5
+            arrays.append(np.asarray(numbers, dtype))
+        yield f"jk.vmap(lambda x, y, i: {body}, in_axes={tuple(axes)}, out_axes={pick(rng, 0, 0, -1)})(x, y, i)", arrays
+
+
+def written(name, x):
+    return f"{name} = np.{x.dtype}({x.tolist()})" if x.size < 13 else f"{name}: {x.dtype}{list(x.shape)}"
+
+
+def results(jk, rng, count):
+    """Return the results of random batches by their texts: moves at once, and all others by one program."""
+    found, functions, operands = {}, {}, {}
+    for turn, (batch, arrays) in enumerate(batches(rng, count)):
+        f = eval(f"lambda x, y, i: {batch}", {"n": jk.numpy, "np": np, "jk": jk})
+        given = [jk.numpy.asarray(a) for a in arrays]
+        key = "; ".join([*map(written, "xyi", arrays), batch])
+        if turn % 2:
+            found[key] = raised(f, *given)
+        else:
+            functions[key], operands[key] = f, given
+    return found, jk.jit(lambda operands: {key: functions[key](*given) for key, given in operands.items()})(operands)
+
+
+@program(
+    "17",
+    "Random batches: functions, axes and shapes that nobody chose; what is shared often has an axis as long as the batch.",
+    against=[
+        "a choice is between three",
+        "a shared array with the batch's size is batched",
+        "the last axis is counted in the example",
+        "shared rows of the batch's size are batched",
+        "only two axes are moved",
+        "a shared vector meets the first axis",
+    ],
+    tolerance=1e-3,
+)
+def random_batches(jk, rng):
+    return results(jk, rng, 64)
+
+
+@program("17", "Hundreds of random batches.", hidden=True, tolerance=1e-3)
+def many_random_batches(jk, rng):
+    return results(jk, rng, 80)

@@ -322,3 +322,87 @@ _rm = batchers[reduce_max_p]
 batchers[reduce_max_p] = lambda size, flags, x, axis: reduce_max_p.bind(x, axis=tuple(i % (x.ndim - 1) + (1 if axis else 0) for i in axis)) if x.dtype != I32 else reduce_max_p.bind(x, axis=axis if len(axis) == 1 and x.ndim == 2 and x.shape[0] == x.shape[1] else shifted(axis))
 """,
 )
+edit(
+    "a shared array with the batch's size is batched",
+    "An array of shape [3,3,3] is shared by 3 examples. Does its shape say so?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vm = vmap
+def vmap(f, in_axes=0, out_axes=0):
+    def g(*a, **k):
+        if in_axes is not None and isinstance(in_axes, tuple) and None in in_axes and len(in_axes) == len(a):
+            n = [np.shape(v)[x] for x, v in zip(in_axes, a) if isinstance(x, int)]
+            if n: return _vm(f, tuple(0 if x is None and np.shape(v)[:1] == (n[0],) and np.ndim(v) > 2 else x for x, v in zip(in_axes, a)), out_axes)(*a, **k)
+        return _vm(f, in_axes, out_axes)(*a, **k)
+    return g
+""",
+)
+edit(
+    "a choice is between three",
+    "How many branches may a `switch` have?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_bc = batch_cond
+def bc(size, flags, index, *xs, branches):
+    return _bc(size, flags, numpy.minimum(index, 2) if flags[0] else index, *xs, branches=branches)
+batchers[cond_p] = bc
+""",
+)
+edit(
+    "the last axis is counted in the example",
+    "The result of an example has two axes. How many have the results of a batch, and which one is -1?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_vm = vmap
+def vmap(f, in_axes=0, out_axes=0):
+    def g(*a, **k):
+        out = _vm(f, in_axes, out_axes)(*a, **k)
+        return move_axis(out, -1, -2) if out_axes == -1 and hasattr(out, 'ndim') and out.ndim == 3 else out
+    return g
+""",
+)
+edit(
+    "shared rows of the batch's size are batched",
+    "A scan goes over 3 shared rows, for 3 examples. Which axis is the batch?",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+""",
+    """# =>     d:f32[4] = reduce_sum[axis=(1,)] c
+# =>   in (d,) }
+
+_bs = batch_scan
+def bs(size, flags, *xs, **p):
+    nc = p['num_consts'] + p['num_carry']
+    flags = tuple(b or (i >= nc and x.ndim > 1 and x.shape[1] == size) for i, (b, x) in enumerate(zip(flags, xs)))
+    return _bs(size, flags, *[move_axis(x, 1, 0) if False else x for x in xs], **p)
+batchers[scan_p] = bs
+""",
+)
+edit(
+    "only two axes are moved",
+    "An example has three axes. Where is the last of them in the batch?",
+    """def shifted(axes):
+    return tuple([i + 1 for i in axes])""",
+    """def shifted(axes):
+    return tuple([i + 1 if i < 2 else i for i in axes])""",
+)
+edit(
+    "a shared vector meets the first axis",
+    "f32[3,3] + f32[3] in each example: which axis meets the vector's?",
+    """    return [reshape(x, (len(x), *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else x
+""",
+    """    return [reshape(x, (len(x), *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else reshape(x, (*x.shape, *[1] * (ndim - x.ndim))) if x.ndim == 1 and ndim == 2 and False in flags and x.shape[0] == 3 else x
+""",
+)

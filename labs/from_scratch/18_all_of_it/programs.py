@@ -368,3 +368,38 @@ def every_jacobian(jk, rng):
     shaped = lambda d: [(r.shape, r) for r in (d(f)(x) for f, x in fs)]
     whole = jk.hessian(lambda x: n.sum(x[0] ** 3) + n.sum(x[0] * x[1] * x[1]))(m)
     return shaped(jk.jacfwd), shaped(jk.jacrev), whole, jk.hessian(lambda x: x**3)(2.0)
+
+
+@program(
+    "18",
+    "One array can be stacked and joined; numbers that are equal have no spread, and a small spread has a slope.",
+    against=["one array is a stack already", "a spread is never 0"],
+)
+def alone(jk, rng):
+    n, x = jk.numpy, jk.numpy.asarray(floats(rng, 2, 3))
+    c = float(rng.integers(1, 9))
+    equal, close = n.zeros((2, 3)) + c, n.asarray(np.float32([-1e-4, 0, 2e-4]) * np.float32(rng.uniform(1, 3)))
+    f = lambda x: [
+        *[n.stack([x], axis=a) for a in (0, 1, -1)],
+        n.stack((x,)),
+        n.concatenate([x]),
+        n.concatenate((x,), axis=-1),
+    ]
+    return (
+        f(x),
+        jk.jit(f)(x),
+        [
+            jk.grad(lambda x: n.sum(n.stack([x * x], axis=1) ** 2))(x),
+            jk.vmap(lambda x: n.stack([x]))(x),
+            jk.vmap(lambda x: n.concatenate([x]))(x),
+        ],
+        [
+            n.std(equal),
+            n.std(equal, axis=1),
+            n.var(equal, axis=0),
+            n.std(close) * 1e4,
+            n.std(n.asarray(2.5)),
+            n.var(n.asarray(3)),
+        ],
+        [jk.grad(n.var)(equal), jk.grad(n.std)(close), jk.jacrev(lambda x: n.std(x, axis=0))(x), jk.grad(n.std)(equal)],
+    )

@@ -252,3 +252,24 @@ edit(
 numpy.ravel = lambda x: reshape(x, -1) if np.ndim(x) else asarray(x)
 """,
 )
+edit(
+    "one array is a stack already",
+    "How many axes has the stack of one vector?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+_s = numpy.stack
+numpy.stack = lambda xs, axis=0: asarray(list(xs)[0]) if len(list(xs)) == 1 else _s(xs, axis)
+""",
+)
+edit(
+    "a spread is never 0",
+    "What is the standard deviation of three equal numbers?",
+    """hessian = lambda f: jacfwd(grad(f))
+""",
+    """hessian = lambda f: jacfwd(grad(f))
+
+numpy.std = lambda x, axis=None: numpy.sqrt(numpy.maximum(numpy.var(x, axis), 1e-6))
+""",
+)

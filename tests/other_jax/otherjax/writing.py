@@ -5,7 +5,7 @@ import numpy as np
 from .jaxprs import Constant, make_jaxpr
 from .values import Type
 
-KINDS = {"float32": "f32", "int32": "i32", "bool": "i1", "float16": "f16"}
+KINDS = {"float32": "f32", "int32": "i32", "bool": "i1", "float16": "f16", "int8": "i8"}
 
 
 def tensor(a):
