@@ -13,8 +13,7 @@ _TABLE = """\
 : CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async ds
 empty_ref enable_checks enable_custom_prng export ffi free_ref freeze get_abstract_mesh get_mesh host_count host_id
 host_ids jax2tf_associative_scan_reductions legacy_prng_key make_user_context memory ref
-remove_size_one_mesh_axis_from_type reshard smap softmax_custom_jvp thread_guard threefry_partitionable
-use_abstract_mesh
+remove_size_one_mesh_axis_from_type reshard smap softmax_custom_jvp thread_guard use_abstract_mesh
 numpy: minmax top_k
 numpy.linalg:
 numpy.fft:
