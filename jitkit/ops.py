@@ -15,7 +15,7 @@ import numpy as np
 from . import lax
 from .base import missing_names
 from .core import dtypes
-from .core.tracer import concrete_or_error
+from .core.tracer import Tracer, concrete_or_error
 from .lax.reduction import max_identity, min_identity
 from .numpy import arange, asarray, full, reductions
 from .numpy.index_plan import scatter_update
@@ -38,7 +38,7 @@ def _segments(
         data, segment_ids = asarray(data), asarray(segment_ids)
         if num_segments is None:
             num_segments = segment_ids.max() + 1
-        count = concrete_or_error(operator.index, num_segments, _COUNT)
+        count = concrete_or_error(int if isinstance(num_segments, Tracer) else operator.index, num_segments, _COUNT)
         if count < 0:
             raise ValueError("num_segments must be non-negative.")
         options: dict[str, Any] = {

@@ -353,7 +353,7 @@ FITTING = {
     "range": (added, [1.0, 2], "lax.fori_loop(0, n, body, start)"),
     "an index": (entry, [1], "jnp.array(numbers)[i]"),
     "math": (lambda x: math.exp(x), [1.0], "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)"),
-    "float": (lambda x: float(x), [1.0], "x.astype(jnp.int32) instead of int(x), x.astype(jnp.float32) instead of float(x)"),
+    "float": (lambda x: float(x), [1.0], "x.astype(jnp.int32), x.astype(jnp.float32)"),
     "unique": (lambda x: jitkit.numpy.unique(x), [np.ones(3)], "say how many: jnp.unique(x, size=3), jnp.nonzero(x, size=3)"),
     "a size": (lambda n: jitkit.numpy.arange(n), [3], "make that argument static: jit(f, static_argnames='n')"),
     "a sum": (lambda x: x[x > 0].sum(), [np.ones(3)], "jnp.where(mask, x, 0).sum()"),

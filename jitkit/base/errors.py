@@ -136,11 +136,7 @@ _HOW_TO_CONCRETIZE = _table(
         r"unique|nonzero|argwhere|where\(",
     ),
     ("a number that the shape gives", "x.shape[0], x.ndim, x.size and len(x) are plain ints"),
-    (
-        "another dtype",
-        "x.astype(jnp.int32) instead of int(x), x.astype(jnp.float32) instead of float(x)",
-        r"\b(int|float|complex)\(",
-    ),
+    ("another dtype", "x.astype(jnp.int32), x.astype(jnp.float32)", r"\b(int|float|complex)\("),
     ("a function of `math`", "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)", r"\bmath\.\w+\("),
     ("as many values as a mask selects", "keep the shape: jnp.where(mask, x, 0)"),
     ("to look at it", "jitkit.debug.print('{}', x)"),

@@ -183,8 +183,8 @@ class custom_jvp:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.{edits.NO_JVP_RULE}")
         args = by_position("custom_jvp", self.fun, args, kwargs)
         statics = {i: tree_map(_undifferentiated, x) for i, x in arguments_at(self.nondiff_argnums, args).items()}
-        check_arrays(custom_jvp_call_p, tuple(tree_leaves([x for i, x in enumerate(args) if i not in statics])))
         if core.current_trace() is None:
+            check_arrays(custom_jvp_call_p, tuple(tree_leaves([x for i, x in enumerate(args) if i not in statics])))
             leaves, out_tree = tree_flatten(self.fun(*args))
             return tree_unflatten(out_tree, leaves)  # in new containers, as under a trace
 

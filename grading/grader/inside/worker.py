@@ -320,7 +320,7 @@ def _run_check(
         exec(check["code"], names)
         if _PROGRAMS in sys.modules:
             sys.modules[_PROGRAMS].__dict__["grade"](programs)
-            if check["programs"]:
+            if check.get("programs"):
                 sys.modules[_PROGRAMS].__dict__["give"](marshal.loads(check["programs"]))
         value = to_plain(names[check["name"]](jitkit, numpy.random.Generator(bits)))
     except BaseException as error:
