@@ -53,12 +53,16 @@ def hidden_programs() -> tuple[tuple[str, str], ...]:
 
 
 def shortages(rung: Rung) -> list[Finding]:
-    """Return a finding for each kind of program or wrong version that a rung has too few of, and for each label that
-    only one of the two has.
+    """Return a finding for each kind of program or wrong version that a rung has too few of, for each label that only
+    one of the two has, and for each name that two programs have.
     """
     checks, wrong = Climber(hidden=hidden_programs()).checks([rung]), wrong_versions(rung)
     programs = [check for check in checks if not check.hidden]
-    found = []
+    names = [check.name for check in checks]  # results are kept by name
+    found = [
+        Finding(rung.number, "programs", f"two are called {n}")
+        for n in sorted({n for n in names if names.count(n) > 1})
+    ]
     if len(checks) - len(programs) < _FEWEST_HIDDEN:
         found.append(Finding(rung.number, "programs", f"there should be {_FEWEST_HIDDEN} or more hidden ones"))
     if len(programs) < _FEWEST_PROGRAMS:

@@ -85,10 +85,10 @@ def program_files(exercise: Exercise) -> tuple[CheckFile, ...]:
         (str(path), path.read_text(encoding="utf-8")) for path in (*HIDDEN_RUNGS, HIDDEN_BEHIND) if path.is_file()
     ]
     found = []
-    known: set[tuple[str, bool]] = set()
+    known: set[str] = set()
     for path, source in (("", ""), *hidden):  # first the rung's own programs, with those that are too slow for a save
-        checks = [c for c in Climber(hidden=[(path, source)]).checks([rung]) if (c.name, c.hidden) not in known]
-        known |= {(c.name, c.hidden) for c in checks}
+        checks = [c for c in Climber(hidden=[(path, source)]).checks([rung]) if c.name not in known]
+        known |= {c.name for c in checks}
         found.append(CheckFile(source or rung.programs[1], tuple(checks), f"{exercise.id}_"))
     return tuple(found)
 

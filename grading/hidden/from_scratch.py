@@ -187,7 +187,7 @@ def odd_values(jk, rng):
 
 
 @program("10", "Sums over what stands after products, reshapes and windows.", hidden=True)
-def mixed(jk, rng):
+def sums_of_results(jk, rng):
     def f(a, b):
         c = (a @ b).T.reshape(-1, 3)
         return [c.sum(axis=0), c[1:, :2].max(axis=1), jk.numpy.where(c > c.sum(), 1.0, c), jk.numpy.mean(c, axis=1)]
