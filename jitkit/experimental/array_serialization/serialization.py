@@ -1,6 +1,6 @@
 """The base of JAX's managers of checkpoints, which write to a store while the program goes on. orbax tests for instances
 
-Checkpoints are written by `orbax.checkpoint`, which runs on jitkit; the manager of JAX that it replaced is not here.
+Checkpoints are written by orbax, which runs on jitkit; the manager of JAX that it replaced is not here.
 
 JAX: jax/experimental/array_serialization/serialization.py:GlobalAsyncCheckpointManagerBase
 """
