@@ -23,7 +23,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "infer_argnums_and_argnames": "jitkit.signature.argument_spec:infer_argnums_and_argnames"
     },
     "jax._src.ad_util": {"stop_gradient_p": "jitkit.lax:stop_gradient_p"},  # lineax
-    "jax._src.checkify": {  # flax, chex's tests
+    "jax._src.checkify": {  # used by flax, and by chex's tests
         **{
             name: f"jitkit.experimental.checkify:{name}"
             for name in ("Error", "JaxException", "JaxRuntimeError", "check", "checkify", "init_error", "user_checks")
@@ -31,12 +31,12 @@ _NAMES: dict[str, dict[str, str]] = {
         "Out": "jitkit.experimental.checkify.functional:Out",
     },
     "jax._src.compiler": {},  # chex: its `restrict_backends` looks for a function to restrict here, and finds none
-    "jax._src.core": {  # flax (for floats of 8 bits), numpyro
+    "jax._src.core": {  # used by flax (for floats of 8 bits) and numpyro
         name: f"jitkit.core:{name}" for name in ("ShapedArray", "physical_aval", "trace_state_clean")
     },
     "jax._src.dispatch": {},  # equinox looks for a function that waits at exit, and works without
     "jax._src.distributed": {"global_state": "jitkit.distributed:global_state"},  # orbax
-    "jax._src.dtypes": {  # equinox, flax (for floats of 8 bits)
+    "jax._src.dtypes": {  # used by equinox and flax (for floats of 8 bits)
         "TypePromotionError": "jitkit.dtypes:TypePromotionError",
         "extended": "jitkit.dtypes:extended",
         "finfo": "jitkit.dtypes:finfo",
@@ -53,7 +53,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "jax._src.state": {},
     "jax._src.state.types": {"AbstractRef": "jitkit.core.references:AbstractRef"},  # flax
-    "jax._src.tree_util": {  # flax, its tests, jaxlie, orbax
+    "jax._src.tree_util": {  # used by flax and its tests, jaxlie and orbax
         "flatten_one_level": "jitkit.tree_util.registry:flatten_one_level",
         "_registry": "jitkit.tree_util.registry:registered",
         "prefix_errors": "jitkit.tree_util.paths:prefix_errors",

@@ -26,7 +26,7 @@ from . import config, edits, source_info
 
 _STATIC = re.compile(r"static_arg(?:names='\w+'|nums=\d+)")
 _PAGE_OF_JAX = "https://docs.jax.dev/en/latest/101/errors.html"
-_OWN_PAGE = pathlib.Path(__file__).parents[2] / "docs" / "errors.md"  # in a clone only
+_OWN_PAGE = pathlib.Path(__file__).parents[2] / "docs" / "errors.md"  # exists in a clone only
 
 
 class TracedValue(Protocol):
@@ -253,7 +253,7 @@ class JaxprTypeError(TypeError):
 
 
 for _error in [found for found in vars().values() if isinstance(found, type) and issubclass(found, Exception)]:
-    _error.__module__ = "jitkit.errors"  # users import them from there; tracebacks show it
+    _error.__module__ = "jitkit.errors"  # the module from which users import them: tracebacks show it
 
 
 def about_value_of_jax(x: Any) -> str:

@@ -210,7 +210,7 @@ def about_keyword(error: TypeError) -> str:
     for room in _ROOMS:
         function = getattr(sys.modules.get(f"{__package__.partition('.')[0]}.{room}"), found[1], None)
         if not isinstance(function, types.FunctionType) or names.get(found[1], function) is not function:
-            continue  # it is the user's own
+            continue  # a function of the user's own
         if not instead:
             return f"\nThere is no such option: {example}."
         if instead in function.__code__.co_varnames:

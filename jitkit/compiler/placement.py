@@ -36,7 +36,7 @@ class Placement(NamedTuple):
 
 
 def default_placement() -> Placement:
-    """Return the default device, uncommitted."""
+    """Return the placement of a call without committed arguments: on the default device."""
     return Placement(runtime.single_device_sharding(runtime.default_device()), False)
 
 

@@ -60,7 +60,7 @@ class CustomCall(Primitive):
         return super().bind(*args, **params)
 
     def record(self, *args: Any, **params: Any) -> Any:
-        """Return the results of binding the primitive with a jaxpr that has just been traced."""
+        """Bind the primitive with a jaxpr that has just been traced: it is not traced again."""
         return super().bind(*args, **params)
 
 
@@ -126,7 +126,7 @@ def _call_flat(call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any
 
 
 def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
-    """Return the results of a call on elements of batches, by one call on the batches in the outer trace."""
+    """Batch a call: call the function once, on whole batches in the outer trace, with the rule for batches."""
     pairs = [trace.unwrap(x) for x in leaves]
     vals, dims = [val for val, _ in pairs], [dim for _, dim in pairs]
     out_dims: list[Any] = []
@@ -167,9 +167,8 @@ def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leave
 
 
 def _check_closures(trace: DualTrace, known: int) -> None:
-    """Raise UnexpectedTracerError where a function or its rule has used a pair of `trace`, over which it closes,
-    outside of that trace: the outer program, which had `known` constants, would hold the pair as a constant, and its
-    tangent would be lost.
+    """Raise UnexpectedTracerError if a function or its rule closes over a tracer of `trace`: the outer program, which had `known`
+    constants before, would take it as a constant, and its tangent would be lost.
     """
     consts = [] if trace.writer is None else trace.writer.consts.values()
     for x in islice(consts, known, None):

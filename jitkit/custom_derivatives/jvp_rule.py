@@ -203,7 +203,7 @@ def without_axis(aval: Any, dim: Any) -> Any:
 
 
 class SymbolicZero:
-    """Given to a rule with `symbolic_zeros` for a tangent that is known to be zero: a shape and a dtype."""
+    """What a rule with `symbolic_zeros` gets for a tangent that is known to be zero: a shape and a dtype."""
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval

@@ -215,9 +215,8 @@ class custom_vjp:
 
         Args:
           fwd: takes the arguments of the function, returns a pair: its result, and a tree of arrays for `bwd`.
-          bwd: takes the arguments that are not differentiated, if any, that tree, and a tree like the result, of
-            cotangents; returns a tuple with a cotangent for each of the other arguments, a tree like it, or None where
-            there is none.
+          bwd: takes the arguments that are not differentiated, then that tree, then the cotangents, a tree like the result; returns a
+              tuple with a cotangent for each other argument: a tree like the argument, or None for zero.
           symbolic_zeros: `fwd` gets pairs with the fields `value` and `perturbed` in the places of arrays, and `bwd`
             objects of the class `SymbolicZero` for cotangents that are known to be zero.
           optimize_remat: within `checkpoint`, compute the results the first time with the function, not with `fwd`.

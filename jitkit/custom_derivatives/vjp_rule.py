@@ -36,8 +36,8 @@ from .jvp_rule import SymbolicZero, without_axis
 
 @dataclasses.dataclass(slots=True)
 class CustomVJPPrimal:
-    """Given to `fwd` for an array with `symbolic_zeros`: its value, and whether it is differentiated (perturbed). A
-    leaf of trees.
+    """What `fwd` gets in the place of an array with `symbolic_zeros`: its value, and whether it is differentiated (perturbed). Trees
+    treat it as a leaf.
     """
 
     value: Any
@@ -45,7 +45,7 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """Return the values in what `fwd` gets with `symbolic_zeros`, as a tree. Raise TypeError for other leaves."""
+    """Return the tree with the value of each `CustomVJPPrimal` in its place. Raise TypeError for other leaves."""
 
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:

@@ -57,7 +57,8 @@ from .saving import Parts, check_effects, not_there, split_by_policy, split_rule
 
 remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
 remat_p.effects = lambda params: params["jaxpr"].effects
-remat_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr, (), *args)  # for the same bits as in JAX
+# run operation by operation, which gives the same bits as JAX
+remat_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr, (), *args)
 
 
 @remat_p.def_abstract_eval
@@ -196,7 +197,7 @@ def _rounding(rough: Var, exact: Var, made_by: JaxprEqn | None = None) -> JaxprE
 
 
 def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return the two halves, as `Parts`, of a checkpoint inside of another one, by the outer one's policy."""
+    """Split rule of a checkpoint inside of another one: split its jaxpr by the outer one's policy."""
     jaxpr = eqn.params["jaxpr"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]
@@ -243,7 +244,7 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
 
 @remembered
 def _transpose_anew(jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Return what `transpose_jaxpr` returns, for a jaxpr with parts that are not linear; these are recomputed."""
+    """Transpose a jaxpr with parts that are not linear, which are recomputed. Return what `transpose_jaxpr` returns."""
     count = len(linear) - sum(linear)
     of_known = [aval for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
     nonzero: list[bool] = []

@@ -166,7 +166,7 @@ class DualTrace(Trace):
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Tell the outer trace about the primals of these arguments, and return None."""
+        """Call the outer trace's `note` with the primals of these arguments of a library function. Return None."""
         if self.parent is not None:
             self.parent.note([self.strip(x) for x in args])
         return None
@@ -189,12 +189,12 @@ class JVPTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a call stays one operation: as the outer trace wants it."""
+        """Whether the call of a library function stays one equation, which the outer trace decides."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments of a library function. Until the function ends, each tangent has
-        the weak type of its primal. Return a function that ends this, and that converts Python numbers in the
+        """Call the outer trace's `note` with the primals of these arguments of a library function. Until the function ends, each tangent
+        has the weak type of its primal. Return a function that ends this, and that converts Python numbers in the
         function's result to Arrays: in JAX the function is jitted, so it returns new Arrays.
         """
         super().note(args)
@@ -207,7 +207,7 @@ class JVPTrace(DualTrace):
         def finish(out: Any) -> Any:
             for x, tangent in changed:
                 x.tangent = tangent
-            if type(out) is JVPTracer and id(out.tangent) in given:  # the function handed the tangent on
+            if type(out) is JVPTracer and id(out.tangent) in given:  # the result has the tangent of an argument
                 out = JVPTracer(out._trace, out.primal, given[id(out.tangent)])
             return out.of_arrays() if isinstance(out, DualTracer) else out
 
@@ -258,8 +258,8 @@ class JVPTrace(DualTrace):
 
 
 def as_number(aval: Any, x: Any) -> Any:
-    """Return the number x in Python's form if the aval is weak, in numpy's otherwise; x if it is an array, or if Python's
-    form would have another dtype.
+    """Return the number x as a Python number if the aval is weak, else as a numpy scalar. Return x itself if it is an array, or if the
+    Python number would have another dtype.
     """
     value = partial_eval.literal_form(x)
     if value is None:

@@ -184,7 +184,7 @@ class PartialTrace(Trace):
         return [next(values) if k else None for k in known]
 
     def note(self, args: Sequence[Any]) -> None:
-        """Tell the outer trace about these arguments."""
+        """Call the outer trace's `note` with those arguments of a library function that are not tangents."""
         if self.parent is not None:
             self.parent.note([x for x in args if not self.is_tangent(x)])
 

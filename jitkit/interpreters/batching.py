@@ -79,7 +79,8 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        known = getattr(val, "source_info", source_info.UNKNOWN)  # mostly the current line; finding that takes 3 us
+        # take the value's source info: mostly it is the current line, and finding that takes 3 us
+        known = getattr(val, "source_info", source_info.UNKNOWN)
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:
@@ -117,13 +118,13 @@ class BatchTrace(Trace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a call stays one operation: as the outer trace wants it."""
+        """Whether the call of a library function stays one equation, which the outer trace decides."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Tell the outer trace about these arguments of a library function. Return a function for the result, which makes a new tracer if
-        the result is one of the arguments. (In JAX the function is jitted, so it never returns an argument itself; and a jaxpr that
-        closes over both has two constants.)
+        """Call the outer trace's `note` with these arguments of a library function. Return a function for the result, which makes a new
+        tracer if the result is one of the arguments. (In JAX the function is jitted, so it never returns an argument itself; and a jaxpr
+        that closes over both has two constants.)
         """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])

@@ -45,7 +45,7 @@ class Signature(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """Which elements of an array of keys were consumed, and the line that consumed keys of it last."""
+    """Which elements of an array of keys were consumed, and the line that did so last."""
 
     mask: Mask
     where: SourceInfo

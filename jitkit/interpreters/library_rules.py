@@ -21,9 +21,8 @@ class BatchingRules(dict[Primitive, Callable[..., Any]]):
     """A table in which libraries enter batching rules (`table[primitive] = rule`), called as `rule(axis, vals, dims,
     **params)`.
 
-    JAX has three such tables. Their rules differ in what they are told about the mapped axis, by their first arguments:
-    nothing, its size and name, or everything. `told(axis)` returns these arguments. Adapted rules go into the table
-    `into`, by default into this one.
+    JAX has three such tables. Their rules begin with different arguments about the mapped axis: none, its size and name, or all of
+    `AxisData`. `told(axis)` returns these arguments. Adapted rules go into the table `into`, by default into this one.
     """
 
     def __init__(

@@ -45,7 +45,8 @@ class _PartialTrace(DynamicJaxprTrace):
 
     def __init__(self, parent: Trace | None, debug_info: DebugInfo) -> None:
         super().__init__(parent, debug_info)
-        self.writer = None if parent is None else parent.writer  # known operations are not recorded here
+        # operations on known values are recorded by the outer trace, if at all
+        self.writer = None if parent is None else parent.writer
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Return the results: bind the primitive in the outer trace if no operand is a tracer of this trace; else record an equation."""

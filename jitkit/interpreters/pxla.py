@@ -1,4 +1,4 @@
-"""`thread_resources`, in which libraries look up the mesh of a block `with mesh:`
+"""Defines `thread_resources`, in which libraries look up the mesh of a block `with mesh:`.
 
 JAX: jax/_src/mesh.py:thread_resources
 """

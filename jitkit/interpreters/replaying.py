@@ -155,7 +155,7 @@ known = _Known()
 
 
 def _read(args: Sequence[Any], operands: list[Any], marks: list[Any], writer: Any, later: Any) -> None:
-    """Append the arrays in the arguments to `operands`, and what goes into the key, for each argument, to `marks`."""
+    """Append the arrays among the arguments to `operands`, and each argument's part of the key to `marks`."""
     for x in args:
         t = type(x)
         if t is DynamicJaxprTracer:

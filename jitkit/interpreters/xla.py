@@ -1,5 +1,5 @@
-"""type -> handler: the table of `jax.interpreters.xla` in which TensorFlow Probability enters a class of its own; and
-`apply_primitive`, with which libraries run a primitive of their own
+"""Defines the table of `jax.interpreters.xla` in which TensorFlow Probability enters a class of its own, and `apply_primitive`, with
+which libraries run a primitive of their own.
 
 JAX: jax/_src/dtypes.py:canonicalize_value_handlers
 """

@@ -43,7 +43,7 @@ class JaxprPpSettings(NamedTuple):
 
 
 class ParamName(str):
-    """The parameter that the text `axis=` belongs to, for painters in colour."""
+    """The name of a parameter, which goes with the text `axis=` so that painters can colour it."""
 
     __slots__ = ()
 

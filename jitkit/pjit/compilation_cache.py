@@ -140,8 +140,8 @@ class Table:
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # reentrant: dropping a value may run a destructor, which may call the function
         self.crowded = False  # whether hits have to be noted (`insert`)
-        # What the dispatcher runs without looking up an entry: the options for which this holds, and a dict. A key of the
-        # dict is the key of the only argument; for a numpy array its shape and dtype; `()` without an argument.
+        # The dispatcher runs these calls without looking up an entry. The pair has the options for which this holds, and a dict from the
+        # key of the only argument (the shape and dtype of a numpy array; `()` if there is no argument) to what is run.
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:

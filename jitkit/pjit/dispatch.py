@@ -100,10 +100,11 @@ def _compile(primitive: Primitive, keys: tuple[Any, ...], params: dict[str, Any]
     jaxpr = Jaxpr([], invars, outvars, [eqn], effects, DebugInfo("eager", primitive.name))
     out_tree = tree_structure([0] * len(outvars)) if primitive.multiple_results else _LEAF
     in_tree = tree_structure(((0,) * len(invars), {}))
-    donated = params.get("donated_invars", ())  # only for a nested call, in a derivative or a `vmap` outside of `jit`
+    # only the equation of a nested call has donated operands, in a derivative or a `vmap` outside of `jit`
+    donated = params.get("donated_invars", ())
     program = Program(primitive.name, jaxpr, in_tree, out_tree, donated)
     where = keys
-    if asked := params.get("in_shardings"):  # of a nested call
+    if asked := params.get("in_shardings"):  # only the equation of a nested call has them
         where = tuple(placed_as_asked(*each) for each in zip(keys, jaxpr.in_avals, asked, strict=True))
     placement = placement_of(where, primitive.name, (), params.get("out_shardings", ()), shardings_inside(jaxpr))
     executable = compile_program(program, placement)

@@ -128,7 +128,7 @@ class Array(Operators, metaclass=_ArrayMeta):
         whole = runtime.buffer_for_jax(self)
         aval = self.aval.update(
             shape=whole.sharding.shard_shape(whole.shape)[: self.ndim]
-        )  # the last axis may be a key's
+        )  # the storage of random keys has one more axis
         shards, physical = whole.addressable_shards, core.physical_aval(aval)
         buffers = [each.data._rewrap_with_aval_and_sharding(physical, each.data.sharding) for each in shards]
         parts = [Array(buffer, aval, runtime.placed(aval, buffer.sharding)) for buffer in buffers]
@@ -227,7 +227,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     @property
     def __jax_array__(self) -> Callable[[], runtime.Buffer]:
-        """Called by JAX for a value of a foreign class: return the buffer."""
+        """Return the buffer. JAX calls this for a value of a foreign class."""
         if runtime.is_asked_by_jax(sys._getframe(1)) and self._is_of_keys:
             # raised here, since JAX would complain about the key's shape; other libraries may look
             raise errors.key_for_jax_error(self.aval)

@@ -173,7 +173,7 @@ def watch_for_jax() -> None:
 
 
 class _Watch(threading.local):
-    """An import hook that finds JAX as the others do, and calls `_meet` at the end of its import."""
+    """An import hook that finds JAX as the other hooks do, and calls `_meet` at the end of its import."""
 
     is_asked = False
 

@@ -1,4 +1,5 @@
-"""How an array lies in memory, and where: `Layout` and `Format`. Here XLA chooses the layout, and that of an array in memory is row-major
+"""Defines `Layout` and `Format`: how an array lies in memory, and where. Here XLA chooses the layout, and that of an array in memory is
+row-major
 
 JAX: jax/_src/layout.py:Format
 """
@@ -19,7 +20,7 @@ class _Auto:
 
 
 class Layout:
-    """The order of axes in memory, from the one whose steps are largest; and in which tiles an array is cut."""
+    """The order of axes in memory, the one with the largest stride first, and the tiles into which an array is cut."""
 
     AUTO: ClassVar[_Auto] = _Auto()  # XLA chooses
 
@@ -48,7 +49,7 @@ class Layout:
 
 
 class Format:
-    """A layout and a sharding; None is a choice left open.
+    """A layout and a sharding; None leaves the choice to XLA.
 
     Raises:
       ValueError: there is a layout, and no sharding.

@@ -1,4 +1,4 @@
-"""The mesh of the context, and what shardings over a mesh say about each axis
+"""Sets the mesh of the context, and reads what shardings over a mesh say about each axis
 
     with set_mesh(mesh): ...      in the block, PartitionSpec("x") means NamedSharding(mesh, PartitionSpec("x"))
 

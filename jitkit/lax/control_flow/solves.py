@@ -291,11 +291,11 @@ def custom_linear_solve(
     """Return the solution x of `matvec(x) = b`, found by `solve(matvec, b)`. Its derivatives follow from the equation.
 
     Args:
-      matvec: a linear function of trees like `b`, differentiable with respect to what it closes over. b: the right
-      side, a tree of arrays. solve: returns x with `matvec(x) = b`; this is not checked. It need not be differentiable.
-      transpose_solve: takes the transpose of `matvec` and a right side, and returns the solution; needed for
-      reverse-mode
-        derivatives, unless `symmetric`.
+      matvec: a linear function of trees like `b`, differentiable with respect to what it closes over.
+      b: the right side, a tree of arrays.
+      solve: returns x with `matvec(x) = b`; this is not checked. It need not be differentiable.
+      transpose_solve: takes the transpose of `matvec` and a right side, and returns the solution; needed for reverse-mode derivatives,
+        unless `symmetric`.
       symmetric: `matvec` is its own transpose, and `solve` solves for it.
       has_aux: `solve` and `transpose_solve` return a pair: the solution, and other data, which is returned beside it.
 
