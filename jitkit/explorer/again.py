@@ -52,6 +52,8 @@ def computed_again(
 
 
 def _calls(instruction: Instruction) -> tuple[tuple[int, ...], ...]:
-    """Return the equations around an instruction's own: two calls of one function are two computations, and not one done twice."""
+    """Return the equations that contain an instruction's own equation. They tell two calls of one function apart, which are two
+    computations, and not one that is done twice.
+    """
     name = OP_NAME.search(instruction.rest)
     return tuple(map(tuple, paths_in(name[1]))) if name else ()

@@ -9,7 +9,7 @@ or what one kernel would cost:
 - *product*: a product reads each element of its operand several times. XLA for CPUs puts nothing behind a product; for
   GPUs and TPUs it puts some operations before and behind one, so there it may be the reason.
 - *parts*: a product was cut along the axis that it sums over, and the second adds the parts.
-- *spread*: the second spreads the first's result: in one loop, each element would be computed several times.
+- *spread*: the second broadcasts the first's result: in one loop, each element would be computed several times.
 - *several readers*: the first's result would be computed in each kernel that reads it. Only CPUs have kernels of one
   result alone.
 
@@ -59,8 +59,8 @@ _LIBRARY = re.compile(r'"kind":"(__[\w$]+)"')
 _ROUTINE = re.compile(r'custom_call_target="([^"]*)"')
 _KIND = re.compile(r"\bkind=k(\w+)")
 _INDEX = re.compile(r"\bindex=(\d+)")
-_TRITON = '"kind":"__triton'  # in a fusion's configuration
-_SCALAR_MEMORY = "S(6)"  # in a type: where a TPU's scalar unit keeps its numbers
+_TRITON = '"kind":"__triton'  # what the configuration of a fusion says if Triton compiles it
+_SCALAR_MEMORY = "S(6)"  # what the type of a number says if it is in the memory of a TPU's scalar unit
 _RANK_1 = re.compile(r"\w+\[\d*\]")
 
 
@@ -354,9 +354,7 @@ class _Neighbours:
         return "[]" in instruction.type and instruction.opcode not in _NOT_BY_ELEMENT | _WALKED | {"fusion"}
 
     def _times(self, first: Key, second: Key) -> int:
-        """Return how often `second` reads each element of the result of `first`, if it spreads that result; otherwise
-        1.
-        """
+        """Return how often `second` reads each element of the result of `first`, if it broadcasts that result; otherwise 1."""
         reader = self._data.at[second]
         if reader.opcode == "broadcast":
             return elements_of(reader.type) // max(elements_of(self._data.at[self._data.operands[second][0]].type), 1)

@@ -141,7 +141,7 @@ def exploration(
     chosen = [find(name) for name in asked if name != own_c.NAME]
     if subject.stablehlo is None:
         return Exploration(model(subject, [], {}, seen))
-    with ThreadPoolExecutor(1) as pool:  # beside the compilers of the targets
+    with ThreadPoolExecutor(1) as pool:  # runs at the same time as the compilers of the targets
         c = pool.submit(own_c.panes, subject, own_c.NAME in asked)
         if own_c.NAME in asked:
             c.add_done_callback(lambda _: answered(own_c.NAME))

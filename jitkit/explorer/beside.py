@@ -75,7 +75,7 @@ def figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str,
         found.append((target["name"], "kernels", *(each["kernels"] for each in counts)))
         for what in ("flops", "bytes"):
             runs = [each[f"run_{what}"] for each in counts]
-            if None not in runs:  # over all turns of loops
+            if None not in runs:  # counted over all turns of loops
                 found.append((target["name"], what, *runs))
             else:
                 found.append((target["name"], f"{what} of one turn", *(each[what] for each in counts)))

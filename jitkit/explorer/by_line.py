@@ -80,13 +80,13 @@ def table(
     estimate of flops and transcendentals minus our count; both are None without an estimate.
 
     Args:
-      kernels, copies: those of the compiled program.
+      kernels, copies: the kernels and the copies of the compiled program.
       flops: the flops of each equation, by our count, in one turn of the loops around it.
       rows_of: the row of each equation.
       compilers: the compiler's own estimates.
       backward: the equations that a derivative writes for the reverse pass. A kernel counts as "backward" for a line if it
         contains such an equation of the line.
-      run_flops: the same over all turns; None if their number is not known.
+      run_flops: like `flops`, over all turns of the loops; None if their number is not known.
     """
     estimates = compilers or {}
     their_bytes, their_flops = estimates.get("bytes accessed"), estimates.get("flops")

@@ -67,7 +67,7 @@ class Missed(Protocol):
 
 
 class Call(NamedTuple):
-    """One call of a jitted function, from outside of any trace. `jitkit` or JAX keeps the function as `jitted`."""
+    """One call of a jitted function, from outside of any trace. `jitted` is the object that jitkit or JAX keeps for the function."""
 
     jitted: Any
     name: str

@@ -83,7 +83,7 @@ def compile_all(
 def _lowered(stablehlo: Callable[[str], str], platform: str) -> str | Exception:
     try:
         return stablehlo(platform)
-    # a rule that this platform does not have
+    # the program needs a lowering rule that this platform does not have
     except (NotImplementedError, ValueError, TypeError, JaxRuntimeError) as error:
         return error
 

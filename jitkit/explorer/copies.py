@@ -19,12 +19,12 @@ _ALIASED = re.compile(r"\{\s*(\d*)[\d,\s]*\}:\s*\((\d+),")
 _LAYOUT = re.compile(r"\{([\d,]*)(?::[^}]*)?\}")
 _MEMORY = re.compile(r"S\((\d+)\)")
 _INDEX = re.compile(r"\bindex=(\d+)")
-_MOST_STEPS = 20  # so many instructions are followed to the one that makes a value
+_MOST_STEPS = 20  # at most this many instructions are followed back to the one that makes a value
 _MOVES = frozenset({"copy", "bitcast", "copy-start", "copy-done"})
 
 
 class Copies:
-    """Says of copies why they are there."""
+    """Finds out why copies are there."""
 
     def __init__(self, program: Program, text: str) -> None:
         self._program = program
@@ -55,7 +55,7 @@ class Copies:
         )
 
     def _maker(self, computation: str, name: str) -> Instruction | None:
-        """Return the instruction that makes a value, seen through those that only move it."""
+        """Return the instruction that makes a value; instructions that only move it are skipped."""
         found = self._named[computation].get(name)
         for _ in range(_MOST_STEPS):
             if found is None or found.opcode not in _MOVES:
@@ -113,7 +113,7 @@ class Copies:
         return f"{loop.name} writes its carry in place, and {kept}"
 
     def _loops_of(self, computation: str, given: str) -> Iterator[Instruction]:
-        """Yield the loops that begin with a tuple, also those that stand in a call alone."""
+        """Yield the loops whose first carry is the tuple `given`, here or in computations that are called with it."""
         for reader in self._read_by(computation, given):
             if reader.opcode == "while":
                 yield reader

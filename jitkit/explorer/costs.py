@@ -2,8 +2,8 @@
 
 The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
-convolution, and n - 1 applications of its function for n elements that a reduction makes one of. Both branches of a `cond` are counted.
-How many turns a loop takes, `turns` finds.
+convolution, and, for a reduction of n elements to one, n - 1 applications of its function. Both branches of a `cond` are counted.
+`turns` finds how many turns a loop takes.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
@@ -37,7 +37,7 @@ _BITS = re.compile(r"\d+")
 
 
 class Costs:
-    """Counts a program's bytes and flops, each once."""
+    """Counts the bytes and flops of a program's instructions, and keeps the counts."""
 
     def __init__(self, program: Program) -> None:
         self._program = program

@@ -38,7 +38,7 @@ def merged_into(
         written: Axes = tuple(map(int, left)), tuple(map(int, right))
         moved = tuple(int(order[axis]) for axis in written[places[0]])
         merged: Axes = (moved, written[1]) if places[0] == 0 else (written[0], moved)
-        if merged in (written, written[::-1]):  # the axes cannot tell
+        if merged in (written, written[::-1]):  # the transpose does not change the axes, so they cannot tell
             continue
         for at in named.get(reader, ()):
             if axes(data.at[at]) in (merged, merged[::-1]):  # XLA may change the order of the operands

@@ -178,7 +178,8 @@ class _Fates(Origins):
                 fate = "rewritten" if is_its else "renamed"
                 told = self._told(fate, fate, f"is now an iota, {at[1]}", row=at)
                 return told if is_its or equation.primitive == "iota" else None
-            if self._arranges(number):  # otherwise the compiler has also computed the number
+            # if it computes something, the compiler has done so before, too, and kept only the result
+            if self._arranges(number):
                 filled = made_of.fills(number, self._equations, self._consumers(number), self._rows, self._links)
                 for at in filled:
                     self.filled[at] = list(dict.fromkeys([number, *self.filled.get(at, self._links.exact[at])]))
@@ -297,7 +298,7 @@ class _Fates(Origins):
         return self._wrote.get(number, set()) == {"convert"}
 
     def _converted(self, number: int, at: Key, operand: Key) -> str:
-        """Say that the value of a conversion is there already, in its type: its operand is computed in it. "" if that is not so."""
+        """Return a sentence if the operand of a conversion has already been computed in the conversion's type; else ""."""
         maker = self._data.source(operand) or operand
         kind = self._data.at[maker].type.partition("[")[0]
         asked = {made_of.NUMPY_S.get(kind, kind) == str(var.aval.dtype) for var in self._equations[number].eqn.outvars}
@@ -328,7 +329,7 @@ class _Fates(Origins):
         )
 
     def _applies(self, at: Key, number: int) -> bool:
-        """Whether a reduction applies the function of an equation: a maximum is no sum."""
+        """Whether a reduction applies the function of an equation: a sum does not apply a maximum."""
         asked = opcodes.REDUCES_BY.get(self._equations[number].primitive)
         return asked is None or asked in self._data.applied(at)
 

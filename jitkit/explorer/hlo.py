@@ -3,9 +3,7 @@
 HLO text is a flat set of computations that name each other. Here each computation stands, indented, below the first
 instruction that runs it, so that a fusion is a box that opens. `links` says which equations an instruction belongs to.
 
-The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
-cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
-convolution. A loop's body is counted once.
+`costs` counts bytes and flops. A loop's body is counted once.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """

@@ -56,7 +56,7 @@ def _on_type(sentence: str, now: Seen, earlier: Sequence[Seen]) -> str:
 
 
 def _others(name: str, now: Seen, earlier: Sequence[Seen]) -> Iterator[_Type]:
-    """Yield the types, not weak ones, that a leaf had in earlier misses with the same rest."""
+    """Yield the types, not weak ones, that a leaf had in earlier misses which differ in nothing else."""
     for seen in reversed(earlier):
         type_ = _type_of(seen.types.get(name, ""))
         if now.distance(seen) == 1 and type_ is not None and not type_.weak_type:

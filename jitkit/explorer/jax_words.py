@@ -45,8 +45,8 @@ class Seen(NamedTuple):
     number: int
     types: Mapping[str, str]
     statics: Mapping[str, str]
-    parameters: Sequence[str] = ()  # the function's, in order
-    codes: Mapping[str, Code] = {}  # of static functions
+    parameters: Sequence[str] = ()  # the names of the function's parameters, in order
+    codes: Mapping[str, Code] = {}  # the code of each static function
 
     def distance(self, other: Seen) -> int:
         """Return in how many leaves and static values two calls differ."""

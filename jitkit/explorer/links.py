@@ -39,8 +39,8 @@ class Links:
 
     `exact` has the equations that an instruction surely belongs to, `rules` the rule by which this is known if its name does not say it,
     and `guesses` the equations that it may belong to. `called` has the equations in its name, `own` the same for instructions that
-    compute or move something themselves (no fusion: it has the name of its last instruction). `data` says where values come from,
-    `around` has the equations whose scopes contain others, and `shared` instructions whose arithmetic is that of all their equations.
+    compute or move something themselves (not for fusions, which have the name of their last instruction). `data` says where values come
+    from, `around` has the equations whose scopes contain others, and `shared` instructions whose arithmetic is that of all their equations.
     """
 
     def __init__(self, program: Program, equations: Sequence[Equation]) -> None:
@@ -77,7 +77,7 @@ class Links:
         for name in order:
             self._part_of_what_runs_it(name)
         self._take_from_inside()
-        for name in order:  # instructions links of instructions inside are guesses, too
+        for name in order:  # links of instructions inside of fusions and loops are guesses, too
             self._guess(name, program.computations.get(name, []))
 
     def _take_names(self) -> dict[Key, list[int]]:
@@ -212,7 +212,9 @@ class Links:
         return (readers, "copies an argument") if of_the_program else None
 
     def readers(self, at: Key) -> list[int] | None:
-        """Return the equations of everything that reads a value, seen through unnamed instructions; None if it cannot be followed."""
+        """Return the equations of everything that reads a value; unnamed instructions in between are skipped. Return None if the value
+        cannot be followed.
+        """
         found: dict[int, bool] = {}
         seen = {at}
         waiting = [at]

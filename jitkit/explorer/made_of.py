@@ -71,8 +71,8 @@ def _origins(at: Key, links: Links) -> set[int]:
 def _between(
     equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int], alone: bool = True
 ) -> set[int]:
-    """Return the equations on all ways from `inputs` to `sinks`; set() if a way begins at another value. The last ones before the sinks
-    are gone; all are, unless `alone` is False.
+    """Return the equations on all ways from `inputs` to `sinks`, if all of these equations are gone; set() if one is not, or if a way
+    begins at another value. With `alone=False`, only the last ones before the sinks must be gone.
     """
     found: set[int] = set()
     waiting = [origin for sink in sinks for origins in equations[sink].operands for origin in origins if origin in gone]
@@ -299,8 +299,9 @@ def made_for_a_reader(
 def given_by_a_loop(
     number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> Iterator[Key]:
-    """Yield the instructions that read, directly, what a loop gives to an equation that is gone and only arranged it: an instruction of
-    its reader reads a value of the loop of as many elements, and of its other operands none can be that one.
+    """Yield the instructions that read a loop's result directly, where the equation `number`, which is gone, only rearranged that result.
+    Such an instruction belongs to a reader of the equation; it reads a result of the loop that has as many elements, and no other operand
+    of it can be that result.
     """
     this, data = equations[number], links.data
     if this.parent is None or equations[this.parent].primitive not in ("scan", "while") or any(this.operands):
@@ -365,7 +366,8 @@ def spread_behind(
             found[at] = [number, *readers]
             continue
         behind = [n for n in sorted(before) if number in all_behind(equations, n) and "broadcast" in wrote.get(n, ())]
-        if behind:  # of another operand of an operation that comes later, such as a number that it is compared with
+        # it broadcasts another operand of a later operation, such as a number that the value is compared with
+        if behind:
             found[at] = [number, *behind]
     return found
 

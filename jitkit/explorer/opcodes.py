@@ -1,4 +1,4 @@
-"""operations by what they do to elements: which only arrange them, which are products, and which commute
+"""Lists operations by what they do to elements: which only arrange them, which are products, and which commute
 
 JAX: jax/_src/lax/lax.py:transpose_p
 """

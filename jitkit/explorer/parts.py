@@ -1,8 +1,8 @@
 """equation + instruction -> whether the numbers that they read agree, and the parts of an operand that was split
 
 An operand of an equation is known by the equations that made it. That is not enough if the operand is a number in the program
-(`x * 2.0` and `x * 0.5`), or one of several results of one equation (`a, b = jnp.split(x, 2)`). What the text of the program says of
-these can contradict that an instruction does an equation's work.
+(`x * 2.0` and `x * 0.5`), or one of several results of one equation (`a, b = jnp.split(x, 2)`). The text of the program may show that
+such an operand differs, so that an instruction does not do the equation's work.
 
 JAX: jax/_src/lax/slicing.py:slice_p
 """

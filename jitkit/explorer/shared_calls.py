@@ -15,11 +15,11 @@ from .equation import Equation
 from .equations import paths_in
 from .flow import Data, Key
 
-_MOST_STEPS = 1000  # at most so many values are looked at for one operation
+_MOST_STEPS = 1000  # at most this many values are looked at for one operation
 
 
 class SharedCalls:
-    """Finds the calls. `waiting` has the operations of which the name does not say the call, with the number in the name."""
+    """Finds the calls. `waiting` maps each operation whose name does not say the call to the number in its name."""
 
     def __init__(self, data: Data, equations: Sequence[Equation]) -> None:
         self._data, self._equations = data, equations
@@ -68,7 +68,7 @@ class SharedCalls:
         return {origin for origins in self._equations[call].operands for origin in origins}
 
     def _read(self, at: Key, exact: Mapping[Key, Sequence[int]]) -> set[int]:
-        """Return the equations and arguments (`~i`) that make what an operation reads, seen through operations of the same function."""
+        """Return the equations and arguments (`~i`) that make what an operation reads; operations of the same function are skipped."""
         found: set[int] = set()
         seen, waiting = {at}, [*self._operands(at)]
         while waiting and len(seen) < _MOST_STEPS:

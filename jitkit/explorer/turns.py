@@ -19,7 +19,7 @@ _INDEX = re.compile(r"\bindex=(\d+)")
 _INTEGER = re.compile(r"\s*(-?\d+)\)")
 _DIRECTION = re.compile(r"direction=(LT|LE|GT|GE)")
 _RUN = re.compile(r"\b(condition|body)=%?([\w.<>-]+)")
-_MOST_STEPS = 20  # so many instructions are followed to the one that makes a value
+_MOST_STEPS = 20  # at most this many instructions are followed back to the one that makes a value
 
 
 class _Counter(NamedTuple):
@@ -59,7 +59,7 @@ def _root(program: Program, computation: str) -> Instruction | None:
 
 
 def _made_by(body: dict[str, Instruction], name: str) -> Instruction | None:
-    """Return the instruction that makes a value, seen through copies."""
+    """Return the instruction that makes a value; copies are skipped."""
     found = body.get(name)
     for _ in range(_MOST_STEPS):
         if found is None or found.opcode not in ("copy", "bitcast", "copy-done", "copy-start"):

@@ -45,7 +45,7 @@ _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
 # primitives that change nothing with some parameters
 _KEEPS = _RESHAPES | {"convert_element_type", "copy", "copy_p", "slice", "transpose"}
 _REDUCES = frozenset({"reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or", "reduce_xor"})
-_SCALES = frozenset({"mul", "div"})  # by a number, as the second operand
+_SCALES = frozenset({"mul", "div"})  # primitives that may multiply or divide by a number
 _UNDOES_ITSELF = frozenset({"neg", "not", "rev", "conj"})
 # primitives that run one jaxpr: their operands are its inputs, and its outputs are their results
 CALLS = frozenset(

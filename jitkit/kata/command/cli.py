@@ -142,7 +142,8 @@ def _explore_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show the page in a browser, and make it anew whenever a file of the program is saved",
     )
-    parser.add_argument("--report", metavar="FILE", type=Path, help=argparse.SUPPRESS)  # of one time of --watch
+    # where one run of --watch writes its report
+    parser.add_argument("--report", metavar="FILE", type=Path, help=argparse.SUPPRESS)
     parser.add_argument(
         "--output",
         "-o",

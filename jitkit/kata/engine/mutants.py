@@ -36,9 +36,9 @@ class Mutant(NamedTuple):
     misconception: str
     hint: str
     name: str
-    line: int  # in mutants.py
+    line: int  # the line in mutants.py
     edit: tuple[str, str] | None  # text of the reference, and its replacement
-    source: str  # or a function; empty with an edit
+    source: str  # the text of a function; empty if there is an edit
     target: str  # the name of the target, where the exercise has several; else empty
 
 

@@ -24,11 +24,11 @@ from typing import IO, Any
 from ...base import jax_version
 from . import stacks
 
-# without the environment's options and the folder of the script on the path; packages of the user stay
+# -E and -P ignore the environment's options, and keep the script's folder off the path; the user's packages stay
 _WORKER = (sys.executable, "-E", "-P", "-X", "utf8", str(pathlib.Path(__file__).with_name("worker.py")))
 _PRELOAD = ("numpy.random", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "xla")
-_PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # without a client, since a copy would not have its threads
+_PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # without a client, whose threads a copy would not have
 # Ctrl-C must reach the parent only, which then stops its workers.
 _IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
     {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP
