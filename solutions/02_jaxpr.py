@@ -49,7 +49,7 @@ class DynamicJaxprTrace:
         tracers is returned. Equation and tracers have the line that runs now, `source_info.current()`. The effects of
         the equation are `primitive.effects(params)`, or `no_effects` if the primitive does not have such a function.
         """
-        source = source_info.current(3)  # this function, `process_primitive`, and `bind`
+        source = source_info.current(3)  # skip three frames: this function, `process_primitive`, and `bind`
         effects = no_effects if primitive.effects is None else primitive.effects(params)
         if not primitive.multiple_results:
             var = Var(out)
