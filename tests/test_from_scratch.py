@@ -44,12 +44,13 @@ def kept(tmp_path_factory):
 COMPUTE_THEM = {
     "test_results_of_ours_that_are_damaged_are_computed_again",
     "test_what_is_right_is_computed_by_a_few_processes_for_many_rungs_and_once",
+    "test_what_is_right_for_a_grader_is_not_computed_again_for_a_learner",
 }
 
 
 @pytest.fixture(autouse=True)
 def folders_share_what_is_right(request, monkeypatch):
-    """In this process: but for two tests, nothing here is about how jitkit's results are computed."""
+    """In this process: but for three tests, nothing here is about how jitkit's results are computed."""
     if request.node.originalname not in COMPUTE_THEM:
         share_results(monkeypatch)
 
@@ -264,6 +265,17 @@ def test_what_is_right_is_computed_by_a_few_processes_for_many_rungs_and_once(tm
     again = Climber(tmp_path / "kept").expected(rungs, checks, 0)
     assert [outcome.value for outcome in again] == [outcome.value for outcome in first]
     assert len(started) == 2
+
+
+def test_what_is_right_for_a_grader_is_not_computed_again_for_a_learner(tmp_path, monkeypatch):
+    started = []
+    run = running.run
+    monkeypatch.setattr(running, "run", lambda job, *rest: started.append(job) or run(job, *rest))
+    for climber in (Climber(tmp_path, hidden_programs()), Climber(tmp_path)):
+        checks = climber.checks([RUNGS["03"]])
+        found = climber.expected([RUNGS["03"]], checks, 0)
+        assert [outcome.check for outcome in found] == [check.name for check in checks]
+    assert len(started) == 1
 
 
 def test_a_package_that_never_returns_is_stopped_and_what_it_printed_is_kept(tmp_path, kept):

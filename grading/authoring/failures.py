@@ -8,12 +8,14 @@ file is right.
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import json
 import pathlib
 import sys
 import tempfile
 from collections.abc import Sequence
 
+from jitkit.kata.engine.processes import Forks
 from jitkit.kata.ladder.rungs import all_rungs
 from jitkit.kata.ladder.wrong import failed, failures_file, known_failures, wrong_versions
 
@@ -23,8 +25,12 @@ from .verify_ladder import Prover
 def write(only: Sequence[str] = (), workers: int = 2) -> None:
     """Run the wrong versions of some rungs, or of all, and write down how they fail."""
     known = dict(known_failures())
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        prover = Prover(pathlib.Path(folder), None)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.closing(Forks()) as forks,
+        concurrent.futures.ThreadPoolExecutor(workers) as pool,
+    ):
+        prover = Prover(pathlib.Path(folder), None, forks)
         for rung in all_rungs():
             if not only or rung.number in only:
                 versions = wrong_versions(rung)

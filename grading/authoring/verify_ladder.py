@@ -14,11 +14,13 @@ For each rung:
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import pathlib
 import random
 import tempfile
 from collections.abc import Sequence
 
+from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.ladder.climber import Climber, Package, RungVerdict
 from jitkit.kata.ladder.rungs import Rung, all_rungs, below, prefix, section, solution_text
@@ -36,8 +38,12 @@ _EMPTY = '"""A package with nothing in it."""\n'
 
 def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None) -> list[Finding]:
     """Return all findings of some rungs, or of all. `kept` is the folder of jitkit's results."""
-    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        prover = Prover(pathlib.Path(folder), kept)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        contextlib.closing(Forks()) as forks,
+        concurrent.futures.ThreadPoolExecutor(workers) as pool,
+    ):
+        prover = Prover(pathlib.Path(folder), kept, forks)
         rungs = [rung for rung in all_rungs() if not only or rung.number in only]
         proofs = [pool.submit(prover.solution, rung) for rung in rungs]
         for rung in rungs:
@@ -84,10 +90,13 @@ def shortages(rung: Rung) -> list[Finding]:
 
 
 class Prover:
-    """Runs the proofs; writes packages into `folder`. Each proof returns its findings; [] means that it is proven."""
+    """Runs the proofs; writes packages into `folder`. Each proof returns its findings; [] means that it is proven. With `forks`, each
+    package runs in a copy of a process that has imported numpy and jaxlib.
+    """
 
-    def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None) -> None:
+    def __init__(self, folder: pathlib.Path, kept: pathlib.Path | None, forks: Forks | None = None) -> None:
         self.folder = folder
+        self.forks = forks
         self.text = solution_text()
         self.climber = Climber(kept or folder / "kept", hidden_programs())
         self.learners = Climber(kept or folder / "kept")
@@ -100,7 +109,7 @@ class Prover:
 
     def verdict(self, text: str, rung: Rung, seed: int = 0) -> RungVerdict:
         """Return the verdict on one rung, hidden programs included, for a package with this text."""
-        return self.climber.climb(self.package(text), [rung], seed=seed)[0]
+        return self.climber.climb(self.package(text), [rung], seed=seed, spare=self.forks)[0]
 
     def solution(self, rung: Rung) -> list[Finding]:
         """Prove that the solution up to a rung passes, with the learners' seed."""
@@ -143,7 +152,7 @@ class Prover:
 
     def of_wrong(self, rung: Rung, version: Wrong) -> RungVerdict:
         """Return the verdict that the author of a wrong version would see."""
-        return self.learners.climb(self.package(version.applied(self.text, rung)), [rung])[0]
+        return self.learners.climb(self.package(version.applied(self.text, rung)), [rung], spare=self.forks)[0]
 
     def wrong(self, rung: Rung, version: Wrong) -> list[Finding]:
         """Prove that a wrong version fails, first of all in a program that is against it, and that it is recognised:

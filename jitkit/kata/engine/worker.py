@@ -114,9 +114,9 @@ def _answer(frames: IO[str], output: IO[str]) -> int:
     ahead: Any = None
     for line in sys.stdin:  # if the input ends without a `run`, this process is no longer needed
         request = json.loads(line)
+        for path, source in request.get("programs", ()):  # copies need not compile them again
+            _load_beside("climbing").compiled(path, source)
         if request["do"] == "prepare":
-            for path, source in request.get("programs", ()):
-                _load_beside("climbing").compiled(path, source)
             with contextlib.suppress(splice.SpliceError, ValueError):
                 ahead = _load_beside("exchange").prepared(request, _submission(request, splice), _PACKAGE, known)
             _load_beside("climbing").load_ahead(request.get("executables", ""), _is_asked)

@@ -23,7 +23,7 @@ from ..engine.assessor import Assessor, _reference_digest
 from ..engine.checking import Check
 from ..engine.climbing import load_programs
 from ..engine.executables import MachineCode
-from ..engine.processes import Spare
+from ..engine.processes import Forks, Spare
 from ..engine.running import Climb, Job, Outcome, Stop
 from ..engine.statuses import Status
 from ..engine.verdicts import CheckResult
@@ -175,7 +175,7 @@ class Climber:
         checks = self.checks(rungs)
         job = self.job(Climb(self.where(package), files), checks, rungs, seed)
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            expected = pool.submit(self.expected, rungs, checks, seed)
+            expected = pool.submit(self.expected, rungs, checks, seed, spare if isinstance(spare, Forks) else None)
             outcomes = running.run(job, spare, stop)
             own = frozenset(map(str, package.files))
             judged = [
@@ -208,45 +208,56 @@ class Climber:
         names = tuple(check.name for check in checks)
         return Job((), {}, "", "", names, seed, uses_xla, self.seconds, climb=climb)
 
-    def expected(self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int) -> list[Outcome]:
-        """Return jitkit's result for each of the checks. Raise RuntimeError if it fails, which is a fault of ours."""
+    def expected(
+        self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int, forks: Forks | None = None
+    ) -> list[Outcome]:
+        """Return jitkit's result for each of the checks. Raise RuntimeError if it fails, which is a fault of ours. The results of hidden
+        programs are kept apart, so that the others serve a climb without these, too.
+        """
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
-        keys = {rung: self.key(rung, mine, seed) for rung, mine in of_rung.items()}
-        known = {rung: self.assessor.kept(keys[rung], [c.name for c in mine]) for rung, mine in of_rung.items()}
-        new = [rung for rung in rungs if known[rung] is None]
+        parts = {
+            self.key(rung, part, seed): part
+            for rung, mine in of_rung.items()
+            for is_hidden in (False, True)
+            if (part := [check for check in mine if check.hidden == is_hidden])
+        }
+        known = {key: self.assessor.kept(key, [check.name for check in part]) for key, part in parts.items()}
+        found = {outcome.check: outcome for outcomes in known.values() for outcome in outcomes or ()}
+        missing = {rung: [check for check in mine if check.name not in found] for rung, mine in of_rung.items()}
+        new = [rung for rung in rungs if missing[rung]]
         if new:
             hands = min(len(new), os.cpu_count() or 1, _MOST_PROCESSES)
             with concurrent.futures.ThreadPoolExecutor(hands) as pool:
                 shares = [new[i::hands] for i in range(hands)]
-                for found_by_one in pool.map(lambda share: self.computed(share, of_rung, seed), shares):
-                    known |= found_by_one
-        for rung in new:
-            self.assessor.write(keys[rung], known[rung] or [])
-        self.assessor.expected |= {keys[rung]: outcomes or [] for rung, outcomes in known.items()}
-        found = {outcome.check: outcome for outcomes in known.values() for outcome in outcomes or ()}
+                for found_by_one in pool.map(lambda share: self.computed(share, missing, seed, forks), shares):
+                    found |= {outcome.check: outcome for outcome in found_by_one}
+        for key, part in parts.items():
+            self.assessor.expected[key] = [found[check.name] for check in part]
+            if known[key] is None:
+                self.assessor.write(key, self.assessor.expected[key])
         return [found[check.name]._replace(value=in_short(found[check.name].value)) for check in checks]
 
     def key(self, rung: Rung, checks: Sequence[Check], seed: int) -> str:
-        """Return the key of jitkit's results on a rung: everything that they depend on."""
-        files, wanted = (rung.programs, *self.hidden), [check.name for check in checks]
-        text = json.dumps([files, wanted, seed, _reference_digest()])
+        """Return the key of jitkit's results of some checks of a rung, all hidden or none: everything that they depend on."""
+        files = (rung.programs, *(self.hidden if checks[0].hidden else ()))
+        text = json.dumps([files, [check.name for check in checks], seed, _reference_digest()])
         return f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"
 
-    def computed(self, rungs: Sequence[Rung], of_rung: dict[Rung, list[Check]], seed: int) -> dict[Rung, list[Outcome]]:
-        """Return jitkit's results on some rungs, all from one process: an operation that it compiles for one rung
+    def computed(
+        self, rungs: Sequence[Rung], wanted: dict[Rung, list[Check]], seed: int, forks: Forks | None
+    ) -> list[Outcome]:
+        """Return jitkit's results of the wanted checks of some rungs, all from one process: an operation that it compiles for one rung
         serves the next.
         """
         files = (*(rung.programs for rung in rungs), *self.hidden)
-        checks = [check for rung in rungs for check in of_rung[rung]]
-        job = self.job(Climb({}, files), checks, rungs, seed)
+        job = self.job(Climb({}, files), [check for rung in rungs for check in wanted[rung]], rungs, seed)
         # the packages' time limit does not hold for jitkit, which may be slow on a busy machine
-        outcomes = running.run(job._replace(uses_xla=True, seconds=max(self.seconds, 3 * SECONDS)))
+        outcomes = running.run(job._replace(uses_xla=True, seconds=max(self.seconds, 3 * SECONDS)), forks)
         for outcome in outcomes:
             if outcome.trouble or (outcome.value or {}).get("uncaught"):
                 said = outcome.sentence or (outcome.value or {}).get("text")
                 raise RuntimeError(f"jitkit fails the program {outcome.check}: {said} {outcome.output}")
-        found = {outcome.check: outcome for outcome in outcomes}
-        return {rung: [found[check.name] for check in of_rung[rung]] for rung in rungs}
+        return outcomes
 
 
 def in_short(value: Any) -> Any:
