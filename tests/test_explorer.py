@@ -1605,7 +1605,8 @@ def test_a_miss_of_jaxs_has_the_advice_that_a_miss_of_ours_has():
             "If this is the last, shorter batch: pad it to 10 rows, and mask what was added out of sums and means, to share the entry."
         ],
     ]
-    assert [len(each) for each in advised[4:]] == [0, 1, 0, 0, 1], advised
+    assert [len(each) for each in advised[4:]] == [0, 1, 1, 0, 1], advised
+    assert advised[6] == ["No edit is needed: this program is compiled once, and found again at the next such call."]
     assert "The code is that of the lambda at" in advised[5][0]
     assert "wrap it in jnp.float32(...) in every call" in advised[8][0]
 
@@ -1651,6 +1652,7 @@ def test_what_became_different_in_a_jaxpr_is_counted_wherever_it_stands():
             f"  * at input path [1]['n'], now {static(3)} and before {static(2)}, so they differ",
         ],
         ["A new signature:", "  x: float32[3] before, float32[4] now", "    Pad it."],
+        ["A new signature:", "  x: f32[3] before, f32[4] now", "  y: f32[3] before, f32[4] now", "    Pad them."],
     ]
     words = pathlib.Path(jitkit.explorer.__path__[0], "page", "words.js")
     script = (
@@ -1674,8 +1676,38 @@ def test_what_became_different_in_a_jaxpr_is_counted_wherever_it_stands():
             "Tracing context doesn't match, e.g. due to config or context manager",
             "at input path [1]['n'], now 3 and before 2",
             "x: float32[3] before, float32[4] now. Pad it",
+            "x: f32[3] before, f32[4] now; y: f32[3] before, f32[4] now. Pad them",
         ],
     ]
+
+
+def test_a_miss_has_an_edit_on_the_page_or_a_line_that_there_is_none():
+    @functools.partial(jitkit.jit, static_argnames="n")
+    def grown(x, y, n):
+        return (x * y)[:n]
+
+    with calls.recording() as found:
+        for rows, n in ((8, 2), (9, 2), (9, 3), (5, 3)):
+            grown(jnp.ones(rows), jnp.ones(rows), n=n)
+    entries = calls.as_data(found.of("grown"), "of a test")["entries"]
+    advised = [[line.strip() for line in each["sentences"] if line.startswith("    ")] for each in entries]
+    assert [len(each) for each in advised] == [0, 1, 1, 1]
+    assert advised[1][0].endswith("If sizes keep coming, pad to a few of them, and mask what was added.")
+    assert advised[2][0].endswith("If it is to compute with, and no shape, make it an ordinary argument.")
+    assert "pad it to 9 rows" in advised[3][0]
+
+
+def test_a_miss_of_jaxs_has_an_edit_or_a_line_that_there_is_none():
+    with jax_calls.recording() as found:
+        grown = jax.jit(lambda x, n: x * n, static_argnums=1)
+        for rows, n in ((8, 2), (9, 2), (9, 3), (10, 3), (11, 3)):
+            grown(jax.numpy.ones(rows), n)
+    lines = [each.miss.lines() for each in found.calls]
+    advised = [[line.partition("advises: ")[2] for line in each if "advises" in line] for each in lines]
+    assert [each[0].rpartition("such call. ")[2].partition(",")[0] for each in advised[1:3]] == [
+        "If sizes keep coming", "If it is to compute with",
+    ]  # fmt: skip
+    assert any(line.startswith("x has come in 4 shapes") for line in advised[4])
 
 
 def test_what_is_computed_in_several_kernels_and_what_goes_back_is_told():

@@ -17,11 +17,13 @@ import linecache
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
 from ..base import config, stage_log, traceback_util
+from ..misses.differences import Difference
+from ..misses.edits import with_edits
 from ..misses.record import CallRecord
 from ..pjit.compilation_cache import FunctionCache
 from ..pjit.function import is_jitted
@@ -61,6 +63,10 @@ class Missed(Protocol):
     @property
     def happened(self) -> str:
         """What `jit` did for the call, in words."""
+
+    @property
+    def differences(self) -> Sequence[Difference]:
+        """The differences between this call and that one, as data; none if they are known in words only."""
 
     def lines(self) -> list[str]:
         """The sentences that explain it."""
@@ -295,7 +301,7 @@ def _of_miss(
         "reason": miss.reason,
         "sentences": [
             _MISS.sub(lambda m: f"call #{numbers[int(m[1])]}" if int(m[1]) in numbers else m[0], line)
-            for line in miss.lines()
+            for line in with_edits(miss.lines(), miss.differences)
         ],
         "jaxpr": index,
         "versus": None if miss.reason == "first call" else versus,

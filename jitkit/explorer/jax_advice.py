@@ -14,10 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.dtypes import DType
-from ..misses import advice, cached
+from ..misses import advice, cached, edits
 from .jax_words import STATIC, TYPE, UNAVAILABLE, WEAK, Seen, argument_at
 
 _TEXT = re.compile(r"(bool|bf16|(?:f|i|u|c)(?:8|16|32|64|128))\[([\d,]*)\](?:\{weak_type=(?:True|False)\})?")
+_NOW = re.compile(r", now .*?Static\(val=(.*?)\) and before ")
 _LONG = {"bf": "bfloat", "f": "float", "i": "int", "u": "uint", "c": "complex"}
 
 
@@ -31,7 +32,7 @@ def with_advice(sentences: Sequence[str], now: Seen, earlier: Sequence[Seen]) ->
     """Return the sentences on the miss `now`, with advice below the differences."""
     lines: list[str] = []
     for sentence in sentences:
-        advised = _on_type(sentence, now, earlier) or _on_function(sentence, now, earlier)
+        advised = _on_type(sentence, now, earlier) or _on_function(sentence, now, earlier) or _on_static(sentence)
         lines += [sentence, f"    jitkit advises: {advised}"] if advised else [sentence]
     return tuple(lines)
 
@@ -45,7 +46,7 @@ def _on_type(sentence: str, now: Seen, earlier: Sequence[Seen]) -> str:
     if new is None or old is None:
         return ""
     if new.shape != old.shape:
-        return advice.batches(old.shape, new.shape)
+        return _on_shapes(name, old, new, now, earlier)
     if new.dtype == old.dtype:
         return (
             "A Python scalar, and what is computed from Python scalars alone, is weakly typed: wrap it in "
@@ -53,6 +54,20 @@ def _on_type(sentence: str, now: Seen, earlier: Sequence[Seen]) -> str:
         )
     best = min([old, *_others(name, now, earlier)], key=lambda each: advice.loss(each, new))
     return advice.conversion(name, best, new, "the entry" if best is old else f"the entry for {best.dtype.name}")
+
+
+def _on_shapes(name: str, old: _Type, new: _Type, now: Seen, earlier: Sequence[Seen]) -> str:
+    types = (_type_of(seen.types.get(name, "")) for seen in (*earlier, now))
+    shapes = {each.shape for each in types if each is not None and len(each.shape) == len(new.shape)}
+    if len(shapes) >= advice.MANY:
+        return advice.of_many_shapes(name, str(len(shapes)))
+    return advice.batches(old.shape, new.shape) or edits.ONE_MORE_SHAPE
+
+
+def _on_static(sentence: str) -> str:
+    found = STATIC.search(sentence)
+    value = _NOW.search(sentence) if found else None
+    return edits.one_more_static_value(value[1]) if value else ""
 
 
 def _others(name: str, now: Seen, earlier: Sequence[Seen]) -> Iterator[_Type]:

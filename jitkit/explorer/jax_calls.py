@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from ..misses import cached, short_text
+from ..misses.differences import Difference
 from . import jax_advice, jax_words, real_jax
 from .calls import Call, Recording, file_of, in_a_line, lines_of
 
@@ -40,6 +41,7 @@ class JaxMiss(NamedTuple):
     happened: str
     sentences: tuple[str, ...]
     closest: int | None = None
+    differences: tuple[Difference, ...] = ()
 
     def lines(self) -> list[str]:
         """Return the sentences, one a line."""

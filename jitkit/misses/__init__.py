@@ -6,6 +6,7 @@ Comes in: a record of each call that missed. Goes out: `explain`. In the order o
     differences    two calls -> what is different between them, in words
     short_text     a value in a few words
     advice         two types of one argument -> the edit that lets both calls share a program
+    edits          what to say of a difference that no edit takes away
     cached         the same for all cached calls: another entry may lose no value
     origin         function -> the source that made it, and how many functions that source has made
     explain        why each call missed, as data and as sentences

@@ -23,6 +23,7 @@ from ..core.dtypes import DType
 from ..tree_util import PyTreeDef
 from .record import safe_equal
 
+MANY = 4  # an argument with this many values gets advice on having fewer
 _USEFUL = 256  # a float is advised in place of integers if it holds all whole numbers up to here
 _BATCH = 8  # after a batch of this many rows or more, one with fewer may be the last of an epoch
 _FLOAT32_BITS, _DIGITS_PER_BIT = 24, 0.30103
@@ -103,6 +104,14 @@ def batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
     return (
         f"If this is the last, shorter batch: pad it to {before[0]} rows, and mask what was added out of sums and means, to "
         "share the entry."
+    )
+
+
+def of_many_shapes(name: str, count: str) -> str:
+    """Return advice for an argument that has come in many shapes."""
+    return (
+        f"{name} has come in {count} shapes, and each is compiled for itself: pad it to one of a few "
+        "sizes, and mask what was added, to share the entries."
     )
 
 

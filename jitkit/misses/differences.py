@@ -22,11 +22,10 @@ from ..runtime import Elsewhere, OnHost, Placed, describe_sharding
 from ..signature.argument_spec import signature_of
 from ..tree_util import explain_difference, tree_structure
 from . import cached
-from .advice import batches, literals, of_keys, of_trees
+from .advice import MANY, batches, literals, of_keys, of_many_shapes, of_trees
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
 from .short_text import shortened, shortened_pair, static_text, whole_text
 
-_MANY = 4  # an argument with this many values gets advice on having fewer
 _LOOKED_AT = 32  # the values in at most this many records are counted
 
 
@@ -247,12 +246,9 @@ def _advice_on_shapes(change: Change, calls: Calls) -> str:
     rank = len(aval_of(change.now).shape)
     seen = [aval_of(key).shape for key in [*calls.keys_of(change.name), change.now]]
     count = len({shape for shape in seen if len(shape) == rank})
-    if count < _MANY:
+    if count < MANY:
         return batches(aval_of(change.before).shape, aval_of(change.now).shape)
-    return (
-        f"{change.name} has come in {calls.counted(count)} shapes, and each is compiled for itself: pad it to one of a few "
-        "sizes, and mask what was added, to share the entries."
-    )
+    return of_many_shapes(change.name, calls.counted(count))
 
 
 def _advice_on_dtypes(change: Change, calls: Calls) -> str:
@@ -363,7 +359,7 @@ def _advice_on_many(change: Change, calls: Calls) -> str:
     ]
     count = len({(type(static.value), static.hash) for static in [*statics, change.now]})
     value = change.now.value
-    if count < _MANY:
+    if count < MANY:
         floats = type(value) is type(change.before.value) is float
         advice = f"A float decides no shape: make {change.name} an ordinary argument, unless Python branches on it, to share one entry."
         return advice if floats else ""

@@ -10,14 +10,14 @@ export function whyOf({ sentences: [first = "", ...rest] }) {
   const lines = rest.filter((line) => line.trim() && !line.startsWith("Closest"));
   const items = lines.filter((line) => line.trim().startsWith("* ")).map(readable);
   const ended = (text) => text.trim().replace(/[.:]$/, "");
-  const advised = lines.findIndex((line) => line.startsWith("    "));
-  const advice = advised > 0 ? `. ${ended(lines[advised])}` : "";
+  const advised = lines.find((line, place) => place > 0 && line.startsWith("    "));
+  const advice = advised ? `. ${ended(advised)}` : "";
   if (items.length) return few(items, MOST_REASONS, "; ") + advice;
   const [reason] = lines;
   if (!reason) return ended(first);
   const depth = (line) => line.search(/\S/);
   const reasons = lines.filter((line) => depth(line) === depth(reason)).map(ended);
-  return few(reasons, MOST_REASONS, "; ") + (lines.length > 1 && depth(lines[1]) > depth(reason) ? `. ${ended(lines[1])}` : "");
+  return few(reasons, MOST_REASONS, "; ") + advice;
 }
 
 // An item of JAX's list, with a static value instead of the class that JAX wraps it in.
