@@ -236,6 +236,21 @@ def test_a_process_whose_copies_answer_is_lent_again_unless_a_copy_does_not_end(
         assert lent not in forks.idle
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs POSIX: copies of a process")
+def test_copies_of_a_process_that_imported_jitkit_take_functions_and_other_copies_those_that_the_import_calls(tmp_path):
+    (lab,) = [lab for lab in all_labs() if lab.number == "03"]
+    with contextlib.closing(Forks()) as forks:
+        prover = verify._Prover(lab, Assessor(tmp_path), forks, tmp_path)
+        prover.prepare()
+        for exercise, others in zip(lab.exercises[:2], (0, 1), strict=True):
+            found = prover.verdict(exercise, {})
+            assert {result.status for result in found.results} == {"pass"}
+            [one] = prover.verdict(exercise, {}, wanted=lambda c, first=found.results[0].check: c == first).results
+            assert one.value == found.results[0].value
+            assert prover.planted(exercise) == []
+            assert len(forks.others) == others
+
+
 # --- a new lab --------------------------------------------------------------------------------------------------
 
 

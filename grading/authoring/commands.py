@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import tempfile
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -115,7 +116,6 @@ def _verify_or_mutate(arguments: argparse.Namespace) -> int:
 
 
 def _verify(names: Sequence[str], workers: int) -> int:
-    assessor = Assessor(run_stablehlo=None)
     rungs = [name.partition(":")[2] for name in names if name.startswith("ladder")]
     labs = [name for name in names if not name.startswith("ladder")]
     count = 0
@@ -127,7 +127,8 @@ def _verify(names: Sequence[str], workers: int) -> int:
         print(f"ladder: {said} ({time.perf_counter() - start:.0f} s)", flush=True)
         for finding in found:
             print(f"  {finding}", flush=True)
-    with contextlib.closing(Forks()) as forks:
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Forks()) as forks:
+        assessor = Assessor(pathlib.Path(folder))  # what one proof has compiled serves the next
         for lab, exercise in _chosen(labs) if labs or not names else []:
             start = time.perf_counter()
             findings = verify(lab, assessor, forks, workers, exercise)
@@ -140,9 +141,9 @@ def _verify(names: Sequence[str], workers: int) -> int:
 
 
 def _mutate(names: Sequence[str], workers: int, sample: int) -> int:
-    assessor = Assessor(run_stablehlo=None)
     made = killed = stale = 0
-    with contextlib.closing(Forks()) as forks:
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Forks()) as forks:
+        assessor = Assessor(pathlib.Path(folder))
         for lab, only in _chosen(names):
             for exercise, score in mutated(lab, assessor, forks, workers, only, sample):
                 made += score.made

@@ -25,10 +25,10 @@ import ast
 import concurrent.futures
 import pathlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from jitkit.kata.engine import assessor
+from jitkit.kata.engine import assessor, running
 from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
@@ -44,7 +44,7 @@ from jitkit.kata.engine.mutants import (
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.running import LearnerSource
+from jitkit.kata.engine.running import Job, LearnerSource
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.submission import Function, Target, tree_of
 from jitkit.kata.engine.verdicts import CheckResult, Verdict
@@ -81,6 +81,7 @@ def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: s
     answers = load_right_answers(text, str(mutants_file))
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
+        prover.prepare()
         # the solutions come first: they compute the reference's results, which all other proofs compare with
         proofs = [pool.submit(prover.solution, exercise) for exercise in exercises]
         for exercise in exercises:
@@ -102,6 +103,7 @@ def mutated(
     """Yield the scores of the automatic mutants of each exercise."""
     with tempfile.TemporaryDirectory() as folder:
         prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
+        prover.prepare()
         for exercise in lab.exercises:
             if only is not None and exercise.id != only:
                 continue
@@ -221,16 +223,32 @@ class _Prover:
             encoding="utf-8",
         )
 
-    def verdict(self, exercise: Exercise, changed: dict[Target, str], seed: int = 0, graded: bool = False) -> Verdict:
-        """Return the verdict of all checks on the reference's functions, with the given texts in place of some. With
-        `graded`, as many random programs run as in grading.
+    def prepare(self) -> None:
+        """Let the processes import jitkit and the checks before they are copied: most functions can be exchanged afterwards."""
+        code = self.assessor.machine_code
+        kept = str(code.folder) if code is not None and code.is_there() else ""
+        job = Job((), {}, str(self.checks), self.checks.read_text(encoding="utf-8"), (), executables=kept)
+        later = {"targets_later": sorted(map(str, self.lab.targets))}
+        self.forks.prepare(False, running.request_ahead(job) | later)
+
+    def verdict(
+        self,
+        exercise: Exercise,
+        changed: dict[Target, str],
+        seed: int = 0,
+        graded: bool = False,
+        wanted: Callable[[Check], bool] = lambda check: True,
+    ) -> Verdict:
+        """Return the verdict of all checks, or of those that are wanted, on the reference's functions, with the given texts in place of
+        some. With `graded`, as many random programs run as in grading.
         """
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
         file = LearnerSource(f"{exercise.id}.py", text, self.lab.targets)
         return self.assessor.assess(
-            self.lab, exercise, file, checks_file=self.checks, seed=seed, draw=seed, graded=graded, spare=self.forks
-        )
+            self.lab, exercise, file, checks_file=self.checks, wanted=wanted, seed=seed, draw=seed, graded=graded,
+            spare=self.forks,
+        )  # fmt: skip
 
     def stub(self, exercise: Exercise) -> list[Finding]:
         """Prove that the stub fails: each check must end in its NotImplementedError, or show that it was swallowed."""
@@ -312,7 +330,7 @@ class _Prover:
         return findings
 
     def mutant(self, exercise: Exercise, mutant: Mutant) -> list[Finding]:
-        """Prove that a wrong answer fails a public check that is against its misconception."""
+        """Prove that a wrong answer fails a public check that is against its misconception. Other checks run only if none does."""
         target = next((t for t in exercise.targets if not mutant.target or t.name == mutant.target), None)
         who = f"{mutant.name} ({mutant.misconception})"
         if target is None:
@@ -321,16 +339,19 @@ class _Prover:
             source = mutant_source(mutant, target, reference_function(target).source)
         except (ValueError, SyntaxError) as error:
             return [Finding(exercise.id, "mutants", f"{who}: {error}")]
-        found = self.verdict(exercise, {target: source})
+        found = self.verdict(
+            exercise, {target: source}, wanted=lambda c: mutant.misconception in c.against and not c.hidden
+        )
         if found.status in (Status.BROKEN, Status.TODO):
             return [Finding(exercise.id, "mutants", f"{who}: {found.sentence}")]
+        if any(r.status != Status.PASS for r in found.results):
+            return []
+        found = self.verdict(exercise, {target: source})
         failed = [r.check for r in found.results if r.status != Status.PASS]
         if not failed:
             return [Finding(exercise.id, "mutants", f"{who} passes every check")]
-        if not any(mutant.misconception in c.against and not c.hidden for c in failed):
-            names = ", ".join(c.name for c in failed)
-            return [Finding(exercise.id, "mutants", f"{who} fails {names}, of which no public one is against it")]
-        return []
+        names = ", ".join(c.name for c in failed)
+        return [Finding(exercise.id, "mutants", f"{who} fails {names}, of which no public one is against it")]
 
 
 def _takes_arguments(target: Target) -> bool:

@@ -14,7 +14,7 @@ import os
 import pathlib
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ...base.whole_file import write_whole
@@ -70,6 +70,7 @@ class Assessor:
         others: Iterable[tuple[LearnerSource, Target]] = (),
         *,
         checks_file: pathlib.Path | None = None,
+        wanted: Callable[[Check], bool] = lambda check: True,
         seed: int = 0,
         draw: int = 0,
         graded: bool = False,
@@ -82,6 +83,7 @@ class Assessor:
         Args:
           others: functions of other exercises that take the reference's place, too, each with its file.
           checks_file: the lab's `checks.py`, or another file of checks.
+          wanted: whether a check of the exercise is to run.
           seed: the seed of the random inputs.
           draw: the seed of random programs.
           graded: whether to run as many random programs as in grading.
@@ -96,14 +98,16 @@ class Assessor:
         path = checks_file or lab.folder / "checks.py"
         source = path.read_text(encoding="utf-8")
         checks = [c for c in load_checks(source, str(path)) if c.exercise == exercise.id]
+        job = self.job(exercise, file, others, (str(path), source), checks, seed, draw)
+        everything = job._replace(graded=graded, hurried=hurried)
+        checks = [check for check in checks if wanted(check)]
         if not checks:
             return Verdict(exercise, Status.PASS)
-        job = self.job(exercise, file, others, (str(path), source), checks, seed, draw)
-        job = job._replace(graded=graded, hurried=hurried)
+        job = everything._replace(wanted=tuple(check.name for check in checks))
         own = frozenset(f.path for f in job.files)
         judged: dict[str, CheckResult] = {}
         with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            expected = pool.submit(self.reference, job, spare.for_reference if spare is not None else None)
+            expected = pool.submit(self.expected_of, job.wanted, everything, spare)
 
             def failing(outcomes: list[Outcome]) -> str | None:
                 """Return the name of the first check that fails; None if all pass, if the failing one returned no value, or if it
@@ -166,6 +170,11 @@ class Assessor:
             exercise.uses_xla, self.seconds, executables=str(self.machine_code.folder) if self.machine_code and keeps else "",
             draw=draw,
         )  # fmt: skip
+
+    def expected_of(self, wanted: Sequence[str], job: Job, spare: Spare | None) -> list[Outcome]:
+        """Return the reference's results for some checks of a job. All of the job's are computed: they serve other runs."""
+        found = {o.check: o for o in self.reference(job, spare.for_reference if spare is not None else None)}
+        return [found[name] for name in wanted]
 
     def reference(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
         """Return the reference's results for a job. Raise RuntimeError if it fails, which is a fault of ours."""

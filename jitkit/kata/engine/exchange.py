@@ -138,6 +138,9 @@ def prepared(
     ):  # otherwise jitkit is imported after them
         install(Submission(early))
         ahead = Ahead(lambda: import_jitkit(request), str(package), Submission(early))
+        # what is parsed here, no copy of this process parses
+        for target in map(Target.parse, request.get("targets_later", ())):
+            meanings(reference_function(target).module_source, target.module)
         gc.freeze()
     known |= spliced_code(submission.without(sys.modules), str(package))
     return ahead
@@ -154,7 +157,8 @@ def import_jitkit(request: dict[str, Any]) -> None:
         executables = importlib.import_module("jitkit.kata.engine.executables")
         executables.keep_executables(pathlib.Path(request["executables"]))
     if request["do"] != "measure":
-        importlib.import_module("jitkit.kata.engine.checking").load_checks(**request["checks"])
+        checks = request["checks"]  # not by keywords: the worker asks so, too, and it is the key of a cache
+        importlib.import_module("jitkit.kata.engine.checking").load_checks(checks["source"], checks["path"])
     for name in request.get("modules", ()):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

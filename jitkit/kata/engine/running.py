@@ -138,7 +138,8 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
             stop.processes.discard(process)
         if stop.is_set:
             raise Stopped
-        if not found:
+        if not found:  # what the process had prepared does not suit
+            spare = spare and spare.unprepared
             continue
         outcomes += found
         rest = rest[len(found) :]
