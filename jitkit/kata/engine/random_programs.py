@@ -50,7 +50,7 @@ def grade(count: int = GRADED) -> None:
 
 
 def give(programs: list[Given]) -> None:
-    """The next call of `random_programs` in this process takes these programs. They are those that it would draw."""
+    """Make the next call of `random_programs` in this process take these programs, which it would also draw itself."""
     _given.append(programs)
 
 
@@ -130,7 +130,8 @@ def _ran(
 ) -> Ran:
     try:
         value = evaluate(cast(Code, code) if code is not None else compiled(text))
-    except (NotImplementedError, ImportError, MemoryError):  # not written yet; no compiler; no memory for those to come
+    # the function is not written yet, there is no compiler, or no memory for further programs
+    except (NotImplementedError, ImportError, MemoryError):
         raise
     except Exception as error:
         value = Raised(error)

@@ -60,7 +60,7 @@ def ask(process: int, file: IO[bytes]) -> None:
 
 
 def innermost(file: IO[bytes], folder: str) -> tuple[str, int] | None:
-    """Return the innermost line of the stack that was written last that is in `folder`, which may be a file; None if none is."""
+    """Return the innermost line in `folder`, which may be a file, of the stack that was written last; None if no line of it is there."""
     inside = pathlib.Path(folder).resolve()
     for path, line in _FRAME.findall(_text(file).rpartition("(most recent call first)")[2]):
         place = pathlib.Path(path).resolve()

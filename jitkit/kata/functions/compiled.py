@@ -61,7 +61,8 @@ def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome
         return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:
         return error
-    except (NotImplementedError, ValueError, JaxRuntimeError) as error:  # a rule that this platform does not have
+    # the function needs a lowering rule that this platform does not have
+    except (NotImplementedError, ValueError, JaxRuntimeError) as error:
         return TargetError("refused", str(error))
 
 

@@ -29,7 +29,7 @@ from .rungs import Rung, all_rungs, ladder_folder, machine_file
 
 _SECONDS = 120
 _NO_HIT = 1e-3  # seconds: a longer call has compiled, since one with a cached program takes microseconds
-_DECADE = 16  # pixels of a power of ten, on the card
+_DECADE = 16  # pixels on the card for each power of ten
 _CHART = 6 * _DECADE + 12
 
 
@@ -56,7 +56,7 @@ class Abilities(NamedTuple):
 
     @property
     def misses(self) -> list[int]:
-        """The positions in `calls` of those that took so long that they must have compiled."""
+        """The positions in `calls` of the calls that took so long that they must have compiled."""
         return [i for i, t in enumerate(self.calls) if t > _NO_HIT]
 
     @property

@@ -29,7 +29,7 @@ class Rung(NamedTuple):
 
     folder: pathlib.Path
     title: str
-    size: int  # lines of code, about
+    size: int  # roughly how many lines of code it takes
     names: str  # the public names that are new
     hints: tuple[str, ...]
     jax: str  # where JAX does it

@@ -68,7 +68,8 @@ def _other_loop(choices: Choices, kind: str) -> str:
     test = choices.of(("(a > 0) & (a < 40)", "x[0] > 5")) if count == 1 else "x[0] > 5"
     if test[0] == "(":  # so the loop ends
         starts, after = [choices.of(("1.0", "1", "k[1]", "x[0]", "0"))], [choices.of(_GROWS)]
-    if count == 3 and choices.chance(40):  # what comes to the first part was a float one turn ago, or two
+    # the first part gets a value that became a float one or two iterations before
+    if count == 3 and choices.chance(40):
         starts = [choices.of(("0", "1", "0.0", "k[1]")) for _ in range(count)]
         after = ["b", "c", choices.of(("c + x[0]", "a + h[0]", "a * 2", "c"))]
     if count == 3 and kind == "while" and choices.chance(40):  # a part is the condition itself
@@ -157,7 +158,7 @@ def a_class():
     return P
 P, Q = a_class(), a_class()
 """
-_TREES_ALIKE = (  # of which each is another tree
+_TREES_ALIKE = (  # each of these is another tree
     ("P({0})", "Q({0})"), ("({0}, x)", "Pair({0}, x)", "[{0}, x]"), ("None", "()", "{{}}"),
     ("{{'a': {0}}}", "{{'b': {0}}}", "{{'a': ({0},)}}"),
 )  # fmt: skip

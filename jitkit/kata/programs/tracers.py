@@ -45,7 +45,7 @@ def shapes(choices: Choices) -> str:
     count = 1 + choices.below(4)
     given = _shapes(choices, count)
     dtype = choices.of(_DTYPES)
-    odd = choices.below(count) if choices.chance(50) else None  # the operand of another dtype
+    odd = choices.below(count) if choices.chance(50) else None  # which operand has another dtype
     operands = [
         f"ShapedArray({shape}, '{choices.of(_DTYPES) if i == odd else dtype}', {choices.chance(60)})"
         for i, shape in enumerate(given)
@@ -70,7 +70,7 @@ _NODES = (
 def bounds(choices: Choices) -> str:
     """Write a call that finds where some types meet, some of them several times."""
     few = [choices.of(_NODES) for _ in range(3)]
-    if choices.chance(30):  # which are equal in Python
+    if choices.chance(30):  # these are equal in Python
         few = choices.of((["int", "'int64'"], ["'float64'", "float"], ["'complex128'", "complex"]))
     nodes = [choices.of(few) for _ in range(1 + choices.below(4))]
     listed = ", ".join(node if node in ("int", "float", "complex", "str") else f"np.dtype({node})" for node in nodes)

@@ -20,7 +20,7 @@ def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
     widths = [max(len(cells[i]) for cells in rows) for i in range(len(_HEAD))]
     if 2 + sum(widths) + 2 * (len(widths) - 1) < screen.width:
         screen.table(rows, align="<" + ">" * (len(_HEAD) - 1))
-    else:  # one below the other
+    else:  # write the lines one below the other
         for cells in rows[1:]:
             screen.line(f"  {cells[0]}", "bold")
             for name, cell in zip(_HEAD[1:], cells[1:], strict=True):

@@ -42,8 +42,8 @@ MARKS: dict[Status, tuple[str, str, str]] = {
 }
 _CONTEXT = 2  # lines of a text that are shown before the first that differs
 _MOST_LINES = 40  # each side of a difference shows at most this many lines; the file has all
-_MOST_OUTPUT = 12  # lines that the learner printed
-_MOST_OF_A_PROGRAM = 20  # lines of a check
+_MOST_OUTPUT = 12  # at most this many lines of what the learner printed are shown
+_MOST_OF_A_PROGRAM = 20  # at most this many lines of a check's program are shown
 
 
 class Places(Protocol):

@@ -37,7 +37,7 @@ class Screen:
     def __init__(self, stream: TextIO, *, width: int, interactive: bool, color: bool, unicode: bool) -> None:
         self.stream = stream
         self._width = width
-        self._follows = False  # the width of its terminal, which may change
+        self._follows = False  # whether the width is that of its terminal, which may change
         self.interactive = interactive
         self.color = color
         self.unicode = unicode

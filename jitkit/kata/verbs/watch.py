@@ -33,7 +33,7 @@ from .checked import show_passed
 from .hint import show_next_hint
 from .show import show_task
 
-_SETTLE = 0.005  # after the time of a file has changed: an editor may write it in two steps
+_SETTLE = 0.005  # seconds to wait after a file has changed: an editor may write it in two steps
 _KEYS = "h hint · s show · Enter check again · n next · p plot · q quit"
 
 _ERASE = ("\x7f", "\x08")

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 _BACKSTOP = 0.5  # seconds between two looks, if the system reports changes
-_EAGER, _IDLE = 0.01, 0.1  # if it does not: while somebody works, and later
-_AT_WORK = 120.0  # seconds after a save or a key
+_EAGER, _IDLE = 0.01, 0.1  # seconds between two looks if it does not: while somebody works, and later
+_AT_WORK = 120.0  # somebody counts as working for this many seconds after a save or a key
 
 # linux/inotify.h: written, attributes, closed after writing, moved from and to, created, deleted
 _EVENTS = 0x2 | 0x4 | 0x8 | 0x40 | 0x80 | 0x100 | 0x200
