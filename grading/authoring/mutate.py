@@ -139,9 +139,9 @@ class _Trial:
     def __init__(self, checks: Sequence[Check], uses_xla: bool) -> None:
         self.checks = checks
         self.jitkit = importlib.import_module("jitkit")
-        importlib.import_module("jitkit.pjit.api")  # once, and not in each fork
+        importlib.import_module("jitkit.pjit.api")  # import it once here, and not in each fork
         if uses_xla:
-            importlib.import_module("jax")  # without its devices, which do not survive a fork
+            importlib.import_module("jax")  # import JAX without starting its devices, which do not survive a fork
         os.environ["JAX_PLATFORMS"] = "cpu"
         self.expected: list[Plain] = []
         with tempfile.TemporaryDirectory() as folder:

@@ -158,7 +158,8 @@ def examples_of(id: str, stub: str, setup: str) -> Iterator[Cell]:
     if found:
         names = [name for name in _USUAL_NAMES if re.search(rf"\b{name}\b", found)]
         missing = [line for name in names if (line := _USUAL_NAMES[name]) not in setup]
-        yield from transcript_cells(id, found, "\n".join(missing), may_raise=True)  # as long as it is a stub
+        # the cells raise as long as the exercise is a stub
+        yield from transcript_cells(id, found, "\n".join(missing), may_raise=True)
 
 
 def closing_cells(lab: Lab, text: Text) -> list[Cell]:

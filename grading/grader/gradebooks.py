@@ -58,7 +58,7 @@ def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
         for id, s in standing.students.items():
             own = [
                 r for r in by_student.get(id, ()) if r.grade.lab in (lab, None)
-            ]  # None: of a submission that was not run
+            ]  # None stands for a submission that was not run
             points = sums.get(id, {}).get(lab, (None, 0.0))[0]
             number = s.moodle_id.removeprefix("Participant ")
             comments = [standing.warning]

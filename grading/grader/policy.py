@@ -12,9 +12,12 @@
     percent_a_day = 10                  taken off the points of a lab for each day that has begun since it was due
     most_days = 5                       a lab that is later than that gets no points
 
-    [limits] seconds = 10                        the time that a check may take import_seconds = 10                 the
-    time that importing a student's functions may take memory_mb = 3072 submission_seconds = 900 fresh_process = false
-    the checks of an exercise share a process; by default each check has its own
+    [limits]
+    seconds = 10                        the time that a check may take
+    import_seconds = 10                 the time that importing a student's functions may take
+    memory_mb = 3072
+    submission_seconds = 900
+    fresh_process = false               the checks of an exercise share a process; by default each check has its own
 
     [lab.05]
     due = 2027-03-01T23:59:00

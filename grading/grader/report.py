@@ -28,12 +28,12 @@ from .standing import Record, Standing, totals
 from .tables import ExportError, told
 
 _PAGES = pathlib.Path(__file__).with_name("pages")
-_UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT)}  # a person should look
+_UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT)}  # statuses at which a person should look
 _SLOW = NAMES[Status.TIME]
 _WORD_FOR_WORD = "word for word"
 _MOST_PAIRS = 50
 _COLORS = {"alarm": "bad", "unmarked": "bad", "late": "warn"}  # of chips
-_MOST_NAMED = 3  # exercises in a chip
+_MOST_NAMED = 3  # at most this many exercises are named beside a remark
 _FILTERS = {
     "alarm": "to look at",
     "late": "late",

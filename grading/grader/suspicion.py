@@ -17,9 +17,9 @@ from typing import Any
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.submission import LearnerFile, Target, tree_of, walk
 
-_GRAM = 12  # tokens of a run
+_GRAM = 12  # the number of tokens in a run
 _DOTTED = re.compile(r"\w+(\.\w+)*")
-_TELLING = 60  # syntax nodes of a function: shorter functions look the same whoever writes them
+_TELLING = 60  # the number of syntax nodes; functions with fewer look the same whoever writes them
 
 _USUAL_IN_A_PACKAGE = frozenset(
     {

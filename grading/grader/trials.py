@@ -162,7 +162,7 @@ class Trials:
             first = [(file, check) for file, check in checks if check.name in expected["together"]]
             outcomes = self.together(workers, exercise, item, how, first, deadline)
             results = self.judge(workers, first, outcomes, expected, item["files"], deadline)
-            if outcomes and outcomes[0].trouble == Status.IMPORT:  # all the others would end so, too
+            if outcomes and outcomes[0].trouble == Status.IMPORT:  # all other checks would end in the same way
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
             stands = _stands(outcomes[0]) if outcomes else False  # no check ran before it in this process
