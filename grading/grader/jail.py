@@ -40,7 +40,8 @@ from .time_limits import Time
 
 _PRELOAD = {
     NUMPY: ("numpy", "numpy.random", "ml_dtypes"),
-    JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),  # and jax can be imported
+    # This jail lets jax be imported, too.
+    JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
 _USERS = itertools.count(61_000)  # user numbers, one for the workers of each zygote, if we are root and may choose

@@ -35,9 +35,10 @@ def jacfwd(
     few arguments and many results.
 
     Args:
-      fun: a function of trees of floats. argnums: the argument with respect to which to differentiate, or a sequence of
-      them. has_aux: `fun` returns a pair: what is differentiated, and other data, which is returned beside the
-      Jacobian. holomorphic: `fun` is a holomorphic function of complex numbers.
+      fun: a function of trees of floats.
+      argnums: the argument with respect to which to differentiate, or a sequence of them.
+      has_aux: `fun` returns a pair: what is differentiated, and other data, which is returned beside the Jacobian.
+      holomorphic: `fun` is a holomorphic function of complex numbers.
 
     Returns:
       A function that returns a tree like the result, of trees like the argument (of tuples of them for a sequence of

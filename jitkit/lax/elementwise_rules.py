@@ -149,7 +149,7 @@ def one_op(op: str) -> LoweringRule:
         asked = accuracy_attribute(params.get("accuracy")) if params else ""
         return ctx.emit(op, operands, asked, signature=ctx.avals_in[0].dtype != ctx.avals_out[0].dtype)
 
-    def rule_of_chlo(ctx: LoweringContext, *operands: str, **params: Any) -> str:  # types without parentheses
+    def rule_of_chlo(ctx: LoweringContext, *operands: str, **params: Any) -> str:  # CHLO has types without parentheses
         types = ", ".join(map(mlir.type_of, ctx.avals_in))
         return ctx.emit_text(f"{op} {', '.join(operands)} : {types} -> {mlir.type_of(ctx.avals_out[0])}")
 

@@ -26,8 +26,8 @@ from .utils import is_a
 
 
 class FftType(enum.IntEnum):
-    """Which transform: of complex numbers or, with R, of real ones, to the non-redundant half of the result; with I,
-    the inverses.
+    """Names a transform: FFT of complex numbers, RFFT of real ones (it returns only the non-redundant half), and with I
+    their inverses.
     """
 
     FFT = 0

@@ -84,7 +84,7 @@ def _part_below(a: Any, b: Any, x: Any) -> Any:
     smallest = np.asarray(dtypes.finfo(x.dtype).tiny * 2, x.dtype)
     without_a = lgamma(b) - lgamma(a + b)
     factor = select(
-        a < smallest,  # where a * gamma(a) is 1
+        a < smallest,  # a * gamma(a) is 1 there
         exp(log1p(-x) * b - without_a),
         exp(log(x) * a + log1p(-x) * b - (lgamma(a) + without_a)) / a,
     )

@@ -1,4 +1,4 @@
-"""What gather and scatter share: the modes for an index out of bounds, and checks of lists of axes.
+"""Defines what gather and scatter share: the modes for an index out of bounds, and checks of lists of axes.
 
 JAX: jax/_src/lax/slicing.py:GatherScatterMode
 """
@@ -88,8 +88,8 @@ class AxisChecks:
         name: str,
         indices_axes: Sequence[int],
     ) -> tuple[int, ...]:
-        """Check the batch axes of operand and indices: as many, of the same sizes, not the index vector. Returns the
-        sizes.
+        """Check that operand and indices have equally many batch axes, of the same sizes, and that the index vector is not one of
+        them. Return the sizes.
         """
         op, vector_axis = self.op.capitalize(), indices.ndim - 1
         self.distinct(name, indices_axes)

@@ -22,7 +22,7 @@ from .shaping import broadcast_in_dim, reshape, transpose
 
 
 def _moved(x: Any, sources: Sequence[int], destinations: Sequence[int]) -> Any:
-    """Return x with two axes moved at once, by one transposition."""
+    """Return x with axes moved from `sources` to `destinations`, by one transposition."""
     sources = [axis % x.ndim for axis in sources]
     order = [axis for axis in range(x.ndim) if axis not in sources]
     for destination, source in sorted(zip(destinations, sources, strict=True)):

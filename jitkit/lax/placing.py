@@ -33,9 +33,9 @@ from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
 class ArrayCopySemantics(enum.Enum):
     """Says whether a value's memory is reused, copied or given away."""
 
-    REUSE_INPUT = enum.auto()  # the result may share it
-    DONATE_INPUT = enum.auto()  # it is not needed any more
-    ALWAYS_COPY = enum.auto()  # it stays, and the result has its own
+    REUSE_INPUT = enum.auto()  # the result may share the value's memory
+    DONATE_INPUT = enum.auto()  # the value is not needed any more
+    ALWAYS_COPY = enum.auto()  # the value stays, and the result has memory of its own
 
     def __repr__(self) -> str:
         return f"ArrayCopySemantics.{self.name}"

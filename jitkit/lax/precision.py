@@ -1,4 +1,4 @@
-"""How precisely dot products are computed: `Precision`, the algorithms that some targets offer, and the option that
+"""Says how precisely dot products are computed: `Precision`, the algorithms that some targets offer, and the option that
 sets a default.
 
 On TPU a product of float32 matrices is by default computed in bfloat16; on GPU in tensorfloat32 where that

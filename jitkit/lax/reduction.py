@@ -1,4 +1,4 @@
-"""Reductions fold an axis with an operation that has a neutral element, or search it for its extreme.
+"""Reductions fold an axis with an operation that has a neutral element, or search it for its least or greatest element.
 
 The seven plain ones are rows of one table: operation, neutral element, and which dtypes they accept. XLA may
 fold in any order, so sums of floats differ in their last bits between targets. `argmin` and `argmax` fold

@@ -30,7 +30,8 @@ def _jvp_select(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, A
 def _transpose_select(ct: Any, which: Any, *cases: Any) -> list[Any]:
     if type(ct) is Zero:
         return no_cotangents((which, *cases))
-    zeros, is_bool = full_like(ct, 0), dtypes.dtype(which) == np.bool_  # or Python's: of `x > 0`, where x is a float
+    # the condition may be a Python bool, too: `x > 0`, where x is a Python float
+    zeros, is_bool = full_like(ct, 0), dtypes.dtype(which) == np.bool_
     if not is_bool and since(0, 12):
         which = clamp(constant_like(which, 0), which, constant_like(which, len(cases) - 1))
 

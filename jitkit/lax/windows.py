@@ -202,7 +202,7 @@ def reduce_window(
     Args:
       operand: an array, or a tree of arrays of one shape.
       init_value: the neutral element, a scalar, or a tree of them; it is also the padding.
-      computation: takes two scalars (or trees of them), returns one. Associative.
+      computation: an associative function of two scalars (or trees of them) that returns one.
       window_dimensions, window_strides: the window's size along each axis, and how far it moves (1 by default).
       padding: pairs of how much to add before and after each axis; or "VALID" (nothing), "SAME", "SAME_LOWER".
       base_dilation, window_dilation: distances between neighbours in the array, and in the window.

@@ -112,7 +112,9 @@ def _(ctx: LoweringContext, pivots: str, *, permutation_size: int) -> str:
 
 
 def _write_order(ctx: LoweringContext, pivots: str, aval: ShapedArray, out: ShapedArray) -> str:
-    """Write the order of rows that swaps make, and return its name: a loop, or, on a GPU, where each turn would be a launch, a call."""
+    """Write a loop that turns swaps of rows into the order of the rows, and return its name. On a GPU, where each iteration would
+    be a launch, write a call instead.
+    """
     if ctx.module.platform == "gpu":
         target = "cu_lu_pivots_to_permutation"
         return lapack.write_call(ctx, target, [pivots], [aval], [out], {}, by_columns=False, own_axes=1)[0]

@@ -282,7 +282,7 @@ def _(
 
 
 def _ones_on_the_diagonal(aval: ShapedArray) -> Any:
-    """Return what replaces the vectors of a matrix without elements; it has no singular values."""
+    """Return the singular values (none) or vectors of a matrix without elements: the vectors are identity matrices."""
     if aval.size == 0:
         return full(aval.shape, 0, aval.dtype)
     ones = eq(*(broadcasted_iota(np.int32, aval.shape, aval.ndim - 2 + i) for i in range(2)))
