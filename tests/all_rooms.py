@@ -1,4 +1,4 @@
-"""Imports all modules that have primitives or their rules. Otherwise a module is imported when it is first used."""
+"""Imports all modules that have primitives or their rules. Otherwise each is imported when it is first used."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@
     python -m pytest -p jitkit.as_jax tests         other people's tests
     import jitkit.as_jax; jitkit.as_jax.install()   the first line of a notebook
 
-Comes in: a program that says `import jax`. Goes out: its output, with `sys.modules["jax"] is jitkit`. In the order of
+Input: a program that says `import jax`. Output: its output, with `sys.modules["jax"] is jitkit`. In the order of
 reading:
 
     finding         name of a JAX module -> our module of that name, one object, executed once

@@ -1,6 +1,6 @@
 """The bottom room: options, errors, source positions, reports and printing. Nothing here knows arrays.
 
-Comes in: users' settings, and positions in their programs. Goes out: the state of the thread (`config.local`), error
+Input: users' settings, and positions in their programs. Output: the state of the thread (`config.local`), error
 classes, tracebacks that end in the user's code, logs. Read `config` first, the others when something above uses them:
 
     config             the values of options, and what the current thread is doing

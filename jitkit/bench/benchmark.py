@@ -32,7 +32,7 @@ class Appendix(NamedTuple):
 
 
 class Benchmark(abc.ABC):
-    """One word of `jitkit bench`.
+    """A subcommand of `jitkit bench`.
 
     `title` stands over the table, `how` below it: how to read it. `figure_module` has a function `drawings(results,
     where)` that gives figures by name; it is imported when it is needed, because it needs matplotlib.

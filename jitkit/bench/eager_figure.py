@@ -1,4 +1,4 @@
-"""The figure of `jitkit bench eager`: a panel a program, a line a side, the first call beside the warm one."""
+"""The figure of `jitkit bench eager`: one panel for each program, with one line for each side: its first call and its warm one."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ class Comparison(Shown):
 
     @property
     def lines(self) -> list[Line]:
-        """One line a function."""
+        """One line for each function."""
         return [
             Line("", (name, duration(s.median), quartiles(s), times(self.ratios[name].median)))
             for name, s in self.spreads.items()
@@ -139,7 +139,7 @@ class Comparison(Shown):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One row a function: its spread, and the ratio of its time to that of the first one."""
+        """One row for each function: its spread, and the ratio of its time to that of the first one."""
         return [
             {"name": name, "seconds": spread._asdict(), "ratio": self.ratios[name]._asdict()}
             for name, spread in self.spreads.items()
@@ -163,7 +163,7 @@ class Misses(Shown):
 
     @property
     def lines(self) -> list[Line]:
-        """One line a call, with what `explain` says below it."""
+        """One line for each call, with what `explain` says below it."""
         return [
             Line(
                 "",

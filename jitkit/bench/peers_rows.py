@@ -18,7 +18,7 @@ from .timing import Action
 
 class Effort(NamedTuple):
     """How long to measure: rounds, seconds of a batch, rounds of what is done once a round, fresh processes for each
-    library, and the seconds after which a row has had enough.
+    library, and the seconds after which no new round of a row begins.
 
     Many short batches are better than few long ones: on a busy machine most short ones are not interrupted, and the
     median is one of these.

@@ -1,6 +1,6 @@
 """StableHLO -> executable
 
-Comes in: a traced call. Goes out: something that runs it. In the order of reading:
+Input: a traced call. Output: something that runs it. In the order of reading:
 
     program       traced call -> module -> executable
     compiler      StableHLO -> executable: from the disk cache or by XLA

@@ -1,6 +1,6 @@
 """operation + operands -> result: values, their types, and the one function through which every operation goes, `bind`.
 
-Comes in: an operation and its operands. Goes out: whatever the current trace makes of it. In the order of reading:
+Input: an operation and its operands. Output: whatever the current trace makes of it. In the order of reading:
 
     primitive        `Primitive.bind`, and which values are operands
     avals            what is known of a value while tracing: shape, dtype, weak type

@@ -1,6 +1,6 @@
 """Functions whose derivative rule the user writes.
 
-Comes in: a function, and a rule that the user wrote. Goes out: the function, which follows the rule under a derivative,
+Input: a function, and a rule that the user wrote. Output: the function, which follows the rule under a derivative,
 and otherwise computes the same. In the order of reading:
 
     calling     a call of such a function, under each transformation

@@ -1,6 +1,6 @@
 """The derivatives that users call.
 
-Comes in: a function of trees. Goes out: its derivative, a function of trees. The work on flat lists and jaxprs is done in
+Input: a function of trees. Output: its derivative, a function of trees. The work on flat lists and jaxprs is done in
 `interpreters` (`ad`, `ad_linearize`, `ad_transpose`). Derivative rules stand beside their primitives in `lax`; this room imports the
 modules there that contain nothing else, such as `lax.powers_derivatives`. In the order of reading:
 

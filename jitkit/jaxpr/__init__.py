@@ -1,6 +1,6 @@
 """Defines the jaxpr, the small typed language that traced functions become.
 
-Comes in: equations, from a trace. Goes out: a program as data, which can be run, pruned, checked, printed, and lowered. In the
+Input: equations, from a trace. Output: a program as data, which can be run, pruned, checked, printed, and lowered. In the
 order of reading:
 
     language    Var, Literal, JaxprEqn, Jaxpr; `eval_jaxpr`

@@ -1,6 +1,6 @@
 """Jaxpr -> C -> machine code: `jit(f, backend="c")` does what XLA does for us, small enough to be read
 
-Comes in: the jaxpr of a traced function. Goes out: a program that takes buffers and returns buffers. In the order of reading:
+Input: the jaxpr of a traced function. Output: a program that takes buffers and returns buffers. In the order of reading:
 
     language    jaxpr -> Block: calls are inlined, and operations without C are refused
     passes      Block -> Block: removes dead, equal, and useless operations

@@ -1,6 +1,6 @@
 """call that missed the cache -> why, in words
 
-Comes in: a record of each call that missed. Goes out: `explain`. In the order of reading:
+Input: a record of each call that missed. Output: `explain`. In the order of reading:
 
     record         call -> what a later call can be compared with
     differences    two calls -> what is different between them, in words

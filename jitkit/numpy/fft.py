@@ -1,6 +1,6 @@
 """`jitkit.numpy.fft`: discrete Fourier transforms along any axes, of any lengths.
 
-Comes in: arrays. Goes out: arrays, computed by `lax.fft`, which transforms at most three last axes.
+Input: arrays. Output: arrays, computed by `lax.fft`, which transforms at most three last axes.
 
 JAX: jax/_src/numpy/fft.py:fft
 """

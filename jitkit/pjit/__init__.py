@@ -1,6 +1,6 @@
 """function -> Wrapped: `jit`, and what a call of a jitted function goes through. (pjit is JAX's historical name for `jit`.)
 
-Comes in: a function, then arguments. Goes out: results, from an executable that was made for this signature. In the order of
+Input: a function, then arguments. Output: results, from an executable that was made for this signature. In the order of
 reading:
 
     jit                  function -> Wrapped

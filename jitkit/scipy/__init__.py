@@ -1,6 +1,6 @@
 """`jitkit.scipy`: functions with scipy's names.
 
-Comes in: arrays. Goes out: arrays, computed by `jitkit.numpy` and `jitkit.lax`. In the order of reading:
+Input: arrays. Output: arrays, computed by `jitkit.numpy` and `jitkit.lax`. In the order of reading:
 
     arguments                        checks and promotion of arguments
     special                          special functions

@@ -1,6 +1,6 @@
 """call -> signature + leaves
 
-Comes in: a function, `jit`'s options, and the arguments of one call. Goes out: which arguments are static, and the names of the
+Input: a function, `jit`'s options, and the arguments of one call. Output: which arguments are static, and the names of the
 others, for keys and for errors. In the order of reading:
 
     argument_spec      jit's options + a function's signature -> ArgumentSpec

@@ -1,6 +1,6 @@
 """value -> leaves + treedef
 
-Comes in: arguments and results, in dicts, lists, tuples, classes. Goes out: a flat list of leaves, and a treedef that
+Input: arguments and results, in dicts, lists, tuples, classes. Output: a flat list of leaves, and a treedef that
 rebuilds the tree from them. In the order of reading:
 
     nodes        how to flatten one node: a dict, a list, a namedtuple; `registered_nodes`: a registered class

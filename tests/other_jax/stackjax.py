@@ -1,6 +1,7 @@
 """myjax: a JIT of my own, with the current traces in an explicit stack.
 
-`bind` asks for the top-most trace that an operation concerns, lifts the operands to it, and lets it process the operation.
+`bind` finds the highest trace in the stack that an operation has to do with, lifts the operands to it, and lets it process the
+operation.
 """
 
 import contextlib
@@ -42,7 +43,7 @@ class UnexpectedTracerError(TypeError):
 
 
 class Aval(NamedTuple):
-    """What is known of a value without its numbers."""
+    """The abstract value of an operand: its type, without its numbers."""
 
     shape: tuple
     dtype: np.dtype
@@ -115,7 +116,7 @@ def aval_of(x):
 
 
 def is_number(x):
-    """A Python number, which has a weak type (or is a bool)."""
+    """Whether x is a Python number, which has a weak type (a bool has a strong one)."""
     return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
 
 
@@ -124,7 +125,7 @@ def kind(dtype):
 
 
 def promoted(avals):
-    """The dtype in which these meet, and whether it is weak."""
+    """Return the dtype to which these promote, and whether it is weak."""
     highest = max(kind(a.dtype) for a in avals)
     strong = [a.dtype for a in avals if not a.weak_type]
     decisive = [d for d in strong if kind(d) == highest]
@@ -141,9 +142,9 @@ def inexact(dtype):
 
 
 class Operators:
-    """What an Array and a Tracer have in common: operators, each of which is a function of `numpy`."""
+    """The operators of Array and Tracer, each of which is a function of `numpy`."""
 
-    __array_ufunc__ = None  # a numpy array on the left leaves the operation to this one
+    __array_ufunc__ = None  # numpy leaves the operation to this class if an array of numpy is on the left
     __array_priority__ = 100
     __hash__ = None
 
@@ -219,7 +220,7 @@ def operated(name, x, y):
 
 
 class Array(Operators):
-    """Numbers: in a numpy array, or in a buffer of XLA's, or in both."""
+    """An array: its numbers are in a numpy array, in a buffer of XLA, or in both."""
 
     def __init__(self, value=None, aval=None, buffer=None):
         self._value, self._buffer = value, buffer
@@ -241,7 +242,7 @@ class Array(Operators):
         if copy:
             return np.array(self.value, dtype)
         seen = np.asarray(self.value, dtype).view()
-        seen.flags.writeable = False  # an Array does not change
+        seen.flags.writeable = False  # an Array is immutable
         return seen
 
     def __bool__(self):
@@ -264,18 +265,18 @@ class Array(Operators):
 
 
 def concrete(x):
-    """An Array of a number or of a numpy array."""
+    """Return a number or a numpy array as an Array."""
     if isinstance(x, Array):
         return x
     aval = aval_of(x)
     return Array(np.array(x, aval.dtype), aval)
 
 
-# -------------------------------------------------------------------------------------------------- the stack, and the door
+# -------------------------------------------------------------------------------------- the stack of traces, and `bind`
 
 
 class Main:
-    """A place in the stack of traces. Its tracers are good for as long as it is there."""
+    """An entry in the stack of traces. Its tracers are valid as long as it is there."""
 
     def __init__(self, level, trace_type, data):
         self.level, self.data, self.trace = level, data, None
@@ -283,14 +284,14 @@ class Main:
 
 
 class Trace:
-    """Somebody who may stand at the door."""
+    """A trace: it processes operations, one subclass for each transformation."""
 
     def __init__(self, main):
         self.main = main
 
 
 class EvalTrace(Trace):
-    """At the bottom: numpy computes at once."""
+    """The trace at the bottom of the stack: numpy computes at once."""
 
     def lift(self, x):
         return concrete(x)
@@ -337,7 +338,7 @@ class Tracer(Operators):
 
 
 stack = [Main(0, EvalTrace, None)]
-dynamic = []  # those of the stack that take everything that comes, whatever its operands are
+dynamic = []  # entries of the stack that process all operations, whatever their operands
 
 
 @contextlib.contextmanager
@@ -355,7 +356,7 @@ def new_main(trace_type, data=None, takes_all=False):
 
 
 def top_main(args):
-    """The top-most trace in the stack that these operands concern."""
+    """Return the highest entry in the stack that takes everything or has one of these operands as its tracer."""
     top = dynamic[-1] if dynamic else stack[0]
     for x in args:
         if isinstance(x, Tracer):
@@ -368,7 +369,7 @@ def top_main(args):
 
 
 class Primitive:
-    """An operation by its name; who interprets it finds the rules here.
+    """An operation with its rules, one for each transformation.
 
     impl(*numpy arrays) -> numpy array; type(*avals) -> aval; lower(writer, values, avals) -> values; jvp(primals, tangents) ->
     (result, tangent); transpose(cotangent, *operands) -> cotangents; batch(size, operands, batched) -> (result, batched).
@@ -388,7 +389,7 @@ class Primitive:
         return trace.process(self, [trace.lift(x) for x in args], params)
 
 
-# ------------------------------------------------------------------------------------------------------ programs: the jaxpr
+# ------------------------------------------------------------------------------------------------------------------ jaxprs
 
 
 class Var:
@@ -438,7 +439,7 @@ class ClosedJaxpr:
 
 
 class Printer:
-    """Programs, as JAX prints them."""
+    """Prints jaxprs as JAX prints them."""
 
     def __init__(self):
         self.names = {}
@@ -492,7 +493,7 @@ class JaxprTracer(Tracer):
 
 
 class Frame:
-    """A program that is being written."""
+    """The equations and constants of a jaxpr while it is written."""
 
     def __init__(self):
         self.eqns, self.constants, self.literals = [], {}, {}
@@ -503,7 +504,7 @@ class Frame:
 
 
 class JaxprTrace(Trace):
-    """Who writes down what is asked for."""
+    """A trace that records equations."""
 
     def argument(self, aval):
         return JaxprTracer(self.main, Var(aval))
@@ -514,14 +515,14 @@ class JaxprTrace(Trace):
         if not isinstance(x, Tracer):
             if isinstance(x, (Array, np.ndarray)) and x.shape:
                 pass
-            else:  # a single number stands in the program itself
+            else:  # a scalar becomes a literal
                 aval = aval_of(x)
                 return JaxprTracer(self.main, Literal(np.asarray(x, aval.dtype).item(), aval))
         constants = self.main.data.constants
         if id(x) not in constants:
             value = x if isinstance(x, Tracer) else concrete(x)
             constants[id(x)] = Var(value.aval), value
-            self.main.data.literals[id(x)] = x  # keeps it alive, and so its id its own
+            self.main.data.literals[id(x)] = x  # so that x lives as long as its id is a key
         return JaxprTracer(self.main, constants[id(x)][0])
 
     def process(self, primitive, tracers, params):
@@ -533,7 +534,7 @@ class JaxprTrace(Trace):
 
 
 def trace(f, avals):
-    """The program of a function from leaves to a list of leaves."""
+    """Return the jaxpr of a function from leaves to a list of leaves."""
     with new_main(JaxprTrace, Frame(), takes_all=True) as main:
         args = [main.trace.argument(a) for a in avals]
         outs = [main.trace.lift(x) for x in check_leaves(f(*args))]
@@ -541,14 +542,14 @@ def trace(f, avals):
 
 
 def check_leaves(leaves):
-    top_main(leaves)  # finds tracers that were left behind
+    top_main(leaves)  # raises for a tracer whose trace has ended
     for x in leaves:
         aval_of(x)
     return leaves
 
 
 def eval_jaxpr(jaxpr, consts, *args):
-    """Runs a program, equation by equation, through the door."""
+    """Evaluate a jaxpr, equation by equation, by `bind`."""
     env = dict(zip(jaxpr.constvars, consts, strict=True)) | dict(zip(jaxpr.invars, args, strict=True))
 
     def read(v):
@@ -569,7 +570,7 @@ def run(closed, *args):
 
 
 def flat_function(f, treedef, kwargs_too=False):
-    """The function of leaves, and a place where the structure of its result will be."""
+    """Return a function of leaves, and a list that holds the structure of its result after a call."""
     out = []
 
     def flat(*leaves):
@@ -624,7 +625,7 @@ def dict_apart(d):
     return [d[k] for k in keys], keys
 
 
-containers = {  # type -> (apart, together)
+containers = {  # type -> (flatten, unflatten)
     list: (lambda x: (x, None), lambda data, children: list(children)),
     tuple: (lambda x: (x, None), lambda data, children: tuple(children)),
     dict: (dict_apart, lambda keys, children: dict(zip(keys, children, strict=True))),
@@ -693,7 +694,7 @@ def broadcast_shapes(name, shapes):
 
 
 def elementwise(name, impl, word, result=None, **rules):
-    """A primitive that goes number by number. Axes of size 1, and no axes at all, are broadcast."""
+    """Return an elementwise primitive. Axes of size 1 and scalars are broadcast."""
 
     def type_rule(*avals):
         dtype = result or avals[0].dtype
@@ -776,7 +777,7 @@ convert_p = Primitive(
 
 
 def convert(x, dtype, weak):
-    """x with this dtype. What is a number in Python needs no equation."""
+    """Return x with this dtype. A Python number needs no equation."""
     aval = aval_of(x)
     if is_number(x):
         return Array(np.asarray(x).astype(dtype), Aval((), dtype, weak))
@@ -801,7 +802,7 @@ broadcast_p = Primitive(
 
 
 def broadcast_to(x, shape):
-    """As numpy's: axes are added on the left, and axes of size 1 grow."""
+    """Return x, broadcast to a shape by numpy's rules: new axes are added on the left, and axes of size 1 are repeated."""
     aval, shape = aval_of(x), tuple(shape)
     if aval.shape == shape:
         return x
@@ -816,13 +817,13 @@ jnp = types.SimpleNamespace()
 
 
 def word(f):
-    """Puts a function into `numpy`."""
+    """Decorator: add a function to `numpy`."""
     setattr(jnp, f.__name__.rstrip("_"), f)
     return f
 
 
 def promote(xs, to_float=False):
-    """The operands with one dtype and, unless they have no axes, one number of axes."""
+    """Return the operands with one dtype and, except for scalars, one rank; and their shapes before that."""
     avals = [aval_of(x) for x in xs]
     dtype, weak = promoted(avals)
     if to_float and not inexact(dtype):
@@ -949,14 +950,14 @@ operators()
 
 
 class Value(NamedTuple):
-    """A value of the text: its name and its type."""
+    """A value in StableHLO: its name and its type."""
 
     name: str
     aval: Aval
 
 
 class Module:
-    """A text with a function @main, and with one private function for each program that is called."""
+    """A module of StableHLO: the function @main, and a private function for each jaxpr that is called."""
 
     def __init__(self):
         self.texts, self.called = [], {}
@@ -972,7 +973,7 @@ class Module:
         self.texts.append("\n".join(lines))
 
     def private(self, closed, name):
-        """The name of the function of this program, which is written when it is called first."""
+        """Return the name of the private function of this jaxpr; write the function at the first call."""
         if id(closed) not in self.called:
             name = "".join(c if c.isalnum() else "_" for c in name).strip("_") or "f"
             taken = {n for n, _ in self.called.values()} | {"main"}
@@ -986,7 +987,7 @@ class Module:
 
 
 class Writer:
-    """The lines of a function. Its methods write an operation and return the Value."""
+    """Writes the lines of a function. Most methods write one operation, and return its result as a Value."""
 
     names = types.MappingProxyType(
         {"bool": "i1", "complex64": "complex<f32>", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32"}
@@ -1015,7 +1016,7 @@ class Writer:
         return Value(name, aval)
 
     def several(self, avals):
-        """A name for several results, and the Values."""
+        """Return the left side of an operation with several results, and the results as Values."""
         name = self.fresh()
         if len(avals) == 1:
             return f"{name} = ", [Value(name, avals[0])]
@@ -1057,7 +1058,7 @@ class Writer:
         return self.line(f"stablehlo.convert {v.name} : ({t}) -> {self.type(aval)}", aval)
 
     def program(self, closed, args):
-        """The equations of a program, at this place."""
+        """Write the equations of a jaxpr, and return its results."""
         jaxpr = closed.jaxpr
         env = dict(zip(jaxpr.invars, args, strict=True))
         for v, const in zip(jaxpr.constvars, closed.consts, strict=True):
@@ -1073,7 +1074,7 @@ class Writer:
         return [read(v) for v in jaxpr.outvars]
 
     def region(self, closed, args):
-        """The lines of a program within braces."""
+        """Write a jaxpr as a region, which ends in a return."""
         self.depth += 1
         outs = self.program(closed, args)
         self.write(f"stablehlo.return {', '.join(v.name for v in outs)} : {self.types(outs)}")
@@ -1115,31 +1116,31 @@ jit_p = Primitive(
 
 
 def hoisted(closed):
-    """The program with its constants as its first arguments."""
+    """Return the jaxpr with its constants as its first arguments."""
     jaxpr = closed.jaxpr
     return ClosedJaxpr(Jaxpr([], jaxpr.constvars + jaxpr.invars, jaxpr.eqns, jaxpr.outvars), [])
 
 
-memories = weakref.WeakKeyDictionary()  # function -> {signature: program}, as long as there is the function
+memories = weakref.WeakKeyDictionary()  # function -> {signature: traced program}, as long as the function lives
 
 
 def memory_of(f):
     try:
         return memories.setdefault(f, {})
-    except TypeError:  # it does not hash, or is of a kind that cannot be watched
+    except TypeError:  # it cannot be hashed or weakly referenced
         return {}
 
 
 class Static(NamedTuple):
-    """A static argument in a key: 1, 1.0 and True are equal, and are three."""
+    """A static argument in a key. The type is part of it, since 1, 1.0 and True are equal."""
 
-    place: object  # its number, or its name
+    place: object  # its position, or its name
     type: type
     value: object
 
 
 def static_places(f, argnums, argnames):
-    """The numbers and the names of static arguments: one says the other."""
+    """Return the positions and the names of static arguments; those that are not given are inferred from the others."""
     if argnums is None and argnames is None:
         return frozenset(), frozenset()
     nums = () if argnums is None else (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -1194,7 +1195,7 @@ def jit(f, *, static_argnums=None, static_argnames=None):
     def write(leaves, treedef, statics):
         def whole(args, kwargs):
             args = list(args)
-            for s in statics:  # numbers come in order
+            for s in statics:  # positions are in ascending order
                 if isinstance(s.place, int):
                     args.insert(s.place, s.value)
             return f(*args, **kwargs, **{s.place: s.value for s in statics if isinstance(s.place, str)})
@@ -1240,7 +1241,7 @@ reduce_min_p = reduction("reduce_min", np.min, "minimum", largest)
 
 
 def moving(name, impl, type_rule, words):
-    """A primitive of one array that computes nothing."""
+    """Return a primitive that rearranges the elements of one array."""
 
     def lower(w, values, outs, **params):
         (x,) = values
@@ -1540,7 +1541,7 @@ def arange(start, stop=None, step=1, dtype=None):
 
 
 def indexed(x, index):
-    """x[index]: a window, then the axes that stay."""
+    """Return x[index]: take a window, then remove and insert axes."""
     index = index if isinstance(index, tuple) else (index,)
     missing = x.ndim - sum(i is not None and i is not Ellipsis for i in index)
     if missing < 0:
@@ -1578,14 +1579,14 @@ def indexed(x, index):
 
 
 def traced(f, treedef, avals):
-    """(program with its constants as first arguments, constants, structure of the results) of a function of trees."""
+    """Trace a function of trees. Return the jaxpr with its constants as first arguments, the constants, and the result's structure."""
     flat, out = flat_function(f, treedef)
     closed = trace(flat, avals)
     return hoisted(closed), closed.consts, out[0]
 
 
 def with_results(closed, avals):
-    """The program with results of these types, which differ in weakness and, from weak ones, in dtype."""
+    """Return the jaxpr with its results converted to these types, which differ in weakness and, where weak, in dtype."""
     if closed.out_avals == list(avals):
         return closed
     return trace(
@@ -1625,7 +1626,7 @@ def choose(index, branches, operands):
             )
     consts = [c for _, cs, _ in programs for c in cs]
     closeds = []
-    for k, (closed, cs, _) in enumerate(programs):  # each takes the constants of all
+    for k, (closed, cs, _) in enumerate(programs):  # each branch takes the constants of all branches
         jaxpr, n = closed.jaxpr, len(cs)
         others = [[Var(aval_of(c)) for c in p[1]] for p in programs]
         others[k] = jaxpr.invars[:n]
@@ -1655,9 +1656,10 @@ cond_p = Primitive(
 
 
 def fixed_carry(leaves, write):
-    """Leaves and program of a loop whose carry keeps its type. What goes in weak and comes out otherwise is converted beforehand, once.
+    """Return the initial carry, its types, and the program of a loop. An element of the carry that is weakly typed, and that the
+    body returns with another type, is converted to that type before the loop.
 
-    `write(avals)` -> (program, constants, types of the carry that comes out).
+    `write(avals)` -> (program, constants, types of the carry that the body returns).
     """
     avals = [aval_of(x) for x in leaves]
     written = write(avals)
@@ -1706,7 +1708,7 @@ def while_loop(cond_fun, body_fun, init):
 
 
 def apart(args, *counts):
-    """The operands in groups, the last of which is the rest."""
+    """Return the operands in groups of these sizes; the last group has the rest."""
     groups, args = [], list(args)
     for n in counts:
         groups.append(args[:n])
@@ -1795,7 +1797,7 @@ def scan_impl(*args, jaxpr, num_consts, num_carry, length, reverse):
 
 
 def scan_as_while(*args, jaxpr, num_consts, num_carry, length, reverse):
-    """The loop that XLA is told: a scan is a while that takes rows and puts results."""
+    """Compute a scan by a while loop, which slices `xs` and updates `ys`; for XLA, which has no scan."""
     consts, carry, xs = apart(args, num_consts, num_carry)
     ys = [jnp.zeros((length, *a.shape), a.dtype) for a in jaxpr.out_avals[num_carry:]]
     if not length:
@@ -1817,7 +1819,7 @@ def scan_as_while(*args, jaxpr, num_consts, num_carry, length, reverse):
 
 
 def lower_fun(f):
-    """Lowers by the program of a function."""
+    """Return a lowering rule: trace a function, and write its equations."""
     return lambda w, values, outs, **params: w.program(
         trace(lambda *xs: f(*xs, **params), [v.aval for v in values]), values
     )
@@ -1827,7 +1829,7 @@ scan_p = Primitive("scan", multiple=True, impl=scan_impl, type=scan_type, lower=
 
 
 def known_number(x):
-    """A whole number that Python knows, or None."""
+    """Return x as an int; None for a tracer."""
     if isinstance(x, Tracer):
         return None
     return operator.index(x)
@@ -1845,7 +1847,7 @@ def fori_loop(lower, upper, body, init):
 
 
 class JVPTracer(Tracer):
-    """A value and its tangent, which is None where nothing moves. Both belong to traces further down in the stack."""
+    """A primal and its tangent, which is None if it is zero. Both belong to traces below this one in the stack."""
 
     def __init__(self, main, primal, tangent):
         self.main, self.primal, self.tangent = main, primal, tangent
@@ -1873,7 +1875,7 @@ class JVPTrace(Trace):
 
 
 def jvp_flat(f, primals, tangents):
-    """Results and their tangents, which are None for what does not move."""
+    """Return results and their tangents; None for a tangent that is zero."""
     with new_main(JVPTrace) as main:
         outs = f(*[JVPTracer(main, x, t) for x, t in zip(primals, tangents, strict=True)])
         outs = [main.trace.lift(x) for x in check_leaves(outs)]
@@ -1899,17 +1901,19 @@ def jvp(f, primals, tangents):
 
 
 def spread(t, like):
-    """A tangent or cotangent with the shape of the result, whose operand may have been smaller."""
+    """Return a tangent, broadcast to the shape of the result: an operand may have been smaller."""
     return t if t is None or aval_of(t).shape == aval_of(like).shape else broadcast_to(t, aval_of(like).shape)
 
 
 def together(*tangents):
-    """Their sum; None counts as zero."""
+    """Return the sum; None counts as zero."""
     return functools.reduce(lambda s, t: t if s is None else s if t is None else s + t, tangents)
 
 
 def derivative(primitive, *partials):
-    """The rule of an elementwise primitive: `partials[i](t, result, *operands)` is how it moves when operand i moves by t."""
+    """Set the JVP rule of an elementwise primitive: `partials[i](t, result, *operands)` is the result's tangent if operand i has the
+    tangent t and the others have zero.
+    """
 
     def rule(primals, tangents, **params):
         result = primitive.bind(*primals, **params)
@@ -1920,7 +1924,7 @@ def derivative(primitive, *partials):
 
 
 def larger(x, y):
-    """1 where x is larger than y, and one half where they are equal."""
+    """Return 1 where x is larger than y, 1/2 where they are equal, and 0 elsewhere."""
     return jnp.where(jnp.equal(x, y), 0.5, jnp.where(jnp.greater(x, y), 1.0, 0.0)).astype(aval_of(x).dtype)
 
 
@@ -1957,7 +1961,7 @@ def convert_jvp(primals, tangents, new_dtype, weak_type):
 
 
 def same_for_the_tangent(primitive):
-    """A linear primitive of one array (and of indices): what it does to the array it does to the tangent."""
+    """Set the JVP rule of a primitive that is linear in its first operand: apply it to the tangent of that."""
 
     def rule(primals, tangents, **params):
         (x, *rest), (t, *_) = primals, tangents
@@ -2007,11 +2011,11 @@ for _p in (reduce_max_p, reduce_min_p):
     extreme_jvp(_p)
 
 
-# ------------------------------------------------------------------------------------- derivatives of programs in equations
+# ------------------------------------------------------------------------------ derivatives of equations that contain jaxprs
 
 
 def derived(make):
-    """Remembers beside a program what is made of it."""
+    """Decorator: cache what is made of a jaxpr in the jaxpr itself."""
 
     @functools.wraps(make)
     def made(closed, *key):
@@ -2033,14 +2037,16 @@ def chosen(mask, xs):
 
 
 def placed(mask, xs, otherwise=None):
-    """The opposite of `chosen`: x where the mask says so, and None elsewhere."""
+    """Return the inverse of `chosen`: the next of `xs` where the mask holds, `otherwise` elsewhere."""
     xs = iter(xs)
     return [next(xs) if m else otherwise for m in mask]
 
 
 @derived
 def jvp_closed(closed, moving, wanted):
-    """(program: values, moving tangents -> results, tangents that move or are wanted; which these are)."""
+    """Return a jaxpr from primals and the nonzero tangents to results and tangents, and a bool for each result: whether it has a
+    tangent there, because that is not zero or is wanted.
+    """
     found = []
 
     def f(*args):
@@ -2085,7 +2091,9 @@ def cond_jvp(primals, tangents, branches):
 
 
 def moving_carry(body, before, carry, after, find):
-    """Which of the carry move: all that moves after a turn when these move before. `find(program, moving, wanted)[1]` knows it."""
+    """Return which elements of a carry have a tangent (or a batch) in some iteration, given those that have one at the start.
+    `find(program, moving, wanted)[1]` says which results have one if these arguments have.
+    """
     while True:
         moved = find(body, (*before, *carry, *after), nothing_wanted(body))[1][: len(carry)]
         if either(carry, moved) == carry:
@@ -2175,9 +2183,9 @@ jit_p.jvp, cond_p.jvp, while_p.jvp, scan_p.jvp = jit_jvp, cond_jvp, while_jvp, s
 
 
 class LinearizeTrace(JVPTrace):
-    """A JVPTrace whose tangents have no value yet: they are tracers of a JaxprTrace, one further down in the stack.
+    """A JVPTrace whose tangents have no values yet: they are tracers of a JaxprTrace, one lower in the stack.
 
-    What is done to values is done down there, where the values are; what is done to tangents is written down, and is linear.
+    Operations on primals are processed by the traces below that; operations on tangents are recorded, and form a linear jaxpr.
     """
 
     def rule(self, primitive):
@@ -2185,7 +2193,7 @@ class LinearizeTrace(JVPTrace):
 
 
 def linearize_flat(f, primals, moving, wanted=None):
-    """(results, the linear program from tangents to tangents with its constants, which results move)."""
+    """Return the results, the linear jaxpr from tangents to tangents, with its constants, and which results have tangents."""
     with new_main(JaxprTrace, Frame()) as linear, new_main(LinearizeTrace) as main:
         tangents = [linear.trace.argument(aval_of(x)) if m else None for x, m in zip(primals, moving, strict=True)]
         outs = f(*[JVPTracer(main, x, t) for x, t in zip(primals, tangents, strict=True)])
@@ -2200,7 +2208,9 @@ def linearize_flat(f, primals, moving, wanted=None):
 
 @derived
 def linearize_closed(closed, moving, wanted):
-    """(program: values -> results, residuals; its linear program: residuals, tangents -> tangents; which results move)."""
+    """Return a jaxpr from values to results and residuals; the linear jaxpr from residuals and tangents to tangents; and which results
+    have tangents.
+    """
     found = []
 
     def f(*primals):
@@ -2226,7 +2236,7 @@ def cond_linearize(primals, tangents, branches):
     moving = moves(tangents[1:])
     wanted = either(*(find_linear(b, moving, nothing_wanted(b))[1] for b in branches))
     parts = [linearize_closed(b, moving, wanted) for b in branches]
-    kept = [p[0].out_avals[len(wanted) :] for p in parts]  # what each branch keeps for its linear program
+    kept = [p[0].out_avals[len(wanted) :] for p in parts]  # the types of each branch's residuals
 
     def forward_of(k):
         def f(*args):
@@ -2305,7 +2315,7 @@ jit_p.linearize, cond_p.linearize, while_p.linearize, scan_p.linearize = (
 
 
 class Linear(NamedTuple):
-    """An operand that has no value: the cotangent is wanted of it."""
+    """An operand without a value, whose cotangent is to be computed."""
 
     aval: Aval
 
@@ -2315,7 +2325,9 @@ def is_linear(x):
 
 
 def backward(closed, args, cotangents):
-    """Goes through a linear program from its end. The cotangents of the arguments that are Linear; None is zero."""
+    """Transpose a linear jaxpr, from its last equation to the first. Return the cotangents of the arguments that are Linear; None for
+    zero.
+    """
     jaxpr = closed.jaxpr
     env = dict(zip(jaxpr.constvars, closed.consts, strict=True)) | dict(zip(jaxpr.invars, args, strict=True))
     for e in jaxpr.eqns:
@@ -2344,7 +2356,7 @@ def backward(closed, args, cotangents):
 
 
 def gathered(ct, aval):
-    """What was broadcast is summed."""
+    """Return a cotangent, summed over the axes along which an operand of this type was broadcast."""
     shape = aval_of(ct).shape
     extra = len(shape) - aval.ndim
     axes = tuple(range(extra)) + tuple(extra + i for i, n in enumerate(aval.shape) if n != shape[extra + i])
@@ -2360,7 +2372,7 @@ def transposed(primitive):
 
 
 def linear_elementwise(primitive, *rules):
-    """`rules[i](ct, *operands)` is what operand i gets where it is linear."""
+    """Set the transpose rule of an elementwise primitive: `rules[i](ct, *operands)` is the cotangent of operand i where it is linear."""
 
     @transposed(primitive)
     def rule(ct, *operands):
@@ -2410,11 +2422,11 @@ def _(ct, a, b, contracting, batch):
     (x, cx, bx), (y, cy, by) = ((a, ca, ba), (b, cb, bb)) if first else ((b, cb, bb), (a, ca, ba))
     x_free, y_free = free_axes(x.aval.ndim, cx, bx), free_axes(aval_of(y).ndim, cy, by)
     n = len(ba)
-    at = n + len(x_free) if first else n  # where the free axes of y are in the result
+    at = n + len(x_free) if first else n  # the position of y's free axes in the result
     result = dot_p.bind(
         ct, y, contracting=(tuple(range(at, at + len(y_free))), tuple(y_free)), batch=(tuple(range(n)), tuple(by))
     )
-    # its axes: batch, free ones of x, and contracted ones in the order in which y has them
+    # the axes of `result`: batch axes, free axes of x, and contracted axes in the order that they have in y
     order = sorted(range(len(cy)), key=lambda i: cy[i])
     axes = [*bx, *x_free, *(cx[i] for i in order)]
     result = transpose_p.bind(result, permutation=tuple(axes.index(i) for i in range(len(axes))))
@@ -2448,7 +2460,7 @@ def _(ct, x, u, *starts):
 
 @derived
 def backward_closed(closed, linear, given):
-    """The program: values, given cotangents of the results -> cotangents of the arguments that are linear."""
+    """Return a jaxpr from values and the given cotangents of results to cotangents of the linear arguments."""
     n = linear.count(False)
 
     def f(*args):
@@ -2525,7 +2537,10 @@ def _(cts, *args, jaxpr, num_consts, num_carry, length, reverse):
 
 
 def pulled_back(f, primals, moving):
-    """Results, and the function from cotangents of the results to cotangents of what moves (zeros for what does not matter)."""
+    """Return the results, and a function from their cotangents to cotangents of the arguments that have tangents; zeros, if no result
+    depends
+    on an argument.
+    """
     outs, program, moved = linearize_flat(f, primals, moving)
 
     def pull(cts):
@@ -2540,7 +2555,10 @@ def pulled_back(f, primals, moving):
 
 
 def moved_arguments(args, argnums):
-    """Leaves of all arguments, their structure, which of them move, and the structure of those."""
+    """Return the leaves of all arguments, their structure, which leaves to differentiate by, and a function that makes trees of the
+    results
+    for those.
+    """
     nums = [argnums] if isinstance(argnums, int) else list(argnums)
     if any(not -len(args) <= n < len(args) for n in nums):
         raise TypeError(f"argnums={argnums} is beyond the {len(args)} arguments")
@@ -2555,7 +2573,7 @@ def moved_arguments(args, argnums):
             )
 
     def by_argument(found):
-        """The leaves that were found, as trees in the order of argnums."""
+        """Return leaves as trees, in the order of argnums."""
         found = placed(moving, found)
         trees = [
             tree_unflatten(tree_structure(args[n]), [x for x, o in zip(found, owners, strict=True) if o == n])
@@ -2600,7 +2618,7 @@ def grad(f, argnums=0, has_aux=False):
 
 
 class BatchTracer(Tracer):
-    """A value of each example: `value` has the batch as its first axis, or, where all have the same, no such axis."""
+    """A value for each element of a batch: `value` has the batch as its first axis, unless the value is the same for all elements."""
 
     def __init__(self, main, value, batched):
         self.main, self.value, self.batched = main, value, batched
@@ -2637,7 +2655,7 @@ def batch_flat(f, size, values, batched):
 
 
 def with_batch(size, x, batched):
-    """x with the batch as first axis."""
+    """Return x with the batch as its first axis."""
     return x if batched else broadcast_to(x, (size, *aval_of(x).shape))
 
 
@@ -2679,7 +2697,7 @@ def vmap(f, in_axes=0, out_axes=0):
 
 
 def leaf_axes(axes, treedef, what):
-    """An axis for each leaf: one that stands for a whole tree is that of all its leaves."""
+    """Return an axis for each leaf. An axis in the place of a subtree is the axis of all its leaves."""
     if axes is None or isinstance(axes, int):
         return [axes] * treedef.leaves
     children, data = containers[type(axes)][0](axes) if type(axes) in containers else ((), None)
@@ -2690,7 +2708,7 @@ def leaf_axes(axes, treedef, what):
 
 
 def batch_elementwise(primitive, values, batched, params):
-    """The batch is an axis more on the left; what has fewer axes than others gets axes of size 1 after it."""
+    """Apply an elementwise primitive to a batch, which is the first axis. Operands of lower rank get axes of size 1 after it."""
     ndims = [aval_of(x).ndim - b for x, b in zip(values, batched, strict=True)]
     most = max(ndims)
     aligned = []
@@ -2747,7 +2765,7 @@ def _(size, values, batched, contracting, batch):
     ]
     if all(batched):
         return dot_p.bind(a, b, contracting=(ca, cb), batch=((0, *ba), (0, *bb))), True
-    # where the batch is in the result
+    # the position of the batch axis in the result
     at = len(ba) if batched[0] else len(ba) + len(free_axes(aval_of(a).ndim, ca, ba))
     return moved_axis(dot_p.bind(a, b, contracting=(ca, cb), batch=(ba, bb)), at, 0), True
 
@@ -2763,7 +2781,7 @@ def _(size, values, batched):
 
 
 def one_by_one(primitive, values, batched, params):
-    """Example after example, in a scan."""
+    """Apply a primitive to one element of the batch after the other, in a scan."""
 
     def body(_, rows):
         rows = iter(rows)
@@ -2796,7 +2814,7 @@ def with_size(aval, size, batched):
 
 @derived
 def batch_closed(closed, size, batched, wanted):
-    """(the program for a batch, which of its results are batched: those that have to be, and those that are wanted so)."""
+    """Return the jaxpr for a batch, and which of its results are batches, because they have to be or are wanted so."""
     found = []
 
     def f(*args):
@@ -2817,7 +2835,7 @@ def _(size, values, batched, jaxpr, name):
 @batching(cond_p)
 def _(size, values, batched, branches):
     index, *operands = values
-    if batched[0]:  # all sides are computed, and each example takes its own
+    if batched[0]:  # compute all branches, and select for each element
         every = (True,) * len(branches[0].out_avals)
         sides = [run(batch_closed(b, size, batched[1:], every)[0], *operands) for b in branches]
         outs = []
@@ -2835,7 +2853,7 @@ def _(size, values, batched, branches):
 
 
 def batched_carry(size, body, before, carry, after):
-    """Which of the carry are batched: a fixed point."""
+    """Return which elements of a carry are batches in some iteration."""
     return moving_carry(
         body, before, carry, after, lambda closed, batched, wanted: batch_closed(closed, size, batched, wanted)
     )
@@ -2847,7 +2865,7 @@ def _(size, values, batched, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
     test_b, body_b, carry_b = map(tuple, apart(batched, cond_nconsts, body_nconsts))
     carry_b = batched_carry(size, body_jaxpr, body_b, carry_b, ())
     testing, (differs,) = batch_closed(cond_jaxpr, size, test_b + carry_b, (False,))
-    if differs:  # one may be done before another: then all of the carry differs
+    if differs:  # elements of the batch end in different iterations, so the whole carry is a batch
         carry_b = (True,) * len(carry)
         testing, _ = batch_closed(cond_jaxpr, size, test_b + carry_b, (False,))
     turning, _ = batch_closed(body_jaxpr, size, body_b + carry_b, carry_b)
@@ -2862,7 +2880,7 @@ def _(size, values, batched, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts)
         (wants,) = run(testing, *args)
         return [jnp.max(wants) if differs else wants]
 
-    def turn(*args):  # of the test's constants, the body's, and the carry
+    def turn(*args):  # `args`: the constants of the condition and of the body, and the carry
         consts_test, consts, carry = apart(args, cond_nconsts, n)
         new = run(turning, *consts, *carry)
         if not differs:
@@ -2896,13 +2914,14 @@ def _(size, values, batched, jaxpr, num_consts, num_carry, **params):
     program, out = batch_closed(jaxpr, size, consts_b + carry_b + xs_b, wanted)
     carry = [with_batch(size, x, b) if m else x for x, b, m in zip(carry, before, carry_b, strict=True)]
     program = with_results(program, [aval_of(x) for x in carry] + program.out_avals[num_carry:])
-    xs = [moved_axis(x, 0, 1) if b else x for x, b in zip(xs, xs_b, strict=True)]  # rows first, then examples
+    # the scanned axis first, then the batch
+    xs = [moved_axis(x, 0, 1) if b else x for x, b in zip(xs, xs_b, strict=True)]
     outs = scan_p.bind(*consts, *carry, *xs, jaxpr=program, num_consts=num_consts, num_carry=num_carry, **params)
     carry, ys = apart(outs, num_carry)
     return carry + [moved_axis(y, 1, 0) if b else y for y, b in zip(ys, out[num_carry:], strict=True)], out
 
 
-# ------------------------------------------------------------------------------------------------- words that programs use
+# -------------------------------------------------------------------------------------------------- more functions of `numpy`
 
 
 @word
@@ -3009,7 +3028,7 @@ def one_hot(x, num_classes):
 
 
 def basis(x):
-    """A tangent for each number of x, along the first axis."""
+    """Return a tangent for each element of x, along the first axis: 1 there, and 0 elsewhere."""
     n, shape = aval_of(x).size, aval_of(x).shape
     return jnp.reshape(jnp.eye(n).astype(aval_of(x).dtype), (n, *shape))
 

@@ -1,6 +1,6 @@
-"""Arrays that are written to a store while the program goes on: the class that libraries test for
+"""The base class of JAX's asynchronous checkpoint managers, which libraries use in `isinstance`
 
-    serialization    the base of JAX's managers of checkpoints
+    serialization    the class
 
 JAX: jax/experimental/array_serialization/serialization.py:GlobalAsyncCheckpointManagerBase
 """

@@ -1,6 +1,6 @@
-"""The base of JAX's managers of checkpoints, which write to a store while the program goes on. orbax tests for instances
+"""The base class of JAX's checkpoint managers, which write while the program goes on. orbax uses it in `isinstance`
 
-Checkpoints are written by orbax, which runs on jitkit; the manager of JAX that it replaced is not here.
+orbax writes checkpoints itself, and works on jitkit; JAX's own manager, which orbax replaced, is not here.
 
 JAX: jax/experimental/array_serialization/serialization.py:GlobalAsyncCheckpointManagerBase
 """
@@ -16,7 +16,7 @@ from ...base import missing_names
 
 
 class GlobalAsyncCheckpointManagerBase(abc.ABC):
-    """What a manager of checkpoints can do; a library may derive its own from it."""
+    """The methods of a checkpoint manager; a library may derive its own class from this one."""
 
     @abc.abstractmethod
     def check_for_errors(self) -> None:

@@ -2,7 +2,7 @@
 
 A traced function sees no values, so it cannot raise. `check(pred, message)` records an equation instead, and
 `checkify(f)` turns each of these into arrays beside the results: has it failed, which check was it, and the values for
-its message. Comes in: a function. Goes out: one that returns an `Error` and the results; `Error.get` and `throw` say
+its message. Input: a function. Output: one that returns an `Error` and the results; `Error.get` and `throw` say
 what was found. In the order of reading:
 
     errors       what was found: the `Error`, a tree of arrays, and the exceptions that it becomes

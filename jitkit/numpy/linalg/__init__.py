@@ -1,6 +1,6 @@
 """`jitkit.numpy.linalg`: matrices, in the last two axes of arrays.
 
-Comes in: arrays. Goes out: arrays, computed by `lax.linalg`. In the order of reading: `decompositions`, `systems`,
+Input: arrays. Output: arrays, computed by `lax.linalg`. In the order of reading: `decompositions`, `systems`,
 `determinants`, `norms`, `least_squares`, `products`.
 
 JAX: jax/_src/numpy/linalg.py:norm

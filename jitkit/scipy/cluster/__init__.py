@@ -1,6 +1,6 @@
 """`jitkit.scipy.cluster`: `vq`, which finds the nearest of some points.
 
-Comes in: observations, and points (the code book). Goes out: which point is nearest to each observation, and how far.
+Input: observations, and points (the code book). Output: which point is nearest to each observation, and how far.
 
     vq      the nearest point
 

@@ -1,6 +1,6 @@
 """`jitkit.scipy.linalg`: matrices, with scipy's names and arguments.
 
-Comes in: arrays. Goes out: arrays, computed by `lax.linalg`. In the order of reading:
+Input: arrays. Output: arrays, computed by `lax.linalg`. In the order of reading:
 
     factoring            Cholesky, LU, QR, singular values, eigenvalues, and systems that are solved by factors
     functions            functions of matrices: the exponential

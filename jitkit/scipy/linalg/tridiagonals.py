@@ -18,7 +18,7 @@ from ... import numpy as jnp
 from ...core import dtypes
 from ...pjit.jit import jit
 
-_UNROLLED = 16  # steps of a Sturm sequence in one turn of its loop
+_UNROLLED = 16  # steps of a Sturm sequence in one iteration of its loop
 _MARGIN = 2.1  # a safety factor of the rounding errors by which Gershgorin's interval is widened
 _MOST_ITERATIONS = 5  # LAPACK's xSTEIN makes as many
 _GROWTH = 1.1  # the iteration ends when no vector grew by this factor in its last step

@@ -1,6 +1,6 @@
 """`jitkit.scipy.sparse`: `linalg`, which solves systems whose matrix need only be known by its products with vectors.
 
-Comes in: a matrix, or a function that multiplies with it, and a right side. Goes out: the solution. In the order of reading:
+Input: a matrix, or a function that multiplies with it, and a right side. Output: the solution. In the order of reading:
 
     tree_vectors        trees of arrays as vectors
     minimal_residual    the method GMRES

@@ -1,6 +1,6 @@
 """`jitkit.scipy.special`: special functions.
 
-Comes in: arrays, or numbers. Goes out: arrays of floats, or of complex numbers. In the order of reading:
+Input: arrays, or numbers. Output: arrays of floats, or of complex numbers. In the order of reading:
 
     error_functions     the error function, the logistic function, Bessel's functions
     faddeeva            the error function, scaled: of complex numbers, `erfcx`, Dawson's integral

@@ -60,7 +60,7 @@ _G_BEYOND = (
 
 
 def _near(x: Any) -> tuple[Any, Any]:
-    """Return Si and Ci of 0 to 4."""
+    """Return Si(x) and Ci(x) for x from 0 to 4."""
     return jnp.where(x == 0, 0.0, _si_near(x)), jnp.where(x == 0, -np.inf, _ci_near(x))
 
 
@@ -79,7 +79,7 @@ def _ci_near(x: Any) -> Any:
 
 
 def _between(x: Any) -> tuple[Any, Any]:
-    """Return Si and Ci of 4 to 1e9, by two functions f and g, which do not oscillate."""
+    """Return Si(x) and Ci(x) for x from 4 to 1e9, by two functions f and g, which do not oscillate."""
     sine, cosine = jnp.sin(x), jnp.cos(x)
     z = 1.0 / (x * x)
 
@@ -97,7 +97,7 @@ def _between(x: Any) -> tuple[Any, Any]:
 
 
 def _far(x: Any) -> tuple[Any, Any]:
-    """Return Si and Ci beyond 1e9."""
+    """Return Si(x) and Ci(x) for x beyond 1e9."""
     si = (np.pi / 2) - jnp.cos(x) / x
     ci = jnp.sin(x) / x
     return jnp.where(jnp.isposinf(x), np.pi / 2, si), jnp.where(jnp.isposinf(x), 0.0, ci)

@@ -1,6 +1,6 @@
 """`jitkit.scipy.stats`: distributions, each in its own module, with functions under scipy's names.
 
-Comes in: points or probabilities, and parameters. Goes out: densities (for integers, probabilities), probabilities,
+Input: points or probabilities, and parameters. Output: densities (for integers, probabilities), probabilities,
 quantiles: `logpdf pdf logpmf pmf cdf logcdf sf logsf ppf isf`, as far as they are implemented.
 
     norm, multivariate_normal, uniform, laplace, logistic, cauchy, t,

@@ -1,4 +1,4 @@
-"""Another package for the ladder, built on other ideas: a class a primitive, the trace found among the operands, many files."""
+"""Another package for the ladder, of another design: a class for each primitive, traces found among the operands, many files."""
 
 from types import SimpleNamespace
 

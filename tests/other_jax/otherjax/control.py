@@ -8,7 +8,7 @@ from .values import Number, Symbol, Type, thing
 
 
 class Within(Primitive):
-    """A primitive with programs in it."""
+    """A primitive whose parameters are programs."""
 
     def outs(self, program):
         return [v.aval for v in program.jaxpr.outvars]
@@ -102,7 +102,9 @@ class While(Within):
 
 
 def steady(f, carry, s, rows, rows_s):
-    """The body's program. What is weak in the carry becomes as strong as it comes out, once."""
+    """Trace the body of a loop. Where the body returns an element of a weakly typed carry with a strong type, convert that element,
+    and trace again, once. Return the body's program, the carry and the result's structure.
+    """
     for is_last in (False, True):
         program, out = trace_tree(f, (tuple, None, (s, rows_s)), [x.aval for x in carry] + rows)
         avals = [v.aval for v in program.jaxpr.outvars][: len(carry)]

@@ -40,7 +40,7 @@ class Program:
 
 
 class Page:
-    """What is written while one function runs."""
+    """The equations and constants of a function while it is traced."""
 
     depths = itertools.count()
 
@@ -95,7 +95,7 @@ def make_jaxpr(f):
 
 
 def hoisted(*programs):
-    """Symbols of other pages that programs close over, and the programs with these as their first arguments."""
+    """Return the symbols of enclosing traces that the programs close over, and the programs with these as their first arguments."""
     outer = {id(x): x for p in programs for x in p.consts if isinstance(x, Symbol)}
     found = []
     for p in programs:

@@ -15,7 +15,7 @@ KEPT = weakref.WeakKeyDictionary()
 
 
 def jit(f, static_argnums=(), static_argnames=()):
-    """Closures instead of a class; one dict from everything that matters to what runs."""
+    """Return a function that looks its trace up in a dict, whose key is all that a trace depends on."""
     parameters = inspect.signature(f).parameters.values()
     places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     nums = {static_argnums} if isinstance(static_argnums, int) else set(static_argnums)
@@ -36,7 +36,7 @@ def jit(f, static_argnums=(), static_argnames=()):
         known = KEPT.setdefault(f, {})
         signature = (key, structure, tuple(x.aval for x in leaves))
         program, out = known.get(signature) or build(f, fixed, structure, signature[2])
-        if is_traced(program, ()):  # it closes over a trace that ends
+        if is_traced(program, ()):  # its constants are tracers, whose trace will end
             outer, [program] = hoisted(program)
             return unflatten(out, JitCall(program, f.__name__).all(*outer, *leaves))
         known[signature] = program, out

@@ -11,7 +11,7 @@ INT = np.dtype("int32")
 
 
 class Mover(Primitive):
-    """What is not elementwise: `set` are its parameters."""
+    """A primitive that is not elementwise. `set` are its parameters."""
 
     def __init__(self, **set):
         self.params = set

@@ -7,7 +7,7 @@ from .values import Number, Symbol, Thing, Type, thing
 
 
 class Primitive:
-    """One operation: what it computes, its type, its word in StableHLO. `do` asks the operands who is tracing."""
+    """An operation: its implementation, its type rule and its name in StableHLO. `do` finds the trace among the operands."""
 
     name = word = ""
     params = types.MappingProxyType({})

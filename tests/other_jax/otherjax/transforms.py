@@ -32,7 +32,7 @@ FLOAT = np.dtype("float32")
 
 
 class Put(Mover):
-    """A window is written."""
+    """Writes a window."""
 
     name = word = "dynamic_update_slice"
 
@@ -55,14 +55,14 @@ def filled(ts, xs):
 
 
 def at_once(f, *args):
-    """A function of trees as one equation, like a call of a jitted function."""
+    """Record a call of a function of trees as one equation, like a call of a jitted function."""
     leaves, s = flatten(args)
     program, out = trace_tree(f, s, [x.aval for x in leaves])
     outer, [program] = hoisted(program)
     return unflatten(out, JitCall(program, "f").all(*outer, *leaves))
 
 
-# --- forward: a pair of value and tangent, whose page knows the rules of each class
+# --- forward mode: a pair of value and tangent; a primitive's class has its rule
 
 
 class Dual(Symbol):
@@ -72,7 +72,7 @@ class Dual(Symbol):
 
 
 class Maker:
-    """A page on which nothing stands: what is asked of its symbols is done at once, in another way."""
+    """A trace that records no equations: its subclasses process each operation at once."""
 
     closed = False
 
@@ -147,7 +147,7 @@ def total(terms):
 
 
 def fit(ct, x):
-    """Summed until it has the shape of x."""
+    """Return the cotangent, summed to the shape of x."""
     extra = len(ct.shape) - len(x.shape)
     axes = [i for i in range(len(ct.shape)) if i < extra or x.shape[i - extra] != ct.shape[i]]
     return reshape(sum(ct, axes) if axes else ct, x.shape)
@@ -162,7 +162,7 @@ def jvp_elementwise(p, xs, ts):
 
 
 def vjp_elementwise(p, cts, xs, outs):
-    """A factor for each number: backward it is the same factor."""
+    """Return the cotangents of the operands. The derivative of an elementwise operation multiplies tangents and cotangents alike."""
     rules = PARTIALS.get(p.name, [None] * len(xs))
     return [fit(d(*xs, outs[0], cts[0]), x) if d and is_float(x) else None for d, x in zip(rules, xs, strict=True)]
 
@@ -228,7 +228,7 @@ def jvp_scan(p, xs, ts):
     return a + b, da + db
 
 
-# --- backward: a tape of what was done; programs within are run again on the way back
+# --- reverse mode: a tape of operations; programs inside of operations are run again in the backward pass
 
 
 class Taped(Symbol):
@@ -270,7 +270,7 @@ class Tape(Maker):
 
 
 def pull(program):
-    """Cotangents of arguments, from arguments and cotangents of results."""
+    """Return a function from arguments and cotangents of results to cotangents of the arguments."""
 
     def f(xs, cts):
         tape = Tape()
@@ -372,7 +372,7 @@ def grad(f, argnums=0, has_aux=False):
     return go
 
 
-# --- batches: the batch is the first axis of `value`
+# --- batches: the batch axis is the first axis of `value`
 
 
 class Batched(Symbol):
@@ -401,7 +401,7 @@ def whole(size, flags, xs):
 
 
 def batched(f, size, flags, xs):
-    """Results, each with whether the batch is its first axis."""
+    """Return each result, and whether its first axis is the batch axis."""
     maker = Batch(size)
     ys = [thing(y) for y in f(*[Batched(maker, x) if b else x for x, b in zip(xs, flags, strict=True)])]
     return [(y.value, True) if maker.mine(y) else (y, False) for y in ys]
@@ -542,7 +542,7 @@ def vmap(f, in_axes=0, out_axes=0):
     return go
 
 
-# --- which class has which rule
+# --- the rules of each class
 
 Primitive.jvp, Primitive.vjp, Primitive.batch = jvp_elementwise, vjp_elementwise, batch_elementwise
 Convert.jvp, Convert.vjp = jvp_convert, vjp_convert

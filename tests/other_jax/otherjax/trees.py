@@ -9,7 +9,7 @@ NODES = {
 
 
 def flatten(tree):
-    """Leaves, and a structure: "*" for a leaf, else (type, data, structures)."""
+    """Return the leaves, and the structure: "*" for a leaf, else (type, data, structures)."""
     if type(tree) not in NODES:
         return [tree], "*"
     children, data = NODES[type(tree)][0](tree)

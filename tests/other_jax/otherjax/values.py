@@ -61,7 +61,7 @@ def no(error):
 
 
 class Symbol(Thing):
-    """A tracer, which is its own variable."""
+    """A tracer, which is the variable of its value, too."""
 
     def __init__(self, page, aval):
         self.page, self.aval = page, aval

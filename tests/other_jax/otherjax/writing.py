@@ -17,7 +17,7 @@ def tensors(avals):
 
 
 class Writer:
-    """StableHLO, a line at a time; private functions and regions are written apart."""
+    """Writes StableHLO, one line for each operation. Private functions and regions are collected separately."""
 
     def __init__(self):
         self.lines, self.functions, self.known, self.count = [], [], {}, itertools.count()
@@ -69,7 +69,7 @@ class Writer:
         self.functions.append(f"func.func {kind} @{name}({declared}) -> ({tensors(outs)}) {{\n{inside}\n}}")
 
     def loop(self, carry, avals, test, turn):
-        """`test` and `turn` write for the names of the carry, and return names and types."""
+        """Write a while loop. `test` and `turn` write its regions, given the names of the carry, and return names and types."""
         n = next(self.count)
         names = [f"%l{n}_{i}" for i in range(len(carry))]
         declared = ", ".join(f"{name}: {tensor(a)}" for name, a in zip(names, avals, strict=True))
