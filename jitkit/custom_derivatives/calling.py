@@ -76,7 +76,7 @@ class Ways(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """What all transformations of one call share."""
+    """What the rules of all transformations get of one call."""
 
     ways: Ways
     info: DebugInfo

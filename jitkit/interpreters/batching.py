@@ -79,8 +79,7 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        # take the value's source info: mostly it is the current line, and finding that takes 3 us
-        known = getattr(val, "source_info", source_info.UNKNOWN)
+        known = getattr(val, "source_info", source_info.UNKNOWN)  # mostly the current line; finding that takes 3 us
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:

@@ -138,8 +138,9 @@ def counted(
     executed: int | None = None,
     copied: int | None = None,
 ) -> dict[str, Any]:
-    """Return what a call returns, and of these counts those that are not None: how many programs XLA compiled and ran, and how many
-    arrays were copied to it. With the reference, return the expected counts.
+    """Return the result of `f(*args)`, and counts: how many programs XLA compiled and executed, and how many arrays were copied to it.
+    The keyword arguments are the expected counts; one that is None is not counted. If jitkit runs the program (there is no module `xla`), the
+    expected counts are returned.
     """
     machine: Any = sys.modules.get("xla")
     expected = {"compiled": compiled, "executed": executed, "copied": copied}

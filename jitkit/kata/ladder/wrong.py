@@ -1,8 +1,8 @@
 """labs/from_scratch/NN_name/wrong.py -> wrong versions of a rung
 
-A wrong version is the solution up to its rung with one change, which somebody would make who believes what its label says. The first
-program that it fails must be `against` this belief. If a learner's package fails in the same way, program by program, the learner is
-asked the question of the wrong version.
+A wrong version is the solution up to its rung with one change, which somebody would make who believes what its label says: a
+misconception. The first program that it fails must be `against` it. If a learner's package fails in the same way, program by
+program, the learner is asked the question of the wrong version.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .rungs import Rung, ladder_folder, prefix
 
 
 class Wrong(NamedTuple):
-    """One wrong version: the belief, a question that leads out of it, and the change."""
+    """A wrong version: the learner's misconception, a question that helps to see it, and the change of the solution's text."""
 
     label: str
     question: str
