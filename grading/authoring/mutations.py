@@ -94,7 +94,7 @@ def _in(node: ast.AST, place: Place) -> Iterator[Change]:
         elif isinstance(value, list):
             for i, part in enumerate(value):
                 if isinstance(part, ast.Tuple) and (_is_membership(node) or _is_call_of(node, "isinstance")):
-                    continue  # its order does not matter
+                    continue  # the order of the tuple in `in (...)` and `isinstance` does not matter
                 if isinstance(part, ast.AST):
                     yield from _in(part, (*place, name, i))
 

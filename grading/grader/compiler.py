@@ -85,7 +85,7 @@ class Command(NamedTuple):
         """Start a shell script in the jail, with the compiler and the flags as arguments. At the end of the block, end the process."""
         given, ours = os.pipe()
         try:
-            os.write(ours, system_call_filter(compiles=True))  # less than a pipe takes
+            os.write(ours, system_call_filter(compiles=True))  # it fits into the pipe's buffer
             os.close(ours)
             filtered = [*self.jail, "--seccomp", str(given), "--"]
             words = [*filtered, "/bin/sh", "-c", script, "sh", self.compiler, *(self.flags if flags is None else flags)]

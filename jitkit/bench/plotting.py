@@ -97,7 +97,7 @@ class Drawing(NamedTuple):
         with matplotlib.rc_context(_look(theme)):
             made = _empty(self.width, self.height)
             self.draw(made, theme)
-            made.draw_without_rendering()  # while the look is in force: ticks are made late
+            made.draw_without_rendering()  # matplotlib makes ticks when it draws: draw while the theme is set
         return made
 
     def png(self, theme: Theme = LIGHT, dpi: int = 80) -> bytes:

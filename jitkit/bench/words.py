@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # `timing` imports the modules of statistics, and durations are written without measurements, too
+if TYPE_CHECKING:  # `timing` imports modules of statistics, which most users of this module do not need
     from .timing import Spread
 
 

@@ -35,7 +35,7 @@ def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], 
     recompile it.
     """
     start = time.perf_counter()
-    if module.host_callbacks:  # functions of this process: not for the disk
+    if module.host_callbacks:  # it calls functions of this process, so do not store it
         text = module.text(debug_info=True)
         loaded = runtime.compile_with_callbacks(text, owners, options, module.host_callbacks)
     else:

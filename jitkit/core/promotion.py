@@ -87,7 +87,7 @@ def upper_bounds(x64: bool) -> dict[Node, frozenset[Node]]:
     lattice = _LATTICE if x64 else _LATTICE_32
     nodes: dict[str, Node] = {**_WEAK, **{name: np.dtype(cls) for name, cls in scalar_types.items()}}
 
-    @functools.cache  # many ways lead to the top
+    @functools.cache  # many paths lead to the top: compute each node once
     def reach(name: str) -> frozenset[Node]:
         return frozenset((nodes[name],)).union(*map(reach, lattice.get(name, ())))
 

@@ -239,7 +239,7 @@ class _Neighbours:
                     "product", f"{second[1]} is a product, which reads each element of {first[1]} {times} times"
                 )
         for at, each in ((first, maker), (second, reader)):
-            is_vector = at == second and _RANK_1.match(each.type)  # into a product that makes a vector it puts some
+            is_vector = at == second and _RANK_1.match(each.type)  # into this kind, XLA does put others
             if each.opcode in _PRODUCTS and self._platform == "cpu" and not is_vector:
                 return Reason("product", f"{at[1]} is a product, into which XLA for CPUs puts no other operation")
         return None if self._platform == "cpu" else self._by_fused_products(first, second)
@@ -364,7 +364,7 @@ class _Neighbours:
         for each in self._program.computations.get(inside, ()):
             if each.opcode == "broadcast":
                 [at] = self._data.operands[inside, each.name]
-                if self._derives(second, at, first):  # perhaps after a cheap operation
+                if self._derives(second, at, first):  # `at` is `first`, or a cheap operation on it
                     size = elements_of(self._data.at[at].type)
                     most = max(most, elements_of(each.type) // max(size, 1))
         return most

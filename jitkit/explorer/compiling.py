@@ -122,7 +122,7 @@ def _path(target: Target, name: str, text: str) -> pathlib.Path | None:
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
     try:
         return folder() / f"{digest[:40]}.json.z"
-    except RuntimeError:  # there is no home
+    except RuntimeError:  # the user has no home folder
         return None
 
 

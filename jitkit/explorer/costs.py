@@ -150,7 +150,7 @@ class Costs:
             return any(map(self.untold, inner))
         if instruction.opcode == "convolution":
             return _DILATED.search(instruction.rest) is not None
-        if instruction.opcode == "sort":  # how often it compares depends on how it sorts
+        if instruction.opcode == "sort":  # the number of comparisons depends on the algorithm
             return True
         return (
             instruction.opcode == "custom-call"

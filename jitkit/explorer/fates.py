@@ -178,7 +178,7 @@ class _Fates(Origins):
                 fate = "rewritten" if is_its else "renamed"
                 told = self._told(fate, fate, f"is now an iota, {at[1]}", row=at)
                 return told if is_its or equation.primitive == "iota" else None
-            # if it computes something, the compiler has done so before, too, and kept only the result
+            # the compiler computes constant equations that do arithmetic, and keeps only the results of the last ones
             if self._arranges(number):
                 filled = made_of.fills(number, self._equations, self._consumers(number), self._rows, self._links)
                 for at in filled:
@@ -204,7 +204,7 @@ class _Fates(Origins):
         ]
         if len(alike) < 2:
             return self._told("removed", "duplicate", f"{words}, computed once (common subexpression)", like=twin)
-        if wrote & PRODUCTS.keys():  # XLA does not copy a product into several kernels: one of these may be its own
+        if wrote & PRODUCTS.keys():  # XLA computes a product once, so one of these may be its own
             names = ", ".join(at[1] for at in alike[:4])
             return self._told("unknown", "duplicate?", f"{words}, and may be one of {names}", sure=False, like=twin)
         words = f"{words} (common subexpression), which {len(alike)} instructions compute"

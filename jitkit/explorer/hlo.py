@@ -120,7 +120,7 @@ class Fused:
             its: list[int | None] = [*self.links.exact[name, each.name]] or [None]
             total = self._costs.flops(name, each) * times(name)
             shares = its if (name, each.name) in self.links.shared else its[:1]
-            for place, number in enumerate(shares):  # the rest belongs to the first one
+            for place, number in enumerate(shares):  # the first equation gets the remainder, too
                 part = total // len(shares) + (total % len(shares) if place == 0 else 0)
                 found[number] = found.get(number, 0) + part
         return found

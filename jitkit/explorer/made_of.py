@@ -46,7 +46,7 @@ def own_kernels(
         readers = links.readers(at) or []
         last = {number for number in readers if number in gone and not arranges(number)}
         between = _between(equations, gone, inputs, readers) | last if inputs else set()
-        if inputs and not between:  # other kernels may compute parts of it again, as in a gradient
+        if inputs and not between:  # look again for equations that other kernels compute, too, as in a gradient
             between = _between(equations, gone, inputs, readers, alone=False)
             lost = {n for n in between & {*gone} if not arranges(n) and equations[n].unchanged is None}
             between = between if lost and not equations[max(lost)].same_as else set()
@@ -110,7 +110,7 @@ def products(
         reads = [_gathered(operand, links) for operand in links.data.operands[at]]
         for number in lost:
             asked = [set(through(origins)) for origins in equations[number].operands if origins]
-            is_twin = not {*equations[number].same_as}.isdisjoint(called)  # one product, and not several at once
+            is_twin = not {*equations[number].same_as}.isdisjoint(called)  # it is the same product
             if (
                 called
                 and not is_twin
@@ -118,7 +118,7 @@ def products(
                 and all(any(origins & read for read in reads) for origins in asked)
             ):
                 found.setdefault(at, [n for n in called if is_product(n)]).append(number)
-    for at in [*found]:  # a product that was cut along the axis that is summed over
+    for at in [*found]:  # XLA may split a product along the contracted axis, and add up the parts
         for reader in links.data.read_by(links.data.beyond(at)) or ():
             for each in (reader, *(links.data.read_by(reader) or ())):
                 numbers = links.called[each]
@@ -366,7 +366,7 @@ def spread_behind(
             found[at] = [number, *readers]
             continue
         behind = [n for n in sorted(before) if number in all_behind(equations, n) and "broadcast" in wrote.get(n, ())]
-        # it broadcasts another operand of a later operation, such as a number that the value is compared with
+        # the broadcast is of another operand of a later operation, such as a number that the value is compared with
         if behind:
             found[at] = [number, *behind]
     return found

@@ -65,7 +65,7 @@ def jaxpr_listing(jaxpr: Jaxpr) -> Listing:
     """Return the lines of `print(jaxpr)`, each with its equation."""
     lines: list[str] = []
     begun: list[int | None] = []
-    also: list[list[int]] = []  # a short jaxpr stands on one line
+    also: list[list[int]] = []  # the equations of a short jaxpr, which is printed on one line
     for line in pp_toplevel_jaxpr(jaxpr, JaxprPpSettings()).lines():
         lines.append(" " * line.indent + "".join(words for words, _, _ in line.pieces))
         found = [about for _, _, about in line.pieces if isinstance(about, JaxprEqn)]

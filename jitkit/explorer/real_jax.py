@@ -134,7 +134,7 @@ def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str,
     jitted: Any = function if made_by_jax(function) else jax.jit(_hashable(function))
     filtering = jax.config.jax_traceback_filtering
     try:
-        jax.config.update("jax_traceback_filtering", "off")  # the trace that was being written is in a frame of JAX's
+        jax.config.update("jax_traceback_filtering", "off")  # keep JAX's frames: one of them has the trace
         traced = jitted.trace(*args, **kwargs)
     except (Exception, SystemExit) as error:
         return _failed(core, plain, name, error)
@@ -210,7 +210,7 @@ def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseExcep
     numbered: list[Equation] = []
     listing = Listing("jaxpr")
     arguments: list[str] = []
-    if hasattr(frame, "get_eqns"):  # no public name of JAX's: where a release has another one, the error is shown alone
+    if hasattr(frame, "get_eqns"):  # a private name of JAX's: in a release without it, the page shows the error alone
         arguments = _arguments(frame.debug_info, [var.aval for var in frame.invars])
         partial = core.Jaxpr(
             [], list(frame.invars), [], frame.get_eqns(), debug_info=frame.debug_info._replace(result_paths=())

@@ -72,7 +72,7 @@ def _fraction(a: Any, b: Any, x: Any) -> Any:
 
 def _part_below(a: Any, b: Any, x: Any) -> Any:
     none, inf = full_like(a, 0), float("inf")
-    all_below, all_above = (a == 0) | (b == inf), (b == 0) | (a == inf)  # all of the integral is at 0, or at 1
+    all_below, all_above = (a == 0) | (b == inf), (b == 0) | (a == inf)  # the distribution lies at 0, or at 1
     at_0, at_1 = x == 0, x == 1
     is_0 = (all_above & ~at_1) | (all_below & at_0)
     is_1 = (all_below & ~at_0) | (all_above & at_1)

@@ -111,7 +111,7 @@ def slice(
       TypeError: where the indices are not one per axis, or do not lie within the array in order.
     """
     starts, limits = _known(start_indices), _known(limit_indices)
-    checks_keys = config.local.state.options.debug_key_reuse  # the check has to see which part is taken
+    checks_keys = config.local.state.options.debug_key_reuse  # the check of keys must see which part is taken
     if strides is None and core.trace_state_clean() and core.is_array_type(type(operand)) and not checks_keys:
         # An eager slice runs the program whose start is data: one program for all starts.
         shape = slice_p.abstract_eval(

@@ -105,7 +105,7 @@ class Nest:
         self.inner: list[Inner] = []  # the inner loops, the current one last
         self.names: dict[Any, str] = {}  # names of values that this iteration of the inner loop has computed
         self.outer_names: dict[Any, str] = {}  # names of values that this iteration of the outer loops has computed
-        # buffer -> the inner loop that writes it, the index, the name that is stored, and whether after the loop
+        # buffer -> the inner loop that writes it, the index, the name that is stored, and whether it is stored after the loop
         self.written: dict[Buffer, tuple[int, Index, str, bool]] = {}
         self.accesses: list[Access] = []
         self.counted = 0  # how many names there are so far

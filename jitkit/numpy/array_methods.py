@@ -107,7 +107,7 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
         raise NotImplementedError(f"`type` argument of array.view() is not supported.{edits.VIEW}")
     if dtype is None:
         return x
-    if isinstance(dtype, int | tuple):  # a shape, as PyTorch has it
+    if isinstance(dtype, int | tuple):  # a shape, which `view` takes in PyTorch
         raise TypeError(f"Cannot interpret {str(dtype)!r} as a data type{edits.VIEW}")
     dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "view")
     bits_in, bits_out = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)

@@ -59,7 +59,7 @@ def array(
             if theirs is None:
                 raise
     if theirs is not None:
-        core.get_aval(theirs)  # numpy asked it for its values; this explains what it is
+        core.get_aval(theirs)  # raises an error that explains the value of JAX that numpy could not read
     if ndmin > result.ndim:
         result = lax.expand_dims(result, range(ndmin - result.ndim))
     return result if device is None else device_put_leaf(result, device)

@@ -73,7 +73,7 @@ def unique(
     if flat.shape[along] == 0 and size and fill_value is None:
         raise ValueError("jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified")
     aux, mask, perm = _unique_sorted_mask(flat, along, equal_nan)
-    unknown = f"The error arose in jnp.unique(). {_SIZE_HINT}"  # within `jit`, where only `arr` is known
+    unknown = f"The error arose in jnp.unique(). {_SIZE_HINT}"  # for a traced array
     first = _known(mask, unknown) if size is None else nonzero(mask, size=size)[0]
     results = [moveaxis(_filled(aux[first] if aux.size else aux, mask, size, fill_value), 0, along)]
     if return_index:

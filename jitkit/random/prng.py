@@ -101,8 +101,8 @@ def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> s
 
 
 def _older() -> dict[str, bool]:
-    """Return the parameter that keeps JAX's older algorithm for an equation, if the option `threefry_partitionable` is off
-    where the program draws; an equation is lowered later. Jaxprs are printed without it, as in JAX.
+    """Return a parameter for an equation that says that the option `threefry_partitionable` is off now; {} if it is on. The option
+    may have changed when the equation is lowered. Jaxprs are printed without this parameter, as in JAX.
     """
     return {} if config.local.state.options.threefry_partitionable else {"partitionable": False}
 

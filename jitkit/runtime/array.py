@@ -229,7 +229,7 @@ class Array(Operators, metaclass=_ArrayMeta):
     def __jax_array__(self) -> Callable[[], runtime.Buffer]:
         """Return the buffer. JAX calls this for a value of a foreign class."""
         if runtime.is_asked_by_jax(sys._getframe(1)) and self._is_of_keys:
-            # raised here, since JAX would complain about the key's shape; other libraries may look
+            # JAX itself would complain about the key's shape. Other libraries may read the attribute.
             raise errors.key_for_jax_error(self.aval)
         return self._as_jax_array
 

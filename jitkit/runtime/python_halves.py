@@ -35,7 +35,7 @@ def complete(ext: Any, xla_client: Any) -> None:
             "is_fully_replicated": property(lambda self: True),
             "check_compatible_aval": lambda self, shape: None,  # any array fits on one device
             "__eq__": _is_same_sharding,
-            "__hash__": lambda self: hash((self._device, self._memory_kind)),  # as JAX's: tables outlive its import
+            "__hash__": lambda self: hash((self._device, self._memory_kind)),  # JAX's hash, also before its import
             "__repr__": lambda self: f"SingleDeviceSharding(device={self._device!r}, memory_kind={self._memory_kind})",
         },
         ext.ArrayImpl: {"sharding": property(lambda self: self._sharding), "__array__": _as_numpy},

@@ -245,7 +245,7 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
 
 def names_of_whole_arguments(fun: Callable[..., Any], arity: int, by_name: Sequence[str] = ()) -> tuple[str, ...]:
     """Return a name for each argument of a call, whether it is a tree or a leaf."""
-    leaf = object()  # a number need not be one: users may register its class
+    leaf = object()  # not a number, whose class users may register as a node
     return argument_names(fun, Arguments((leaf,) * arity, dict.fromkeys(by_name, leaf), (), arity))
 
 

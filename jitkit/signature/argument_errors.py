@@ -55,7 +55,7 @@ def _instead_of(fun: Callable[..., Any], x: Any, name: str) -> str:
         )
     code = getattr(fun, "__code__", None)
     if code is not None and traceback_util.is_own_file(code.co_filename):
-        return f"{name} must be an array or a number here."  # nobody can make it static
+        return f"{name} must be an array or a number here."  # the user cannot make an argument of jitkit's own function static
     if isinstance(x, str):
         return f"A string is not an array. If {name} selects a variant of the function, {_made_static(fun, name)}."
     if isinstance(x, (set, frozenset)):

@@ -140,7 +140,7 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
             for name in () if spliced else sorted(modules):
                 with contextlib.suppress(ImportError):
                     importlib.import_module(name)
-            if image["climbing"] is not None:  # the programs of the ladder ask jitkit itself
+            if image["climbing"] is not None:  # the ladder's programs, run with jitkit
                 sys.meta_path.append(ImageFinder(image["climbing"]))
                 to_plain = functools.partial(importlib.import_module("climbing").to_plain, plain=plain, run=None)
         if image["own"] and "jitkit" in sys.modules:

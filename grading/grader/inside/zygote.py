@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in (*arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
-    sysconfig.get_paths()  # what jitkit asks for at the first line of Python that it looks up
+    sysconfig.get_paths()  # cached now: jitkit calls it when it first looks up a source line
     if "jaxlib.xla_client" in sys.modules and jailed:
         warm_up()
         if "jitkit.runtime" in sys.modules:

@@ -138,9 +138,9 @@ def counted(
     executed: int | None = None,
     copied: int | None = None,
 ) -> dict[str, Any]:
-    """Return the result of `f(*args)`, and counts: how many programs XLA compiled and executed, and how many arrays were copied to it.
-    The keyword arguments are the expected counts; one that is None is not counted. If jitkit runs the program (there is no module `xla`), the
-    expected counts are returned.
+    """Return the result of `f(*args)`, and counts: how many programs XLA compiled and executed, and how many arrays were copied to
+    it. The keyword arguments are the expected counts; one that is None is not counted. If jitkit runs the program (there is no
+    module `xla`), return the expected counts.
     """
     machine: Any = sys.modules.get("xla")
     expected = {"compiled": compiled, "executed": executed, "copied": copied}

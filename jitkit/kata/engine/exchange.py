@@ -135,7 +135,7 @@ def prepared(
         rest |= {target: early.pop(target) for target in list(early) if str(target) in CALLED_LATER}
     if (
         request.get("checks") and not set(own) & set(CALLED_AT_IMPORT) and patch(rest) is not None
-    ):  # otherwise jitkit is imported after them
+    ):  # otherwise jitkit is imported when the functions are known
         install(Submission(early))
         ahead = Ahead(lambda: import_jitkit(request), str(package), Submission(early))
         # what is parsed here, no copy of this process parses

@@ -28,7 +28,7 @@ from . import stacks
 _WORKER = (sys.executable, "-E", "-P", "-X", "utf8", str(pathlib.Path(__file__).with_name("worker.py")))
 _PRELOAD = ("numpy.random", "ml_dtypes")
 _PRELOAD_WITH_XLA = (*_PRELOAD, "xla")
-_PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # without a client, whose threads a copy would not have
+_PRELOAD_TO_FORK = (*_PRELOAD, "jaxlib.xla_client")  # only import it: a copy would lack the threads of a client
 # Ctrl-C must reach the parent only, which then stops its workers.
 _IN_A_GROUP_OF_ITS_OWN: dict[str, Any] = (
     {"start_new_session": True} if os.name == "posix" else {"creationflags": 0x200}  # CREATE_NEW_PROCESS_GROUP

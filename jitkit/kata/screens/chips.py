@@ -14,7 +14,7 @@ _LETTERS = "abcdefgh"
 
 
 def show_programs(screen: Screen, programs: Sequence[TargetProgram]) -> None:
-    """Show the table with a row for each target, and below it who counted what."""
+    """Show the table with a row for each target, and below it which compiler or library counted each number."""
     sources = list(dict.fromkeys(program.cost_analysis().source for program in programs))
     rows = [_HEAD, *(row(program, sources) for program in programs)]
     widths = [max(len(cells[i]) for cells in rows) for i in range(len(_HEAD))]

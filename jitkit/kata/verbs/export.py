@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Problem(f"{folder} is there already. Export to a folder that is new, or empty.")
     look = workspace.look()
-    found = list(bindings(look, with_suspects=True))  # they passed their own checks
+    found = list(bindings(look, with_suspects=True))  # suspects passed their own checks
     try:
         export(folder, look, found)
     except OSError as error:

@@ -194,7 +194,7 @@ def _jvp_qr(
     if pivoting:
         dx = dx[..., order[0]]
     if rows < columns:
-        # A square matrix, and more columns, which are Q^H A in R.
+        # A is a square matrix, followed by columns `rest`; these columns of R are Q^H @ rest.
         rest, dx, d_rest = x[..., :, rows:], dx[..., :, :rows], dx[..., :, rows:]
         dq, dr = _change_of_qr(q, r[..., :, :rows], dx)
         dr = concatenate((dr, adjoint(dq) @ rest + adjoint(q) @ d_rest), dr.ndim - 1)
