@@ -65,7 +65,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
     binds.append((str(INSIDE), "/jail/inside"))
     binds = [(str(in_memory(pathlib.Path(path))), place) for path, place in binds]
-    binds = [*system, *binds, (str(folder / "base"), "/jail/base")]  # the zygote unmounts the system's folders later
+    binds = [*system, *binds, (str(folder / "base"), "/jail/base")]  # the zygote hides the system's folders later
     for parent in dict.fromkeys(str(p) for _, place in binds for p in reversed(pathlib.PurePath(place).parents)):
         command += ["--perms", "0755", "--dir", parent]  # bubblewrap would make them for its own user only
     for path, place in binds:

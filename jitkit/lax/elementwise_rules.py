@@ -300,9 +300,9 @@ def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Calla
 
 
 def with_its_width(x: Any, other: Any) -> Any:
-    """Return a 64-bit numpy scalar as a 64-bit Array, for use with a value of this dtype; None for anything else.
+    """Return x as a 64-bit Array, if it is a 64-bit numpy scalar of the dtype of `other` and x64 mode is off; else None.
 
-    Without x64 mode a numpy value counts as one of 32 bits. But a value that was made in a block of x64 mode keeps its 64
+    Without x64 mode a numpy value counts as one of 32 bits. But `other`, if it was made in a block of x64 mode, keeps its 64
     bits, and constants that the library itself uses with it must have its type.
     """
     if not isinstance(x, np.generic) or dtypes.canonicalize_dtype(x.dtype) == x.dtype:

@@ -95,7 +95,7 @@ def guard(state: Any, direction: str, level: str | None) -> None:
 
 
 def _guard_process(name: str, level: str | None) -> None:
-    """Set the level of the whole process. `config.update` calls this."""
+    """Set the level of a transfer guard for the whole process. `config.update` calls this."""
     guard(gate().ext.guard_lib.global_state(), name.removeprefix("transfer_guard_"), level)
 
 

@@ -163,8 +163,8 @@ def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
 
 
 def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast.stmt]:
-    """Return, for each name that means something else in the module, the import that gives a function its author's
-    meaning.
+    """Return the names that mean one thing in the learner's file, by an import or as a builtin, and another in the reference's
+    module; each with an import that gives it the learner's meaning.
     """
     found: dict[str, ast.stmt] = {}
     bound = {name for node in file.tree.body for name in names_bound(node)}
