@@ -60,7 +60,7 @@ class NodeType:
 
 
 class NoneNode(NodeType):
-    """None: a node without children."""
+    """The node type of None, which has no children."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ def _indices(count: int) -> tuple[KeyEntry, ...]:
 
 
 class SequenceNode(NodeType):
-    """Tuples and lists."""
+    """The node type of tuples, or of lists."""
 
     __slots__ = ()
 
@@ -132,7 +132,7 @@ class SequenceNode(NodeType):
 
 
 class NamedTupleNode(NodeType):
-    """One class of named tuples."""
+    """The node type of one class of named tuples."""
 
     __slots__ = ("field_keys",)
 
@@ -241,7 +241,7 @@ known_keys[(), ()] = _NO_KEYS
 
 
 class DictNode(NodeType):
-    """Dicts. Children are sorted by key, so that the order of insertion does not matter."""
+    """The node type of dicts. Children are sorted by key, so that the order of insertion does not matter."""
 
     __slots__ = ()
 

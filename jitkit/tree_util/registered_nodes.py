@@ -25,7 +25,7 @@ _EXPECTED_KEYS = (
 
 
 class RegisteredNode(NodeType):
-    """A class of the user."""
+    """The node type of a class that a user has registered."""
 
     __slots__ = ()
     is_builtin = False
@@ -55,7 +55,7 @@ class RegisteredNode(NodeType):
 
 
 class CustomNode(RegisteredNode):
-    """A class that was registered with functions to flatten and unflatten its instances."""
+    """The node type of a class that was registered with functions to flatten and unflatten its instances."""
 
     __slots__ = ("_flatten", "_flatten_with_keys", "_unflatten", "keys_are_fixed")
 
@@ -108,7 +108,7 @@ class CustomNode(RegisteredNode):
 
 
 class DataclassNode(RegisteredNode):
-    """A class whose `data_fields` are children, and whose `meta_fields` are metadata."""
+    """The node type of a class whose `data_fields` are children, and whose `meta_fields` are metadata."""
 
     __slots__ = ("data_fields", "meta_fields")
     keys_are_fixed = True

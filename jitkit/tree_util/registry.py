@@ -235,7 +235,7 @@ def _check_fields(required: set[str], given: set[str]) -> None:
 
 
 class _OrderedDictNode(CustomNode):
-    """OrderedDicts: their metadata are the keys."""
+    """The node type of OrderedDicts; their metadata are the keys."""
 
     __slots__ = ()
 
@@ -250,7 +250,7 @@ class _OrderedDictNode(CustomNode):
 
 
 class _DefaultDictNode(_OrderedDictNode):
-    """Defaultdicts: their metadata are the default factory and the keys."""
+    """The node type of defaultdicts; their metadata are the default factory and the keys."""
 
     __slots__ = ()
 

@@ -83,7 +83,7 @@ pp_eqn_rules[check_p] = _pp
 
 
 def _record(error: Error, debug: bool = False) -> None:
-    """Bind `check` to an error; to one of a batch of errors, if it is one."""
+    """Bind `check` to an error; for a batch of errors, to one of them."""
     if any(map(np.shape, error._pred.values())):
         error = _one_of(error)
     leaves, tree = tree_flatten(error)

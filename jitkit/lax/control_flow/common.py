@@ -99,8 +99,9 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
-    """Return the function as a jaxpr, traced now: `trace_body` does so if the cache has none. Call it directly if the trace depends on
-    something that the cache's key does not contain: if `body.fun` is `functools.partial(solve, f)` and `body.user` only `f`.
+    """Trace the function now, and return its jaxpr. `trace_body` calls this if its cache has none. Call it directly if the trace
+    depends on something that the cache's key does not contain: if `body.fun` is `functools.partial(solve, f)` and `body.user`
+    only `f`.
     """
     out_trees: list[PyTreeDef] = []
     info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))

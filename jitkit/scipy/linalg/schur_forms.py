@@ -118,8 +118,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:  # scipy's names
 
 @jit(static_argnames=("calc_q", "check_finite", "overwrite_a"))
 def hessenberg(a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return H with a = Q H Q^H, where Q is unitary and H is zero below its first subdiagonal; with `calc_q`, `(H, Q)`.
-    """
+    """Return H with a = Q H Q^H, where Q is unitary and H is zero below its first subdiagonal; with `calc_q`, `(H, Q)`."""
     size = np.shape(a)[-1]
     if size == 0:
         return (zeros_like(a), zeros_like(a)) if calc_q else zeros_like(a)
