@@ -251,13 +251,12 @@ def grad(
     one number, changes with each element of an argument.
 
     Args:
-      fun: returns a float scalar. argnums: the argument with respect to which to differentiate, or
-        a sequence of them.
-      They are trees of floats. has_aux: `fun` returns a pair: the number, and other data, which is
-      returned unchanged.
-      holomorphic: `fun` is a holomorphic function of complex numbers. allow_int: accept integers;
-        their gradient is an
-      array of dtype float0, which has no bytes.
+      fun: returns a float scalar.
+      argnums: the argument with respect to which to differentiate, or a sequence of them. They are
+        trees of floats.
+      has_aux: `fun` returns a pair: the number, and other data, which is returned unchanged.
+      holomorphic: `fun` is a holomorphic function of complex numbers.
+      allow_int: accept integers; their gradient is an array of dtype float0, which has no bytes.
 
     Returns:
       A function that returns a tree like the argument, or a tuple of them for a sequence of
