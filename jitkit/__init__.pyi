@@ -113,3 +113,5 @@ from .sharding import NamedSharding as NamedSharding
 from .signature.shape_struct import ShapeDtypeStruct as ShapeDtypeStruct
 
 __version__: str
+from .lax.creation import memory as memory
+from .pjit.resharding import reshard as reshard

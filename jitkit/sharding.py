@@ -13,12 +13,14 @@ from typing import Any
 
 from . import runtime
 from .base import missing_names
+from .pjit import resharding
 from .runtime import meshes
 
 _OURS = {"get_abstract_mesh", "get_mesh", "set_mesh"}
 _NAMES = [
     "AbstractDevice", "AbstractMesh", "AxisType", "ManualAxisType", "Mesh", "NamedSharding", "PartitionSpec", "Sharding",
-    "SingleDeviceSharding", "get_abstract_mesh", "get_mesh", "make_single_device_sharding", "set_mesh",
+    "SingleDeviceSharding", "get_abstract_mesh", "get_mesh", "make_single_device_sharding",
+    "reshard", "set_mesh",
 ]  # fmt: skip
 
 
@@ -27,6 +29,8 @@ def __getattr__(name: str) -> Any:
         return _NAMES
     if name not in _NAMES:
         raise AttributeError(f"module 'jitkit.sharding' has no attribute {name!r}")
+    if name == "reshard":
+        return resharding.reshard
     return getattr(meshes if name in _OURS else runtime.jax().sharding, name)
 
 

@@ -453,6 +453,7 @@ PROGRAMS = {
         jnp.fft.ifftshift(x)
     """,
     "lax.linalg": """
+        lax.linalg.qdwh(q)
         lax.linalg.cholesky(q)
         lax.linalg.eig(q)
         lax.linalg.eigh(q)
@@ -655,6 +656,8 @@ PROGRAMS = {
         ops.segment_sum(v, i, 3, bucket_size=2)
     """,
     "lax": """
+        lax.ragged_dot(x, jnp.stack([q, q]), jnp.array([1, 1]))
+        lax.ragged_dot_general(x, x, jnp.array([1, 1]), lax.RaggedDotDimensionNumbers((([0], [0]), ([], [])), [0], []))
         lax.rng_bit_generator(j.astype("uint32").reshape(6)[:4], (3,))
         after_all: [lax.after_all(lax.create_token()), x][1]
         lax.argmax(x, 1, "int32")
@@ -1078,6 +1081,9 @@ ANSWERS = {
         jnp.unsignedinteger
     """,
     "lax": """
+        RaggedDotDimensionNumbers: repr(lax.RaggedDotDimensionNumbers((([1], [1]), ([], [])), [0], [0]))
+        lax.pcast(1.0, (), to="varying")
+        PrecisionLike: lax.Precision.HIGHEST in [None, lax.Precision.HIGHEST]
         lax.reduce_window_shape_tuple((5, 6), (2, 2), (1, 2), ((0, 0), (1, 1)))
         lax.AccuracyMode.HIGHEST
         RandomAlgorithm: [str(each) for each in lax.RandomAlgorithm]
@@ -1162,6 +1168,8 @@ ANSWERS = {
         tree.unflatten(tree.structure([0, 0]), [1, 2])
     """,
     "": """
+        memory: [each.name for each in jax.memory.Space]
+        jax.reshard((), ())
         Array: isinstance(jnp.ones(1), jax.Array)
         repr(jax.ShapeDtypeStruct((2, 3), "float32"))
         within(jax.check_tracer_leaks(), lambda: [kept := [], jax.jit(lambda a: kept.append(a))(1.0)])

@@ -62,13 +62,17 @@ def hand_on(module: str, **places: str) -> None:
 
     def load(name: str) -> Any:
         if name not in places:
+            if before is not None:
+                return before(name)
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=None)
         room, _, original = places[name].partition(":")
         found = vars(sys.modules[module])[name] = getattr(import_room(room), original)
         return found
 
     names = vars(sys.modules[module])
-    names.update(__getattr__=load, __dir__=lambda: sorted({*names, *places}))
+    before = names.get("__getattr__")
+    others = names.get("__dir__", list)
+    names.update(__getattr__=load, __dir__=lambda: sorted({*names, *others(), *places}))
 
 
 def import_room(name: str, package: str | None = None) -> Any:

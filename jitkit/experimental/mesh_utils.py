@@ -36,4 +36,39 @@ def create_device_mesh(
     return np.array(there, dtype=object).reshape(shape)
 
 
+def create_hybrid_device_mesh(
+    mesh_shape: Sequence[int],
+    dcn_mesh_shape: Sequence[int],
+    devices: Sequence[Any] | None = None,
+    *,
+    process_is_granule: bool = False,
+    should_sort_granules_by_key: bool = True,
+    allow_split_physical_axes: bool = False,
+) -> np.ndarray[Any, Any]:
+    """Return an array of devices of the shape `mesh_shape * dcn_mesh_shape`, for `jax.sharding.Mesh`. Devices of one group are neighbours.
+
+    A group is a slice of a TPU; with `process_is_granule`, the devices of one process. `mesh_shape` is the shape within a
+    group, `dcn_mesh_shape` that of the groups.
+
+    Raise ValueError unless there are as many groups, and devices in each, as places, or if devices have no slices.
+    """
+    there = list(runtime.devices() if devices is None else devices)
+    key = "process_index" if process_is_granule else "slice_index"
+    if not hasattr(there[0], key):
+        raise ValueError(f"Device {there[0]} does not have attribute {key}. See `process_is_granule` option.")
+    groups: dict[int, list[Any]] = {}
+    for device in there:
+        groups.setdefault(getattr(device, key), []).append(device)
+    keys = sorted(groups) if should_sort_granules_by_key else list(groups)
+    if math.prod(dcn_mesh_shape) != len(keys):
+        raise ValueError(
+            f"Number of slices {len(keys)} must equal the product of dcn_mesh_shape {tuple(dcn_mesh_shape)}"
+        )
+    within = np.stack([create_device_mesh(mesh_shape, groups[each]) for each in keys])
+    pairs = within.reshape(*dcn_mesh_shape, *mesh_shape)
+    rank = len(dcn_mesh_shape)
+    order = [axis for i in range(rank) for axis in (i, rank + i)]
+    return pairs.transpose(order).reshape([a * b for a, b in zip(dcn_mesh_shape, mesh_shape, strict=True)])
+
+
 missing_names.explain("experimental.mesh_utils", sys.modules[__name__])

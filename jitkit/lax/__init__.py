@@ -15,7 +15,7 @@ or, where it takes more than a screen, in NAME_derivatives.py, which `derivative
     reduction, reduction_derivatives, reducers, generic_reduction, cumulative   folding an axis, by operations or
                                                                                 functions
     windows, windows_derivatives            over windows that move along an array
-    precision, dot_products                 products of matrices, and how precisely they are summed
+    precision, dot_products, ragged_products   products of matrices, and of rows in groups
     convolution, convolution_shapes, convolution_derivatives, patches
     index_checks, gathering                 reading many windows of an array
     scattering, scattering_derivatives      writing many windows of an array

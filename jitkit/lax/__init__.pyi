@@ -39,6 +39,7 @@ from .convolution import conv_general_dilated_p as conv_general_dilated_p
 from .convolution import conv_transpose as conv_transpose
 from .convolution import conv_with_general_padding as conv_with_general_padding
 from .convolution_shapes import ConvDimensionNumbers as ConvDimensionNumbers
+from .convolution_shapes import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
 from .convolution_shapes import conv_dimension_numbers as conv_dimension_numbers
 from .convolution_shapes import conv_general_permutations as conv_general_permutations
 from .convolution_shapes import conv_general_shape_tuple as conv_general_shape_tuple
@@ -277,6 +278,7 @@ from .parallel import all_gather_p as all_gather_p
 from .parallel import axis_index as axis_index
 from .parallel import axis_index_p as axis_index_p
 from .parallel import axis_size as axis_size
+from .parallel import pcast as pcast
 from .parallel import pmax as pmax
 from .parallel import pmax_p as pmax_p
 from .parallel import pmean as pmean
@@ -297,6 +299,11 @@ from .powers import reciprocal as reciprocal
 from .precision import DotAlgorithm as DotAlgorithm
 from .precision import DotAlgorithmPreset as DotAlgorithmPreset
 from .precision import Precision as Precision
+from .precision import PrecisionLike as PrecisionLike
+from .ragged_products import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+from .ragged_products import ragged_dot as ragged_dot
+from .ragged_products import ragged_dot_general as ragged_dot_general
+from .ragged_products import ragged_dot_general_p as ragged_dot_general_p
 from .reduction import argmax as argmax
 from .reduction import argmax_p as argmax_p
 from .reduction import argmin as argmin

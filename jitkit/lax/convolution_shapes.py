@@ -30,6 +30,9 @@ class ConvDimensionNumbers(NamedTuple):
     out_spec: Sequence[int]
 
 
+ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, str, str]  # what users pass
+
+
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:

@@ -6,6 +6,7 @@ JAX: jax/_src/lax/lax.py:full
 from __future__ import annotations
 
 import enum
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -133,14 +134,17 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 
 class MemorySpace(enum.Enum):
-    """Where an array is stored. In jitkit there is one kind of memory."""
+    """Where an array is stored. In jitkit there is one kind of memory: all of these mean it."""
 
     Device = enum.auto()
+    Host = enum.auto()
+    Any = enum.auto()
 
     def __repr__(self) -> str:
         return f"MemorySpace.{self.name}"
 
 
+memory = types.SimpleNamespace(Space=MemorySpace)  # `jitkit.memory`
 empty2_p = Primitive("empty2")
 
 

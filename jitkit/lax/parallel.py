@@ -365,3 +365,26 @@ def _transpose_reduce_scatter(ct: Any, x: Any, *, scatter_dimension: int, axis_s
 
 deflinear(all_gather_p, _transpose_all_gather)
 deflinear(reduce_scatter_p, _transpose_reduce_scatter)
+
+
+# --- pcast: how a value of a mapped function varies ---------------------------------------------------------
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """Return a tree of values as they are. In JAX this says in the types of values whether they vary along axes of a mesh; jitkit's
+    types do not say that, and its `shard_map` runs on one device.
+
+    Raises:
+      TypeError: a set of names. ValueError: a name that no function around maps; another word than "varying", "unreduced" or
+        "reduced".
+    """
+    if isinstance(axis_name, (set, frozenset)):
+        raise TypeError(f"axis_name={axis_name!r} must be a tuple or a str. Got {axis_name}")
+    if axis_name == ():
+        return x
+    if to not in ("varying", "unreduced", "reduced"):
+        raise ValueError("Got unexpected `to` value. Allowed `to` values are: {'varying', 'unreduced', 'reduced'}")
+    known = dict(config.local.state.axis_env)
+    if any(name not in known for name in _axes(axis_name)):
+        raise ValueError("pvary should be called under jax.shard_map.")
+    return x

@@ -28,6 +28,7 @@ from ..runtime.array import Array
 from ..runtime.devices import is_spec
 from ..runtime.putting import check_place, check_put, device_put_leaf
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
+from .creation import MemorySpace
 
 
 class ArrayCopySemantics(enum.Enum):
@@ -127,6 +128,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """Return the tree with its leaves on a device (or a `jax.sharding.Sharding`, or in a block of `jax.set_mesh` a
     `jax.sharding.PartitionSpec`), as Arrays committed to it. `device` may be a tree of these, which is a prefix of `x`.
+    A `jitkit.memory.Space` leaves values where they are.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
 
@@ -201,7 +203,11 @@ def _source(said: Any, x: Any) -> Any:
 
 
 def _in_place(place: Any) -> Any:
-    """Return a place; a partition spec becomes a sharding over the mesh that was set, and a format its sharding."""
+    """Return a place; a partition spec becomes a sharding over the mesh that was set, a format its sharding, and a kind of
+    memory None, since there is only one.
+    """
+    if isinstance(place, MemorySpace):
+        return None
     if type(place).__name__ == "Format":
         return import_room("jitkit.runtime.layouts").sharding_of(place)
     return import_room("jitkit.runtime.meshes").in_place(place) if is_spec(place) else place

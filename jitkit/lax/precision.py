@@ -95,6 +95,9 @@ class DotAlgorithmPreset(enum.Enum):
         return self.name
 
 
+PrecisionLike = (
+    None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
+)  # what users pass
 CanonicalPrecision = None | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
 
 

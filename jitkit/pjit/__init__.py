@@ -12,6 +12,7 @@ reading:
     compilation_cache    signature -> executable
     calling              leaves of a call -> executable -> tree of Arrays
     constraints          with_sharding_constraint, and how a program says where a value is
+    resharding           reshard
     jit_call             a call of a jitted function inside of a function that is being traced
     jit_call_derivatives its derivatives: calls of other jaxprs
     stages               Wrapped -> Traced -> Lowered -> Compiled: a user can stop after each arrow

@@ -13,4 +13,5 @@ import sys
 from ...base import late_rooms, missing_names
 
 late_rooms.attach(__name__)
+late_rooms.hand_on(__name__, qdwh="jitkit.scipy.linalg.polar_form:qdwh")
 missing_names.explain("lax.linalg", sys.modules[__name__])
