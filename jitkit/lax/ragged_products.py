@@ -117,7 +117,7 @@ def _shape_rule(
         (contract, tuple(where[axis] for axis in rhs_contract)),
         (batch, tuple(where[axis] for axis in rhs_batch)),
     )
-    out = _dot_general_shape_rule(
+    out: ShapedArray = _dot_general_shape_rule(
         lhs, one, dimension_numbers=dot_numbers, precision=precision, preferred_element_type=preferred_element_type
     )
     return out.update(shape=(group_sizes.shape[-1], *out.shape)) if mode == _CONTRACTED else out
@@ -209,8 +209,8 @@ def _(
 ) -> str:
     params = {"precision": precision, "preferred_element_type": preferred_element_type}
 
-    def compute(*operands: Any) -> list[Any]:
-        return [_product(*operands, ragged_dot_dimension_numbers, **params)]
+    def compute(x: Any, y: Any, sizes: Any) -> list[Any]:
+        return [_product(x, y, sizes, ragged_dot_dimension_numbers, **params)]
 
     return inline_function(ctx, compute, [lhs, rhs, group_sizes], ctx.avals_in)[0]
 
