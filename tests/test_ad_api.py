@@ -336,3 +336,53 @@ def test_a_function_that_enters_x64_mode_has_derivatives_outside_of_it(jax, jnp)
         jax.grad(f)(x), jax.jit(jax.grad(f))(x), jax.grad(jax.grad(f))(x), jax.value_and_grad(f)(x), jax.linearize(f, x)[1](x),
         jax.vmap(jax.grad(f))(jnp.ones(3)), jax.config.jax_enable_x64,
     ]  # fmt: skip
+
+
+@same_as_jax
+def test_a_number_keeps_its_type_where_a_differentiated_function_enters_x64_mode(jax, jnp):
+    def f(x):
+        with jax.enable_x64(True):
+            return jnp.sin(x) * 2.0
+
+    def g(x):
+        with jax.enable_x64(True):
+            y = jnp.sum(jnp.sin(jnp.asarray(x, "float64")))
+        return y.astype("float32")
+
+    found = []
+    for x in (1.0, np.float64(1.0), np.float32(1.0)):
+        for each in (f, g):
+            found += [jax.grad(each)(x), jax.grad(jax.jit(each))(x), jax.value_and_grad(each)(x)]
+        found += jax.vjp(g, x)[1](np.float32(2.0))
+    found += [jax.linearize(g, 1.0)[1](1.0), jax.jvp(g, (1.0,), (1.0,)), jax.hessian(g)(1.0)]
+    return [*found, jax.grad(g)(np.ones(2)), jax.value_and_grad(lambda x: (g(x), x), has_aux=True)(1.0)[0][0]]
+
+
+@pytest.mark.parametrize("library", [jax, jitkit])
+def test_a_cotangent_of_float0_is_none_of_a_float(library):
+    pull = library.vjp(library.numpy.sin, 2.0)[1]
+    with pytest.raises(ValueError, match="got float0"):
+        pull(np.zeros((), library.dtypes.float0))
+
+
+@same_as_jax
+def test_a_program_recorded_in_x64_mode_is_transformed_outside_of_it(jax, jnp):
+    def f(x):
+        with jax.enable_x64(True):
+            return jnp.sin(x) * 2.0
+
+    def loop(x):
+        with jax.enable_x64(True):
+            return jax.lax.scan(lambda c, _: (c * 2.0, None), jnp.sin(x), None, length=2)[0]
+
+    def choice(x):
+        with jax.enable_x64(True):
+            return jax.lax.cond(x > 0, lambda y: jnp.sin(y) * 2.0, lambda y: y * 1.0, x)
+
+    found = []
+    for each in map(jax.jit, (f, loop, choice)):
+        for x in (1.0, jnp.asarray(1.0)):
+            found += [jax.jvp(each, (x,), (x,)), jax.linearize(each, x)[1](x), jax.grad(each)(x)]
+            found += [jax.grad(jax.checkpoint(each))(x), str(jax.make_jaxpr(jax.grad(each))(x))]
+        found += [jax.vmap(each, in_axes=None, axis_size=2)(1.0), jax.vmap(each)(jnp.ones(2))]
+    return found

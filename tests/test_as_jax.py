@@ -262,6 +262,12 @@ RECOMPILES = """
     """
 
 
+def test_explain_counts_one_function_in_the_singular(tmp_path):
+    program = write(tmp_path, "one.py", "import jax\njax.jit(lambda x: x)(1.0)\n")
+    _, _, said = as_jax("--explain", program, cwd=tmp_path)
+    assert said.startswith("jitkit: 1 jitted function: 1 miss of the cache, ")
+
+
 def test_explain_tells_of_each_function_the_dearest_first_and_keeps_the_status(tmp_path):
     program = write(tmp_path, "recompiles.py", RECOMPILES)
     status, printed, said = as_jax("--explain", program, cwd=tmp_path)

@@ -113,6 +113,9 @@ def test_objects_with_a_jax_array_method_are_converted():
 
     assert jnp.asarray(Wrapped()).tolist() == [0, 1, 2]
     assert jnp.array(Wrapped(), dtype=float).dtype == np.float32
+    assert jnp.linalg.vector_norm(Wrapped(), ord=1) == 3  # no `jit` around it in JAX
+    with pytest.raises(ValueError, match="Triggering __jax_array__"):
+        jnp.flatnonzero(Wrapped())  # JAX's `ravel` is jitted
 
 
 def test_is_it_a_scalar_or_complex_is_answered_as_jax_answers():

@@ -51,7 +51,8 @@ class Watch:
         """
         functions = self._dearest_first()
         misses = [miss for _, function in functions for miss in function.misses]
-        yield f"jitkit: {len(functions)} jitted functions, the slowest first: {_summary(misses)}"
+        plural = "" if len(functions) == 1 else "s, the slowest first"
+        yield f"jitkit: {len(functions)} jitted function{plural}: {_summary(misses)}"
         for name, function in functions:
             yield ""
             yield f"{name}: {_summary(function.misses)}"

@@ -26,7 +26,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from .options import OPTIONS, PARTS, Option, boolean, from_environment
 from .util import NameStack
@@ -85,6 +85,7 @@ class ThreadState:
         "trace",
         "warned",
     )
+    knows_x64: ClassVar[bool] = False  # whether x64 mode has ever been on, in any thread
 
     def __init__(self) -> None:
         self.trace: Any = None  # None: run eagerly; otherwise the Trace that `Primitive.bind` hands its operands to
@@ -103,6 +104,7 @@ class ThreadState:
     def refresh(self) -> None:
         """Recompute `run_options`, `options` (only the ones that tracing reads) and `key` after an option has changed."""
         merged = _globals | self.overrides
+        ThreadState.knows_x64 |= merged["enable_x64"]
         values = (
             *[merged[name] for name in _KEY_OPTIONS],
             self.axis_env,

@@ -12,7 +12,6 @@ JAX: jax/_src/api.py:linearize
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import config, edits, errors, source_info, traceback_util
+from ..base import edits, errors, source_info, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
-from ..jaxpr import DebugInfo, Jaxpr, dce_jaxpr, eval_jaxpr
+from ..jaxpr import DebugInfo, dce_jaxpr, eval_jaxpr
 from ..lax.utils import derivatives
 from ..signature import api_util
 from ..signature.shape_struct import aval_of_argument
@@ -175,8 +174,7 @@ def _push_forward(
                 "linearized function called on tangent values inconsistent with the original primal values:\n"
                 f"Got tangent aval {given} for primal aval {aval} but expected {expected}.{edits.TANGENTS}"
             )
-    with _types_kept(program.jaxpr):
-        outs = ad.with_zeros(eval_jaxpr(program.jaxpr, residuals, *leaves), program.nonzero, out_avals)
+    outs = ad.with_zeros(eval_jaxpr(program.jaxpr, residuals, *leaves), program.nonzero, out_avals)
     return tree_unflatten(out_tree, [instantiate_zeros(t) for t in outs])
 
 
@@ -240,7 +238,7 @@ def _pull_back(
         )
     for ct, aval in zip(cts, out_avals, strict=True):
         given, expected = core.typeof(ct), tangent_aval(aval)
-        agree = given.dtype == expected.dtype or dtypes.float0 in (given.dtype, expected.dtype)  # as in JAX
+        agree = expected.dtype in (given.dtype, dtypes.float0)  # as in JAX
         if given.shape != expected.shape or not agree:
             raise ValueError(
                 "unexpected JAX type (e.g. shape/dtype) for argument to VJP function: got "
@@ -250,18 +248,9 @@ def _pull_back(
     jaxpr = program.jaxpr
     inputs = [UndefinedPrimal(aval) for aval in jaxpr.in_avals]
     given_cts = [ct for ct, nonzero in zip(cts, program.nonzero, strict=True) if nonzero]
-    with source_info.transform("transpose"), _types_kept(jaxpr):
+    with source_info.transform("transpose"):
         arg_cts = ad_transpose.backward_pass(jaxpr, residuals, inputs, given_cts)
     return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
-
-
-def _types_kept(jaxpr: Jaxpr) -> contextlib.AbstractContextManager[None]:
-    """Return a block in which numbers get the types of the program: in x64 mode, if a part of the function ran in it, and it is
-    off outside.
-    """
-    made = {var.aval.dtype for eqn in jaxpr.eqns for var in eqn.outvars} if not config.x64() else ()
-    is_wide = any(dtypes.canonicalize_dtype(dtype) != dtype for dtype in made)
-    return config.override(enable_x64=True) if is_wide else contextlib.nullcontext()
 
 
 @traceback_util.api_boundary

@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .. import core
-from ..base import late_rooms, missing_names
+from ..base import config, late_rooms, missing_names
 from ..core import Primitive, Trace, Tracer
 from ..jaxpr import Jaxpr, jaxpr_as_fun, remembered
 from ..runtime import array
@@ -77,7 +77,7 @@ class DualTracer(Tracer):
         """Return the pair with Arrays in place of Python's or numpy's numbers; within another trace, return the pair itself."""
         if self._trace.parent is not None or type(self.primal) is type(self.tangent) is array.Array:
             return self
-        return type(self)(self._trace, array.as_array(self.primal), array.as_array(self.tangent))
+        return type(self)(self._trace, *(array.as_array(_as_before(self, x)) for x in (self.primal, self.tangent)))
 
     def __bool__(self) -> bool:
         x = self.to_concrete_value()
@@ -101,12 +101,22 @@ class JVPTracer(DualTracer):
         return f"JVPTracer(primal={self.primal!s}, tangent={self.tangent!s})"
 
 
+def _as_before(x: Any, part: Any) -> Any:
+    """Return the primal or the tangent of x. A number of Python or numpy gets the type that it had before x64 mode was switched."""
+    is_number = isinstance(x, DualTracer) and not isinstance(part, Tracer | Zero)
+    return array.from_host(part, x.aval) if is_number and core.get_aval(part).dtype != x.aval.dtype else part
+
+
 class DualTrace(Trace):
     """The base of `JVPTrace` and `LinearizeTrace`: values are pairs of primal and tangent, and a constant's tangent is zero."""
 
-    __slots__ = ()
+    __slots__ = ("x64",)
 
     tracer: ClassVar[type[DualTracer]] = JVPTracer
+
+    def __init__(self, parent: Trace | None) -> None:
+        super().__init__(parent)
+        self.x64 = config.x64()
 
     def pair(self, x: Any) -> tuple[Any, Any]:
         """Return the primal and the tangent of a value. A value that is not of this trace has the tangent Zero."""
@@ -119,6 +129,8 @@ class DualTrace(Trace):
     def pairs(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return a list of the primals of values, and one of their tangents."""
         pairs = [self.pair(x) for x in values]
+        if config.x64() is not self.x64:
+            pairs = [(_as_before(x, primal), _as_before(x, t)) for x, (primal, t) in zip(values, pairs, strict=True)]
         return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 
     def strip(self, x: Any) -> Any:

@@ -28,6 +28,7 @@ from ..base.late_rooms import Slots
 from ..base.rich_display import RichDisplay
 from ..base.source_info import UNKNOWN, SourceInfo
 from ..core import Primitive
+from ..core.default_types import narrowed, python_scalar_types
 from ..core.effects import Effect, Effects, no_effects
 
 _T = TypeVar("_T")
@@ -69,6 +70,13 @@ class Literal:
 Atom = Var | Literal
 
 
+def _as_recorded(atom: Atom | None, x: Any) -> Any:
+    """Return an operand; a Python number, if the equation has one of 32 bits, as a number of its dtype."""
+    if atom is None or type(x) not in python_scalar_types or narrowed(False, atom.aval.dtype) != atom.aval.dtype:
+        return x
+    return atom.aval.dtype.type(x)
+
+
 class JaxprEqn:
     """One application of a primitive: `outvars = primitive[params] invars`."""
 
@@ -96,9 +104,16 @@ class JaxprEqn:
 
     def perform(self, rule: Callable[..., Any], *operands: Any) -> Any:
         """Return `rule(*operands, **params)`; the rule is, for example, `primitive.bind`. The equations that it records get
-        the source line of this equation.
+        the source line of this equation. Python numbers keep the types that they had when the equation was recorded, perhaps in x64 mode.
         """
         state, source = config.local.state, self.source_info
+        if state.knows_x64:
+            if not state.options.enable_x64 and self._is_wide():
+                with config.override(enable_x64=True):
+                    return self.perform(rule, *operands)
+            if state.options.enable_x64:
+                atoms = [*[None] * (len(operands) - len(self.invars)), *self.invars]
+                operands = tuple(map(_as_recorded, atoms, operands))
         if state.trace is None or source is UNKNOWN:
             return rule(*operands, **self.params)
         before, state.source = state.source, source
@@ -106,6 +121,11 @@ class JaxprEqn:
             return rule(*operands, **self.params)
         finally:
             state.source = before
+
+    def _is_wide(self) -> bool:
+        """Whether an operand or a result has a dtype that only x64 mode has."""
+        found = [x.aval.dtype for x in (*self.invars, *self.outvars) if hasattr(x.aval, "dtype")]
+        return any(narrowed(False, dtype) != dtype for dtype in found)
 
     def __repr__(self) -> str:
         return printing.eqn_to_text(self)

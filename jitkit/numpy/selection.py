@@ -26,7 +26,7 @@ from .promotion import broadcast_arrays, promote, promote_dtypes, promote_inexac
 from .ranges import arange
 from .reductions import all as all_
 from .reductions import argmax
-from .shaping import atleast_1d
+from .shaping import atleast_1d, ravel
 from .ufuncs import constant, equal, logical_and, logical_or, maximum, minimum
 from .util import check_arraylike, concrete_index, ensure_arraylike
 
@@ -232,7 +232,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Return the positions, in row-major order, of the elements that are not 0; `size` and `fill_value` are as for `nonzero`."""
-    return nonzero(ensure_arraylike("ravel", a).ravel(), size=size, fill_value=fill_value)[0]
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:

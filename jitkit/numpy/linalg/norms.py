@@ -58,10 +58,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     )
 
 
-@inlined(static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Return the norm of vectors along `axis`, or of all elements; `ord` as for `norm`. Raise ValueError for a string as `ord`."""
-    x = ensure_arraylike("jnp.linalg.vector_norm", x)
+    return _vector_norm(ensure_arraylike("jnp.linalg.vector_norm", x), axis=axis, keepdims=keepdims, ord=ord)
+
+
+@inlined(static_argnames=("axis", "keepdims", "ord"))
+def _vector_norm(x: Any, *, axis: Any, keepdims: bool, ord: Any) -> Any:
     if ord is None or ord == 2:
         return sqrt(reductions.sum(real(x * conj(x)), axis=axis, keepdims=keepdims))
     if ord == np.inf:
