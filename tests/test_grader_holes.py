@@ -17,7 +17,7 @@ from grading.grader.shipped_code import ShippedCode
 from grading.grader.workers import Workers
 from grading.shared import hidden_checks
 from jitkit.kata.engine.manifest import all_labs
-from jitkit.kata.engine.own_names import source_path
+from jitkit.kata.engine.name_origins import source_path
 from jitkit.kata.engine.reference import PACKAGE, reference_function
 from jitkit.kata.engine.splice import splice_source
 from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target

@@ -14,10 +14,13 @@ from fractions import Fraction
 import pytest
 
 from jitkit.kata.engine import splice
-from jitkit.kata.engine.own_names import meanings, own_imports, source_path, with_own_names
+from jitkit.kata.engine.name_origins import meanings, source_path
+from jitkit.kata.engine.names import globals_used
+from jitkit.kata.engine.own_names import own_imports, with_own_names
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.source_edit import with_imports
-from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, globals_used, is_stub
+from jitkit.kata.engine.splice import _takes_the_same
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub
 
 REFERENCE = '''
 """A module."""
@@ -100,13 +103,46 @@ def test_decorators_stay_the_references(load):
     assert not [name for name in vars(shapes) if name.startswith("_decorator")]
 
 
-def test_a_decorator_of_the_learners_is_refused_where_it_would_be_lost(load, tmp_path):
-    source = "import functools\n\n@functools.lru_cache(1)\ndef {}:\n    return object()\n"
-    with pytest.raises(SpliceError, match=r"`@functools.lru_cache\(1\)`: it has none") as info:
-        load(source.format("area(radius, /, *, factor=1.0)"), "area")
-    assert (info.value.file, info.value.line) == (str(tmp_path / "my lösungen.py"), 3)
+DECORATED = """import functools
+
+def marked(function):
+    function.mark = "mine"
+    return function
+
+@marked
+@functools.lru_cache(1)
+def {}:
+    return object()
+"""
+
+
+def test_a_decorator_of_the_learners_comes_before_the_references(load):
+    area = load(DECORATED.format("area(radius, /, *, factor=1.0)"), "area").area
+    assert area(1) is area(1)
+    assert area.mark == "mine"
+    assert area.__wrapped__.__code__.co_firstlineno == 9  # the line of its `def`
+
+
+def test_a_decorator_of_the_learners_and_the_references_are_both_there(load):
+    shapes = load(DECORATED.format("volume(radius, height=1.0)"), "volume")
+    assert shapes.registry == [("outer", shapes.volume)]
+    assert shapes.volume.__wrapped__.mark == "mine"
+    assert not [name for name in vars(shapes) if name.startswith("_decorator")]
+
+
+def test_the_references_decorators_may_be_repeated(load):
+    source = "@register('outer')\n@functools.cache\n@abs_of\ndef volume(radius, height=1.0):\n    return -1\n\n"
+    shapes = load("def abs_of(f):\n    return lambda *args: abs(f(*args))\n\n" + source, "volume")
+    assert shapes.registry == [("outer", shapes.volume)]
+    assert shapes.volume(2) == 1
+
+
+def test_a_decorator_that_makes_no_function_is_refused(load, tmp_path):
+    with pytest.raises(SpliceError, match=r"`area` cannot have the decorator `@staticmethod`: it has none") as info:
+        load("\n@staticmethod\ndef area(radius, /, *, factor=1.0):\n    return 1\n", "area")
+    assert (info.value.file, info.value.line) == (str(tmp_path / "my lösungen.py"), 2)
     with pytest.raises(SpliceError, match=r"reference's, `@register\('outer'\)` and `@functools.cache`"):
-        load(source.format("volume(radius, height=1.0)"), "volume")
+        load("@property\ndef volume(radius, height=1.0):\n    return 1\n", "volume")
 
 
 def test_where_a_module_says_so_the_decorators_are_the_learners(load):
@@ -439,7 +475,8 @@ def test_an_import_is_put_into_the_text_of_a_function_as_into_its_tree(text):
         "radius",
         "radius, /, factor=1.0",
         "radius, /, *, factor",
-        "radius, /, *, factor=1.0, more=0",
+        "radius, /, *, factor=1.0, more",
+        "radius, more, /, *, factor=1.0",
         "r, /, *, factor=1.0",
     ],
 )
@@ -447,6 +484,26 @@ def test_parameters_are_the_references(load, signature):
     with pytest.raises(SpliceError, match=r"`area` is called as `area\(radius, /, \*, factor=1.0\)`") as info:
         load(f"\n\ndef area({signature}):\n    return 1\n", "area")
     assert info.value.line == 3
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "radius, /, *, factor=1.0, more=0",
+        "radius, /, more=0, *, factor=1.0",
+        "radius=1.0, /, *rest, factor=1.0, **more",
+    ],
+)
+def test_more_parameters_are_right_if_they_have_defaults(load, signature):
+    shapes = load(f"\n\ndef area({signature}):\n    return radius + factor\n", "area")
+    assert shapes.area(2, factor=3.0) == 5.0
+
+
+@pytest.mark.parametrize("more", ["args, depth=1, **params", "*args, depth=1, **params", "*args", "*args, **others"])
+def test_parameters_that_take_the_rest_stay_so(more):
+    """`bind(*args, **params)` is called with any names: a new parameter would take one of them away."""
+    reference, theirs = (ast.parse(f"def bind({text}): pass").body[0] for text in ("*args, **params", more))
+    assert _takes_the_same(reference.args, theirs.args) == (more == "*args, **others")
 
 
 def test_annotations_and_other_defaults_are_the_learners_affair(load):

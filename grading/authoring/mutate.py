@@ -35,11 +35,12 @@ from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.comparison import first_difference
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.mutants import in_its_class
+from jitkit.kata.engine.names import tree_of
 from jitkit.kata.engine.plain import Plain, Raised, to_plain
 from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 from jitkit.kata.engine.run_stablehlo import run_stablehlo
 from jitkit.kata.engine.statuses import Status
-from jitkit.kata.engine.submission import Target, tree_of
+from jitkit.kata.engine.submission import Target
 from jitkit.kata.engine.verdicts import Verdict
 
 from .mutations import Mutation, mutations

@@ -16,7 +16,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from jitkit.kata.engine.submission import tree_of
+from jitkit.kata.engine.names import tree_of
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

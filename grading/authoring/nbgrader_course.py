@@ -25,8 +25,9 @@ from jitkit.kata.engine.assessor import checks_of
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.mutants import in_its_class
+from jitkit.kata.engine.names import tree_of
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.submission import Target, tree_of
+from jitkit.kata.engine.submission import Target
 
 from ..shared import cell_id, hidden_checks, shares
 from .cells import Cell, code, markdown, notebook_text

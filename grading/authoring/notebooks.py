@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab
-from jitkit.kata.engine.submission import tree_of
+from jitkit.kata.engine.names import tree_of
 
 from ..shared import cell_id
 from .cells import Cell, code, markdown, notebook_text

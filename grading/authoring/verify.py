@@ -41,12 +41,13 @@ from jitkit.kata.engine.mutants import (
     mutant_source,
     named_as,
 )
+from jitkit.kata.engine.names import Function, tree_of
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import Job, LearnerSource
 from jitkit.kata.engine.statuses import Status
-from jitkit.kata.engine.submission import Function, Target, tree_of
+from jitkit.kata.engine.submission import Target
 from jitkit.kata.engine.verdicts import CheckResult, Verdict
 
 from ..shared import ROOT, hidden_checks

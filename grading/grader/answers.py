@@ -15,10 +15,12 @@ from typing import Any
 
 from jitkit.kata.engine.exchange import LATE
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
-from jitkit.kata.engine.own_names import source_path
-from jitkit.kata.engine.reference import PACKAGE
+from jitkit.kata.engine.name_origins import meanings, source_path
+from jitkit.kata.engine.names import globals_used, names_bound, tree_of
+from jitkit.kata.engine.plain_imports import stars_needed
+from jitkit.kata.engine.reference import PACKAGE, reference_function
 from jitkit.kata.engine.splice import splice_source
-from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub, names_bound, tree_of
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Submission, Target, is_stub
 
 from . import holes
 from .files import Invalid, shown
@@ -168,7 +170,10 @@ class Answers:
         files = {pathlib.PurePosixPath(s.path).stem: s.path for s in self.sources if not s.module}
         for target, file in functions.items():
             found = files.keys() - {pathlib.PurePosixPath(file.path).stem} - _INSTALLED
-            for node in (file.find(target), *file.helping_methods(target), *file.helpers([target.name])):
+            nodes = [file.find(target), *file.helping_methods(target), *file.helpers([target.name])]
+            known = meanings(reference_function(target).module_source, target.module)
+            used = {name for node in nodes for name in globals_used(node)}
+            for node in (*nodes, *(star for star, _ in stars_needed(file.tree, used, known))):
                 for name in sorted(_imported_by(node) & found):
                     told = f"It imports `{name}`, which is {files[name]}."
                     return f"{told} Other files do not come along: copy what you need into {file.path}."

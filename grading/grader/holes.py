@@ -20,9 +20,10 @@ from typing import Any
 
 from jitkit.kata.engine import exchange
 from jitkit.kata.engine.exchange import LATE, flags_of_module, function_code
-from jitkit.kata.engine.own_names import meanings
+from jitkit.kata.engine.name_origins import meanings
+from jitkit.kata.engine.names import Function, tree_of
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.submission import Function, LearnerFile, Target, defines, tree_of
+from jitkit.kata.engine.submission import LearnerFile, Target, defines
 
 EMPTY, RECORD = "empty", "record"
 TABLE = "jitkit_holes"  # the module in the zygote that knows the functions

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 
 from jitkit.kata.engine.manifest import Exercise, Lab
-from jitkit.kata.engine.submission import Function, LearnerFile, SpliceError, Target, is_stub
+from jitkit.kata.engine.names import Function
+from jitkit.kata.engine.submission import LearnerFile, SpliceError, Target, is_stub
 
 from .answers import Answers
 from .files import Invalid, Passed, shown

@@ -28,10 +28,11 @@ from jitkit.kata.engine.checking import Check, load_checks
 from jitkit.kata.engine.exchange import LATE
 from jitkit.kata.engine.fewer_lines import binds
 from jitkit.kata.engine.manifest import Exercise, Lab
-from jitkit.kata.engine.own_names import source_path
+from jitkit.kata.engine.name_origins import source_path
+from jitkit.kata.engine.names import tree_of
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import files_of_reference
-from jitkit.kata.engine.submission import Target, tree_of
+from jitkit.kata.engine.submission import Target
 from jitkit.kata.ladder.rungs import given_files
 
 from . import holes

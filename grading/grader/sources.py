@@ -14,7 +14,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jitkit.kata.engine.manifest import Lab
-from jitkit.kata.engine.submission import is_stub, tree_of
+from jitkit.kata.engine.names import tree_of
+from jitkit.kata.engine.submission import is_stub
 
 from .files import Found, Invalid, shown
 

@@ -14,8 +14,9 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from jitkit.kata.engine.names import tree_of, walk
 from jitkit.kata.engine.reference import reference_function
-from jitkit.kata.engine.submission import LearnerFile, Target, tree_of, walk
+from jitkit.kata.engine.submission import LearnerFile, Target
 
 _GRAM = 12  # the number of tokens in a run
 _DOTTED = re.compile(r"\w+(\.\w+)*")

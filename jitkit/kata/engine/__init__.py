@@ -2,7 +2,8 @@
 
 manifest        labs/NN_name/lab.toml -> Lab; `toml_table`: a TOML file whose errors name their place
 checking        the functions with which a lab's `checks.py` is written; `mutants`: those for its `mutants.py`
-submission      files of a learner -> functions; `old_places`: redirects their imports from old places; `own_names`: what their names mean
+submission      files of a learner -> functions; `old_places`: redirects their imports from old places; `plain_imports`: names what they
+                import; `own_names`: what their names mean; `names`, `name_origins`: names of a syntax tree, and of a module
 splice          functions of a learner -> `jitkit` with them in place; `source_edit`: the same as text; `exchange`: the same in a
                 `jitkit` that is imported already
 reference       target -> the reference's source; `parts`: the helpers that it uses; `members`: methods and values of its classes

@@ -22,10 +22,12 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from .own_names import meanings, with_own_names
+from .name_origins import meanings
+from .names import Function, tree_of
+from .own_names import with_own_names
 from .reference import reference_function
 from .splice import added_statements, install, spliced_code
-from .submission import Function, LearnerFile, Submission, Target, tree_of
+from .submission import LearnerFile, Submission, Target
 
 # Functions of exercises that are called while jitkit is imported: their exercises are spliced. A test checks this list.
 CALLED_AT_IMPORT = (

@@ -16,9 +16,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .own_names import source_path
+from .name_origins import source_path
+from .names import Function, tree_of
 from .reference import PACKAGE
-from .submission import Function, tree_of
 
 
 class Member(NamedTuple):

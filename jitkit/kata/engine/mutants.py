@@ -26,7 +26,8 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .submission import Target, tree_of
+from .names import tree_of
+from .submission import Target
 
 
 class Mutant(NamedTuple):

@@ -58,6 +58,8 @@ class _Imports(ast.NodeTransformer):
         found = [self._moved(module, alias) for alias in node.names]
         if all(old is new for old, (_, new) in zip(node.names, found, strict=True)):
             return node
+        for old, (_, new) in zip(node.names, found, strict=True):
+            ast.copy_location(new, old)
         return [ast.copy_location(ast.ImportFrom(origin, [alias], 0), node) for origin, alias in found]
 
     def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:

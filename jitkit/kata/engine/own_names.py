@@ -7,6 +7,9 @@ what its author wrote, and the reference around it does not change. Built-in fun
 module that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls the
 function of another exercise, which is mostly in another module, that is imported in the same way.
 
+An import from a higher room of jitkit, which the module does not import from, is put into the function, too: at the
+top of the module it would come too early, since that room is imported later.
+
 If the module has the same thing under the same name, the import is left out.
 """
 
@@ -14,109 +17,54 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import copy
-import functools
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from .submission import Function, LearnerFile, SpliceError, globals_used, names_bound, names_used, tree_of
-
-_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # .../jitkit
-_PACKAGE = "jitkit"
-
-
-def source_path(module: str, package_folder: str) -> str:
-    """Return the file of a module of the reference, without importing it; `package_folder` is `.../jitkit`."""
-    parts = module.split(".")[1:]
-    plain = os.path.join(package_folder, *parts)
-    return f"{plain}.py" if os.path.isfile(f"{plain}.py") else os.path.join(plain, "__init__.py")
-
-
-# --- what a name means --------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache(maxsize=256)
-def meanings(source: str, module: str) -> Mapping[str, str]:
-    """Return the top-level names of a reference module, each with its origin: `jitkit.core.primitive.Primitive`."""
-    tree = tree_of(source)
-    found = {name: f"{module}.{name}" for name in names_bound(tree)}
-    is_folder = source_path(module, _PACKAGE_FOLDER).endswith("__init__.py")
-    found.update(_imported(tree, module if is_folder else module.rpartition(".")[0]))
-    return found
-
-
-def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that a module's imports bind, with their meanings. `folder` is the package that a leading `.`
-    stands for.
-    """
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Import | ast.ImportFrom):
-            for alias in child.names:
-                yield _bound_by(alias), _meaning(child, alias, folder)
-        elif isinstance(child, ast.stmt) and not isinstance(child, Function | ast.ClassDef) and not _for_types(child):
-            yield from _imported(child, folder)
-
-
-def _for_types(node: ast.stmt) -> bool:
-    """Whether a statement is an `if TYPE_CHECKING:`, whose names do not exist when the module runs."""
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in names_used(node.test)
-
-
-def _bound_by(alias: ast.alias) -> str:
-    return alias.asname or alias.name.partition(".")[0]
-
-
-def _meaning(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str = "") -> str:
-    if isinstance(node, ast.Import):
-        return alias.name if alias.asname else alias.name.partition(".")[0]
-    parts = folder.split(".")
-    above = parts[: len(parts) - node.level + 1] if node.level else []
-    return ".".join([*above, *filter(None, [node.module]), alias.name])
-
-
-@functools.lru_cache(maxsize=4096)
-def origin(meaning: str) -> str:
-    """Return the dotted name of the place where `meaning`, also a dotted name, is defined. A name outside of jitkit is
-    returned unchanged.
-    """
-    for _ in range(20):  # a name may be re-exported by several modules in turn; today by at most three
-        module, _, name = meaning.rpartition(".")
-        behind = _names_handed_on(module).get(name, meaning)
-        if behind == meaning:
-            break
-        meaning = behind
-    return meaning
-
-
-@functools.lru_cache(maxsize=256)
-def _names_handed_on(module: str) -> Mapping[str, str]:
-    """Return the names of a module of the reference, with the names in its stub (`base.late_rooms`); an empty result if there is no
-    such module.
-    """
-    if module.partition(".")[0] != _PACKAGE:
-        return {}
-    path = source_path(module, _PACKAGE_FOLDER)
-    found: dict[str, str] = {}
-    for each in (path, path + "i"):
-        with contextlib.suppress(OSError), open(each, encoding="utf-8") as file:
-            found.update(meanings(file.read(), module))
-    return found
+from .name_origins import bound_by, meaning_of, origin
+from .names import Function, globals_used, names_bound, names_used
+from .submission import LearnerFile, SpliceError
 
 
 def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping[str, str]) -> bool:
     """Whether a learner's import gives a name another meaning than the module gives it."""
-    there, theirs = known.get(_bound_by(alias)), _meaning(node, alias)
+    there, theirs = known.get(bound_by(alias)), meaning_of(node, alias)
     return there is not None and there != theirs and origin(there) != origin(theirs)
 
 
-def stays_outside(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping[str, str]) -> bool:
+def stays_outside(
+    node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
+) -> bool:
     """Whether a learner's import belongs at the top of a module that has `known` names: it adds a new name, or is an
     `import os.path`, which may add to an `os` that is there.
     """
-    if _bound_by(alias) not in known:
-        return True
+    if bound_by(alias) not in known:
+        return not _comes_later(node, alias, file, known)
     return isinstance(node, ast.Import) and "." in alias.name and not alias.asname and not is_other(node, alias, known)
+
+
+def _comes_later(
+    node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
+) -> bool:
+    """Whether a learner's import is from a room that the module does not import from, of a name that is needed only when functions run."""
+    if (
+        not isinstance(node, ast.ImportFrom)
+        or (node.module or "").partition(".")[0] != "jitkit"
+        or bound_by(alias) in known
+    ):
+        return False
+    rooms = {".".join(meaning.split(".")[:2]) for meaning in known.values()}
+    room = ".".join(meaning_of(node, alias).split(".")[:2])
+    return room not in rooms and bound_by(alias) not in _needed_at_once(file.tree)
+
+
+def _needed_at_once(node: ast.AST) -> set[str]:
+    """Return the names that are read when a module, or a part of it, is imported: those outside of function bodies."""
+    if isinstance(node, Function):
+        parts: list[ast.AST] = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+        return {name for part in parts for name in names_used(part)}
+    if isinstance(node, ast.Name):
+        return {node.id}
+    return {name for child in ast.iter_child_nodes(node) for name in _needed_at_once(child)}
 
 
 # --- what a function brings along -----------------------------------------------------------------------------------
@@ -174,9 +122,9 @@ def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast
     for node in file.tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
-                found.pop(_bound_by(alias), None)
-                if is_other(node, alias, known):
-                    found[_bound_by(alias)] = reduced = copy.copy(node)
+                found.pop(bound_by(alias), None)
+                if is_other(node, alias, known) or _comes_later(node, alias, file, known):
+                    found[bound_by(alias)] = reduced = copy.copy(node)
                     reduced.names = [alias]
     return found
 

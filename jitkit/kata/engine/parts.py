@@ -22,14 +22,14 @@ from typing import Any, NamedTuple
 
 from .manifest import Lab
 from .members import Member, member, members_of
-from .own_names import source_path
+from .name_origins import source_path
+from .names import Function
 from .reference import PACKAGE, ReferenceFunction, reference_function
 from .splice import learners_decorate
-from .submission import Function, Target
+from .submission import Target
 
 _VOCABULARY = ("jitkit", "jitkit.numpy")  # the learner should find out which of these names to use
-_WIDEST_VALUE = 60
-_WIDEST_DEFAULT = 20
+_WIDEST_VALUE, _WIDEST_DEFAULT = 60, 20
 
 
 class Import(NamedTuple):

@@ -8,9 +8,10 @@ import pathlib
 import textwrap
 from typing import NamedTuple
 
-from .own_names import source_path
+from .name_origins import source_path
+from .names import Function, tree_of
 from .splice import learners_decorate
-from .submission import Function, SpliceError, Target, defines, tree_of
+from .submission import SpliceError, Target, defines
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 

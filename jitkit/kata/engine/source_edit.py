@@ -10,14 +10,15 @@ import itertools
 import textwrap
 from collections.abc import Mapping, Sequence
 
-from .own_names import first_statement, meanings, own_imports
-from .splice import added_statements, learners_decorate
-from .submission import Function, LearnerFile, Target, tree_of
+from .name_origins import meanings
+from .names import Function, tree_of
+from .own_names import first_statement, own_imports
+from .splice import added_decorators, added_statements, learners_decorate
+from .submission import LearnerFile, Target
 
 
-def function_text(source: str, function: Function, with_decorators: bool = False) -> str:
-    """Return the lines of a function, as if it stood at the left margin."""
-    decorators = function.decorator_list if with_decorators else []
+def function_text(source: str, function: Function, decorators: Sequence[ast.expr] = ()) -> str:
+    """Return the lines of a function, as if it stood at the left margin, with the last of its decorators: these ones."""
     first = min([function.lineno, *(decorator.lineno for decorator in decorators)])
     lines = source.splitlines(keepends=True)[first - 1 : function.end_lineno]
     if function.col_offset == 0:
@@ -26,7 +27,7 @@ def function_text(source: str, function: Function, with_decorators: bool = False
     if len(margins) == 1 and not next(iter(margins)).strip() and not _has_open_text(function):
         return "".join(line[function.col_offset :] if line.strip() else line for line in lines)
     plain = type(function)(**dict(ast.iter_fields(function)))
-    plain.decorator_list = decorators
+    plain.decorator_list = list(decorators)
     return ast.unparse(ast.fix_missing_locations(plain)) + "\n"
 
 
@@ -113,7 +114,8 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
     `reference` is the module's text before any functions were put in: a helper with a name that it has is not added.
     """
     module = LearnerFile.parse(reference, "", ())
-    known = set(module.functions)
+    there = module.functions
+    known = set(there)
     theirs = learners_decorate(module.tree)
     names = meanings(reference, targets[0].module)
     replacements: dict[str, str] = {}
@@ -124,9 +126,11 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
             if name not in known:
                 known.add(name)
                 functions.append(method)
-        replacements[target.name] = "\n".join(
-            with_imports(function_text(file.source, f, theirs), own_imports(f, file, names)) for f in functions
-        )
+        texts = []
+        for f in functions:
+            own = f.decorator_list if theirs or f is not functions[0] else added_decorators(f, there[target.name])
+            texts.append(with_imports(function_text(file.source, f, own), own_imports(f, file, names)))
+        replacements[target.name] = "\n".join(texts)
     text = replace_functions(text, replacements, own_decorators=not theirs)
     statements = added_statements(names, file, targets)
     if not statements:

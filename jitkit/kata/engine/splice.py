@@ -8,9 +8,9 @@ modules that import the function get the learner's; and nothing is patched after
 
 What comes from where:
 
-    the body and the signature    the learner's
-    decorators, registrations     the reference's: a learner cannot lose them, and a decorator of theirs is refused. If decorating is
-                                  a part of the exercises, and the module says so, the learner's
+    the body and the signature    the learner's; others must be able to call it as they call the reference's
+    decorators, registrations     the reference's: a learner cannot lose them. The learner's own come first, next to the function. If
+                                  decorating is a part of the exercises, and the module says so, only the learner's
     helpers and imports           the learner's, as far as the functions use them; they stand before the first function. An import of
                                   a name that is something else in the module goes into the functions (`own_names`)
     file names and line numbers   of the file in which the line was written: tracebacks and debuggers point into the learner's file
@@ -34,21 +34,17 @@ from importlib.abc import MetaPathFinder
 from types import CodeType, ModuleType
 from typing import Any
 
-from .own_names import meanings, name_is_taken, other_names, source_path, stays_outside, with_own_names
-from .submission import (
-    Function,
-    LearnerFile,
-    SpliceError,
-    Submission,
-    Target,
-    defines,
-    names_bound,
-    names_used,
-    tree_of,
-)
+from .name_origins import meanings, source_path
+from .names import Function, globals_used, names_bound, names_used, tree_of
+from .own_names import name_is_taken, other_names, stays_outside, with_own_names
+from .plain_imports import stars_needed
+from .submission import LearnerFile, SpliceError, Submission, Target, defines
 
 # A module sets this to True if learners decorate its functions themselves, because `jit` is the subject there.
 _LEARNERS_DECORATE = "LEARNERS_DECORATE"
+
+# Decorators that make something else of a method than callers know.
+_KINDS, _ACCESSORS = ("staticmethod", "classmethod", "property"), ("setter", "getter", "deleter", "cached_property")
 
 _FAR = 1_000_000  # more lines than a module has; the learner's n-th file is moved by n times as many
 
@@ -67,7 +63,7 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
     for target in submission.targets_in(module):
         by_file.setdefault(submission.functions[target].path, []).append(target)
     known = meanings(source, module)
-    helped: dict[str, str] = {}
+    helped: dict[str, tuple[str, str]] = {}
     for path, targets in by_file.items():
         offset = _FAR * (1 + submission.files.index(path))
         file = submission.functions[targets[0]]
@@ -86,22 +82,48 @@ def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Seque
     """
     kept: list[ast.stmt] = []
     others = set(other_names(file, known))
-    for node in file.helpers([target.name for target in targets]):
+    names = [target.name for target in targets]
+    helpers = file.helpers(names)
+    _check_stars(file, [*(file.functions[name] for name in names if name in file.functions), *helpers], known)
+    for node in helpers:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            aliases = [alias for alias in node.names if stays_outside(node, alias, known)]
+            aliases = [alias for alias in node.names if stays_outside(node, alias, file, known)]
             if aliases:
                 reduced = copy.copy(node)
                 reduced.names = aliases
                 kept.append(reduced)
             continue
         for name in sorted(known.keys() & set(names_bound(node))):
-            raise SpliceError(
-                f"The module around this exercise has a `{name}` of its own. Give your helper another name.",
-                file.path,
-                node.lineno,
-            )
+            raise _helper_is_taken(name, node, file.path)
         kept.append(_with_own_names(node, file, known, others))
     return kept
+
+
+def _check_stars(file: LearnerFile, used: Sequence[ast.stmt], known: Mapping[str, str]) -> None:
+    """Raise SpliceError if these statements need names of a `from module import *` whose names are not known."""
+    for star, missing in stars_needed(file.tree, {name for node in used for name in globals_used(node)}, known):
+        names = ", ".join(missing)
+        raise SpliceError(
+            f"`{ast.unparse(star)}` does not say which names it imports, and here nothing imports it to find out. Name them: "
+            f"`from {'.' * star.level}{star.module or ''} import {names}`.",
+            file.path,
+            star.lineno,
+        )
+
+
+def _helper_is_taken(name: str, node: ast.stmt, path: str) -> SpliceError:
+    """Return the error for a helper that has a name of the module it goes into."""
+    imported = {
+        a.asname or a.name for n in ast.walk(node) if isinstance(n, ast.Import | ast.ImportFrom) for a in n.names
+    }
+    where = {ast.Try: "try", ast.If: "if"}.get(type(node))
+    told = f"The module around this exercise has a `{name}` of its own. Give your helper another name."
+    if name in imported and where is not None:
+        told = (
+            f"The module around this exercise has a `{name}` of its own, and yours is imported below `{where}`, where it may be "
+            f"another one. Import it without `{where}`."
+        )
+    return SpliceError(told, path, node.lineno)
 
 
 def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], others: set[str]) -> Any:
@@ -153,33 +175,56 @@ def learners_decorate(tree: ast.Module) -> bool:
 
 
 def _decorated(function: Function, reference: Function, path: str, offset: int) -> list[ast.stmt]:
-    """Return the learner's function with the reference's decorators, as plain calls, since the function would get the line number of
-    a decorator. Raise SpliceError for a decorator of the learner's, which would be lost.
+    """Return the learner's function with the reference's decorators and the learner's own, as plain calls, since the function would
+    get the line number of a decorator. Raise SpliceError for a decorator that makes something else than a function.
     """
-    if function.decorator_list:
-        first = function.decorator_list[0]
-        theirs = " and ".join(f"`@{ast.unparse(decorator)}`" for decorator in reference.decorator_list)
-        place = f"it is put under the reference's, {theirs}" if theirs else "it has none in its place"
-        raise SpliceError(
-            f"`{function.name}` cannot have the decorator `@{ast.unparse(first)}`: {place}. Take it away, or decorate a helper.",
-            path,
-            first.lineno - offset,
-        )
+    try:
+        own = added_decorators(function, reference)
+    except SpliceError as error:
+        raise SpliceError(str(error), path, error.line - offset) from None
+    function.decorator_list = []
     before: list[ast.stmt] = []
     after: list[ast.stmt] = []
-    for i, decorator in enumerate(reference.decorator_list):
+    for i, (decorator, origin) in enumerate(
+        [*((d, reference) for d in reference.decorator_list), *((d, d) for d in own)]
+    ):
         name = f"_decorator_{i}"
-        before.append(ast.Assign([ast.Name(name, ast.Store())], decorator))
         call = ast.Call(ast.Name(name, ast.Load()), [ast.Name(function.name, ast.Load())], [])
-        after.insert(0, ast.Assign([ast.Name(function.name, ast.Store())], call))
-        after.append(ast.Delete([ast.Name(name, ast.Del())]))
-    for node in (*before, *after):
-        ast.copy_location(node, reference)
+        parts = [
+            ast.Assign([ast.Name(name, ast.Store())], decorator),
+            ast.Assign([ast.Name(function.name, ast.Store())], call),
+            ast.Delete([ast.Name(name, ast.Del())]),
+        ]
+        parts = [ast.copy_location(node, origin) for node in parts]
+        before.append(parts[0])
+        after.insert(0, parts[1])
+        after.append(parts[2])
     return [*before, function, *after]
 
 
+def added_decorators(function: Function, reference: Function) -> list[ast.expr]:
+    """Return the decorators that a learner's function has in addition to the reference's, which it may repeat above them.
+
+    Raises:
+      SpliceError: one of them makes a method static, a class method or a property.
+    """
+    texts = [ast.unparse(decorator) for decorator in reference.decorator_list]
+    own = function.decorator_list
+    if texts and [ast.unparse(decorator) for decorator in own[: len(texts)]] == texts:
+        own = own[len(texts) :]
+    for decorator in own:
+        text = ast.unparse(decorator)
+        if text in _KINDS or text.rpartition(".")[2] in _ACCESSORS:
+            theirs = " and ".join(f"`@{each}`" for each in texts)
+            place = f"it is put under the reference's, {theirs}" if theirs else "it has none in its place"
+            raise SpliceError(
+                f"`{function.name}` cannot have the decorator `@{text}`: {place}. Take it away.", "", decorator.lineno
+            )
+    return own
+
+
 def _check_signature(reference: Function, theirs: Function, path: str, offset: int) -> None:
-    if type(reference) is not type(theirs) or _parameters(reference.args) != _parameters(theirs.args):
+    if type(reference) is not type(theirs) or not _takes_the_same(reference.args, theirs.args):
         raise SpliceError(
             f"`{reference.name}` is called as `{reference.name}({ast.unparse(_bare(reference.args))})`, and here it is "
             f"`{theirs.name}({ast.unparse(_bare(theirs.args))})`. Give it its parameters back: others call it with them.",
@@ -188,18 +233,23 @@ def _check_signature(reference: Function, theirs: Function, path: str, offset: i
         )
 
 
-def _parameters(args: ast.arguments) -> tuple[Any, ...]:
-    """Return the parts of a signature on which callers depend: the names and kinds of parameters, and which of them
-    have defaults.
+def _takes_the_same(reference: ast.arguments, theirs: ast.arguments) -> bool:
+    """Whether every call of the reference's function is a call of the learner's, with the same meaning. The learner's may have more
+    parameters, if these have defaults, and more defaults.
     """
+    own, there = [[arg.arg for arg in (*args.posonlyargs, *args.args)] for args in (theirs, reference)]
+    needed = own[: len(own) - len(theirs.defaults)]
+    keywords = {a.arg: d is not None for a, d in zip(theirs.kwonlyargs, theirs.kw_defaults, strict=True)}
+    there_keywords = {a.arg: d is not None for a, d in zip(reference.kwonlyargs, reference.kw_defaults, strict=True)}
+    more_places, more_keywords = len(own) > len(there), keywords.keys() > there_keywords.keys()
     return (
-        [arg.arg for arg in args.posonlyargs],
-        [arg.arg for arg in args.args],
-        args.vararg and args.vararg.arg,
-        [arg.arg for arg in args.kwonlyargs],
-        args.kwarg and args.kwarg.arg,
-        len(args.defaults),
-        [default is not None for default in args.kw_defaults],
+        own[: len(there)] == there
+        and [arg.arg for arg in theirs.posonlyargs] == [arg.arg for arg in reference.posonlyargs]
+        and len(needed) <= len(there) - len(reference.defaults)
+        and there_keywords.keys() <= keywords.keys()
+        and all(has_default or not there_keywords.get(name, True) for name, has_default in keywords.items())
+        and (reference.vararg is None or (theirs.vararg is not None and not more_places))
+        and (reference.kwarg is None or (theirs.kwarg is not None and not more_places and not more_keywords))
     )
 
 
@@ -212,12 +262,15 @@ def _bare(args: ast.arguments) -> ast.arguments:
     return bare
 
 
-def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, str], path: str) -> None:
-    """Check that helpers with the same name, from two files, are the same if they go into one module; add them to `known`."""
+def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, tuple[str, str]], path: str) -> None:
+    """Check that helpers with the same name, from two files, are the same if they go into one module; add them to `known`, each with
+    its file and text.
+    """
     for node in helpers:
         text = ast.unparse(node)
         for name in names_bound(node):
-            if known.setdefault(name, text) != text:
+            other, its_text = known.setdefault(name, (path, text))
+            if other != path and its_text != text:
                 raise SpliceError(
                     f"Two of your files have a `{name}` each, for functions of one module, and they differ. Rename one.",
                     path,

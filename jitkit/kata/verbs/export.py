@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 import jitkit
 
 from ..engine.manifest import tests_folder
-from ..engine.own_names import source_path
+from ..engine.name_origins import source_path
 from ..engine.reference import PACKAGE
 from ..engine.running import parsed
 from ..engine.source_edit import splice_text
