@@ -251,7 +251,7 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """Return the fractional and the integer part, both with the sign of x. For an infinity these are nan and x. Raise
+    """Return x minus its integer part, and the integer part: x rounded towards 0. For an infinity these are nan and x. Raise
     NotImplementedError if `out` is given.
     """
     (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))

@@ -190,7 +190,7 @@ dce_rules[jit_p] = _dce
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Return an equation as it is printed: with only the parameters that differ from their defaults."""
+    """Return an equation as it is printed: with the parameters that differ from their defaults, but without `inline`."""
     params = {
         k: v
         for k, v in eqn.params.items()

@@ -152,8 +152,8 @@ class Traced(_Stage):
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
-        """Return the program as StableHLO, for the platform given, or of the arguments' devices, or the default one. Raise
-        NotImplementedError for several platforms.
+        """Return the program as StableHLO, for the platform that is given, else that of the arguments' devices, else the default
+        one. Raise NotImplementedError for several platforms.
         """
         placement = self._placement
         if lowering_platforms and len(lowering_platforms) > 1:

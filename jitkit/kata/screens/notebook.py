@@ -76,7 +76,7 @@ class Notebook:
         return f'hint("{id}")'
 
     def run_with(self, id: str, path: pathlib.Path) -> str:
-        """Return "": a notebook has the program on its page, and its cells have the functions."""
+        """Return no command: a notebook shows the program itself, and its cells define the functions."""
         return ""
 
     def place(self, path: str, line: int) -> str:

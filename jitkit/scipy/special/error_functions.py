@@ -76,7 +76,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     """Return Bessel's functions of the first kind, of the orders 0 to v: an array (v + 1, *z.shape).
 
     The recurrence for the orders runs downwards, from `n_iter` on: Zhang and Jin, "Computation of special functions" (1996). Raise
-    TypeError for an order that is not an int, ValueError for complex numbers.
+    TypeError for an order that is not an int, TypeError or ValueError for complex numbers.
     """
     (z,) = promoted("bessel_jn", asarray(z))
     if dtypes.issubdtype(z.dtype, complex):
