@@ -176,7 +176,7 @@ BROKEN = [
     Row("a rar", {"work.rar": b"Rar!\x1a\7\1\0"}, "INVALID", says="work.rar is an archive that the grader cannot open"),
     Row("a 7z in a zip", {"work.zip": zipped(**{"x.7z": b"7z"})}, "INVALID", says="Hand in a zip"),
     Row("a rar beside the answer", {"00_hello/exercises.py": RIGHT, "data.rar": b"Rar!"}, points=1.0),
-    row("input()", body("input()"), statuses=("CRASH", "FAIL"), flags=("uses input",)),  # FAIL: of a random program
+    row("input()", body("input()"), statuses=("CRASH", "FAIL"), flags=("uses input",)),  # a random program may FAIL
     Row(
         "magics and pip",
         {"00_hello.ipynb": notebook("!pip install evil", "%load_ext evil\n" + RIGHT, "%%bash\nrm -rf /", "x = (")},
@@ -255,7 +255,7 @@ UNLUCKY = [
     row(
         "state between checks",
         "calls = []\n\ndef relu(x):\n    calls.append(1)\n    return jnp.maximum(x, 0) if len(calls) < 5 else x\n",
-        points=0.85,  # the sixth check alone calls it so often
+        points=0.85,  # only the sixth check calls it this often
     ),
     row("state between checks, out of sight", HIDDEN_STATE, points=0.85),
     *(

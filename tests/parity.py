@@ -25,7 +25,7 @@ from typing import Any
 
 import all_rooms
 import jax
-import jax.experimental.checkify  # has rules of its own, and so has the next
+import jax.experimental.checkify  # imported for its rules, like the next module
 import jax.experimental.sparse.linalg
 import jax.flatten_util
 import jax.ops

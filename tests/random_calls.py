@@ -15,7 +15,7 @@ NUMBERS = (0, 1, -1, 2, 3, -0.0, 0.0, 0.5, 1.5)
 SHAPES = st.sampled_from([(), (1,), (2,), (2, 1), (0,)])
 DTYPES = st.sampled_from(["float32", "int32", "bool", "float16", "int8", "complex64", "uint8"])
 STATICS = (1, 1.0, True, "s", None, (1,), (1.0,), 2, "t", False, 0, 0.0, frozenset({1}), b"x", 3 + 0j)
-NAMES = ("n", "x", "y", "k", "z", "w")  # of the function's parameters, and two more keywords
+NAMES = ("n", "x", "y", "k", "z", "w")  # the names of the function's parameters, and two more keywords
 
 numbers = st.sampled_from(NUMBERS)
 python_scalars = st.one_of(

@@ -201,7 +201,7 @@ def test_callbacks_under_derivatives(jax, jnp):
 
 @same_as_jax
 def test_integers_have_gradients_without_bytes_in_a_jit_too(jax, jnp):
-    """Those of float0 are numpy arrays, in programs they are bools."""
+    """Gradients of dtype float0 are numpy arrays; inside of a program they are bools."""
 
     def shown(tree):
         return jax.tree.map(lambda x: (str(x.dtype), x.shape, isinstance(x, jax.Array) and x.dtype != jax.float0), tree)
@@ -300,7 +300,7 @@ def test_a_jaxpr_with_named_axes(jax, jnp):
 @same_as_jax
 def test_a_function_in_a_scope_of_its_name(jax, jnp):
     def area(x):
-        """Of a circle."""
+        """Return the area of a circle."""
         return 3.14 * x * x
 
     text = jax.jit(jax.named_call(area)).lower(1.0).as_text(debug_info=True)

@@ -105,7 +105,7 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_printed_is_what_jax_prints(name):
     (theirs, *args), (ours, *_) = (PROGRAMS[name](*modules, *functions(*modules)) for modules in (THEIRS, OURS))
-    if JAXPRS_ARE_OURS or name != "checkpoint in a scan":  # of which 0.12 prints another one
+    if JAXPRS_ARE_OURS or name != "checkpoint in a scan":  # JAX 0.12 prints another jaxpr for this one
         assert printed(jitkit, ours, *args) == printed(jax, theirs, *args)
     elif name != "a tangent":
         for a, b in zip(jax.tree.leaves(ours(*args)), jax.tree.leaves(theirs(*args)), strict=True):
@@ -113,7 +113,7 @@ def test_what_is_printed_is_what_jax_prints(name):
 
 
 def functions_of_two_results(jax, jnp):
-    """One with a rule forward, and one with a rule backward, neither of which is its derivative."""
+    """Return a function with a JVP rule, and one with a VJP rule; neither rule is the derivative of its function."""
 
     @jax.custom_jvp
     def forward(x, y):
@@ -170,14 +170,14 @@ def test_what_only_results_that_nobody_reads_need_is_left_out(name, rule, read):
     (theirs, *args), (ours, *_) = (
         WHERE_ONE_IS_READ[name](*modules, functions_of_two_results(*modules)[rule], read) for modules in (THEIRS, OURS)
     )
-    if JAXPRS_ARE_OURS or name == "in a checkpoint":  # of loops, and of `checkpoint`, 0.12 prints other ones
+    if JAXPRS_ARE_OURS or name == "in a checkpoint":  # JAX 0.12 prints other jaxprs for loops and `checkpoint`
         assert printed(jitkit, ours, *args) == printed(jax, theirs, *args)
     for a, b in zip(jax.tree.leaves(ours(*args)), jax.tree.leaves(theirs(*args)), strict=True):
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-5)
 
 
 def functions_whose_rule_gives_way(jax, jnp):
-    """Functions that are another one than their `fwd`, so that the result says which of the two was called."""
+    """Return functions that compute something else than their `fwd`, so that a result shows which of the two was called."""
 
     @jax.custom_vjp
     def one(x):
@@ -317,7 +317,7 @@ def test_results_that_nobody_reads_in_a_loop_have_no_name(body):
             lambda x: jax.lax.scan(lambda c, _: (c * body(jax, jnp, c).sum(), c), x, None, length=3)[0].sum()
         )
 
-    if JAXPRS_ARE_OURS:  # 0.12 prints other loops
+    if JAXPRS_ARE_OURS:  # JAX 0.12 prints other jaxprs for loops
         assert printed(jitkit, gradient(*OURS), ROW) == printed(jax, gradient(*THEIRS), ROW)
     np.testing.assert_allclose(np.asarray(gradient(*OURS)(ROW)), np.asarray(gradient(*THEIRS)(ROW)), rtol=1e-5)
 
@@ -339,7 +339,7 @@ def test_rules_for_both_are_set_on_the_outer_function(jax, jnp):
 
 @same_as_jax
 def test_the_rules_are_used(jax, jnp):
-    """The values that the rules give, some of which are no derivatives: so it was they."""
+    """The results are what the rules give, and some of these are not derivatives: so the rules were used."""
     f, _, apply, square, symbolic, clipped = functions(jax, jnp)
     return [
         jax.value_and_grad(f)(1.0, 2.0),
@@ -482,7 +482,7 @@ def test_a_number_may_be_a_residual_of_a_product(jax, jnp):
 
 @same_as_jax
 def test_what_is_looked_at_is_looked_at_again(jax, jnp):
-    """A print in a checkpoint is run on the way back, too, unless a policy keeps it."""
+    """A print in a checkpoint runs in the backward pass, too, unless a policy keeps it."""
 
     def programs(policy):
         def f(x):

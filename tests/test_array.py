@@ -209,7 +209,7 @@ def test_what_one_does_to_its_view_of_an_array_others_do_not_see():
         with pytest.raises(ValueError, match="WRITEABLE"):
             seen.flags.writeable = True
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of later releases of numpy
+            warnings.simplefilter("ignore", DeprecationWarning)  # later releases of numpy warn
             seen.shape = (2, 3)
 
 

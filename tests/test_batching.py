@@ -181,7 +181,7 @@ def test_collectives_are_operations_along_the_batch_axis():
     for name, program in COLLECTIVES.items():
         programs[name] = mapped(program, 0, axis_name="i")
         programs[f"{name} over the second axis"] = mapped(program, 1, axis_name="i")
-        if name.startswith(("all_to_all", "pswapaxes")):  # of which JAX makes another shape then
+        if name.startswith(("all_to_all", "pswapaxes")):  # JAX gives these another shape then
             continue
         programs[f"{name} of what is no batch"] = mapped(
             lambda jax, jnp, v, program=program: program(jax, jnp, ROWS[0] + 0 * jnp.float32(1)), 0, axis_name="i"
@@ -288,9 +288,7 @@ def test_errors_begin_as_those_of_jax(refused):
     ours, theirs = (raised(refused, modules[0]) for modules in (OURS, THEIRS))
     assert ours[0] == theirs[0]
     if wording.compared:
-        assert ours[1].removesuffix(".") == theirs[1].removesuffix(
-            "."
-        )  # which one later JAX has where earlier had none
+        assert ours[1].removesuffix(".") == theirs[1].removesuffix(".")  # later versions of JAX end it with a period
 
 
 @pytest.mark.parametrize("name", ["sizes", "sizes of a tree", "sizes and axis_size"])
@@ -404,13 +402,13 @@ def test_shapes_that_do_not_fit_in_a_batch_are_named_as_in_jax(jax, jnp, way):
 
 
 def test_a_choice_of_another_shape_in_a_batch_is_refused():
-    """JAX has an AssertionError without words."""
+    """JAX raises an AssertionError without a message."""
     with pytest.raises(TypeError, match="must be scalar or have the same shape as cases"):
         jitkit.vmap(lambda a, b: jitkit.lax.select_n(a > 0, b, b))(np.ones((2, 3)), np.ones((2, 4)))
 
 
 @pytest.mark.parametrize("source", [3, -1])
 def test_a_broadcast_from_a_place_that_an_axis_has_not_is_refused(source):
-    """JAX has an AssertionError."""
+    """JAX raises an AssertionError."""
     with pytest.raises(ValueError, match=f"pbroadcast from place {source} of the axis 'i', whose size is 3"):
         jitkit.vmap(lambda v: lax.pbroadcast(v, "i", source), axis_name="i")(np.ones(3))

@@ -23,7 +23,7 @@ ROWS = np.arange(9, dtype=np.float32).reshape(3, 3) + 0.5
 CUBE = np.arange(27, dtype=np.float32).reshape(3, 3, 3) + 0.5
 PAIRS = np.array([[0, 1], [1, 2], [2, 0]], np.int32)
 
-# Of one operand, a matrix.
+# Operations on one matrix.
 OF_A_MATRIX = {
     "sin": lambda jax, jnp, x: jnp.sin(x),
     "convert": lambda jax, jnp, x: x.astype(int),
@@ -252,13 +252,13 @@ def test_a_primitive_without_a_rule_says_so():
 
 
 def test_every_primitive_has_a_rule():
-    """But those without operands, of which nothing can be a batch, and those for which JAX has none."""
+    """Except primitives without operands, which have nothing that can be a batch, and those without a rule in JAX."""
     without = {"create_token", "after_all", "empty", "empty2", "iota", "iota_2x32_shape", "eval_jaxpr"}
     without |= {"rng_uniform", "cholesky_update", "spsolve"}
     all_rooms.enter()
     ours = [
         p for p, rule in mlir.lowering_rules.items() if rule.__module__.startswith("jitkit.")
-    ]  # other tests have some, too
+    ]  # other tests define primitives, too
     found = {p.name for p in ours if p not in batching.primitive_batchers}
     assert found == without
 

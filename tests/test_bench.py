@@ -184,7 +184,7 @@ def test_a_program_without_a_time_of_numba_says_why():
 
 
 def test_the_programs_for_numba_compute_what_the_others_do():
-    """Without their compiler, which is slow, and right."""
+    """Here Python runs them, which is slow, and gives the same results."""
     x = np.linspace(-1.0, 1.0, 12, dtype=np.float32)
     np.testing.assert_allclose(numba_programs.selu(x), programs.selu(np)(x), rtol=1e-5)
     rows = x.reshape(3, 4)

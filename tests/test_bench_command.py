@@ -87,7 +87,7 @@ def test_json_is_all_that_goes_to_the_output(tmp_path, capsys):
 
 
 class Interrupted(bench.Pitfalls):
-    """Somebody presses a key in the second row."""
+    """A benchmark that is interrupted in its second row."""
 
     def all_steps(self):
         def interrupt():
@@ -141,7 +141,7 @@ def test_without_matplotlib_there_is_the_table_and_a_sentence(tmp_path, capsys, 
 
 
 def test_the_command_itself_does_not_need_matplotlib(monkeypatch):
-    """Whoever has none gets every table."""
+    """Without matplotlib, each table is still shown."""
     imported, original = [], builtins.__import__
 
     def watching(name, *arguments):
@@ -178,7 +178,7 @@ def test_the_head_fits_narrow_terminals_in_ascii_and_without_colour(what, width)
     shown.encode("ascii")
     assert "\x1b" not in shown
     rank_0 = 2 + sum(column.width + 2 for column in made.columns if not column.rank) - 2
-    lines = [line for line in shown.splitlines() if not line.startswith("https://")]  # a broken address is none
+    lines = [line for line in shown.splitlines() if not line.startswith("https://")]  # addresses are not broken
     assert max(map(len, lines)) <= max(width, rank_0)
 
 

@@ -24,7 +24,7 @@ from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.pjit import compilation_cache
 
 LEAST = Effort(least=1, most=1, seconds=0.0)
-# Of each theme those that stand alone in it; the others are lambdas, lengths and static values in other clothes.
+# Pitfalls of each theme that differ from each other; the rest are variants of lambdas, lengths and static values.
 KEPT = (
     "lambda", "method", "lengths", "last-batch", "weak-types", "optional-key",
     "static-changes", "static-positions", "static-unhashable", "x64", "committed", "stale-array", "leaked-tracer",
@@ -88,7 +88,7 @@ def differing(slow, mended):
     return differ
 
 
-CLOCKS = ("stopwatch", "first-call")  # whose results are readings
+CLOCKS = ("stopwatch", "first-call")  # their results are readings of a clock
 COMPARED = [name for name, pitfall in BY_NAME.items() if pitfall.raises is None and name not in CLOCKS]
 
 
@@ -264,7 +264,7 @@ def test_the_figures_have_every_pair_and_name_the_misses(measured, theme, names)
     assert len(parts) >= 3
     rows = [label.get_text() for figure in parts for axes in figure.axes for label in axes.get_yticklabels()]
     slow = [r.pitfall.title for r in results if r.slow.error is None and not r.pitfall.is_wrong]
-    assert sorted(rows) == sorted(slow)  # each once; what is wrong has no time to be shown
+    assert sorted(rows) == sorted(slow)  # each once; a pitfall whose results are wrong has no times to show
     for figure in parts:
         assert 1 <= len(figure.axes[0].get_yticks()) <= 11
         is_growing = "Compiled again at each call" in words_of(figure)

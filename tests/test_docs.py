@@ -60,7 +60,7 @@ def test_programs_are_cells_where_a_page_asks_for_it():
     cells = importlib.import_module("cells")
     page = "---\nprograms: run\n---\n# T\n\n```python\n1 + 1\n```\n\n```sh\nls\n```\n\n```python\n# raises TypeError\n1()\n```\n"
     made = cells.with_cells(page)
-    assert made.count("```{code-cell} python") == 3  # one before all, which is not shown
+    assert made.count("```{code-cell} python") == 3  # and a first cell, which is not shown
     assert ":tags: [remove-cell]" in made
     assert "```{code-cell} python\n:tags: [raises-exception]\n# raises TypeError\n1()\n```" in made
     assert "```sh\nls\n```" in made
@@ -78,7 +78,7 @@ def test_a_cell_that_fails_names_its_error():
     """The class is in the heading above it, so that the program shows what the section is about."""
     sections = re.split(r"^## ", PAGES["errors"], flags=re.MULTILINE)[1:]
     raising = {section.split("\n")[0]: re.findall(r"# raises (\w+)", section) for section in sections}
-    assert raising.pop("Shapes, dtypes, rules") == ["TypeError"] * 2  # of many, by what the message begins with
+    assert raising.pop("Shapes, dtypes, rules") == ["TypeError"] * 2  # two of many, each with its first words
     assert set(raising.pop("Habits from PyTorch and NumPy")) <= {"AttributeError", "TypeError"}
     assert {name for name, errors in raising.items() if errors} == {n for n, errors in raising.items() if errors == [n]}
     assert len([name for name, errors in raising.items() if errors]) == 9

@@ -284,7 +284,7 @@ def test_a_tree_without_arrays_that_is_the_default_is_said_to_be():
         difference.advice
         == "It is the default, and no input of the program: write the calls one way to share the entry."
     )
-    f(1.0, (), z=())  # of which no default is known
+    f(1.0, (), z=())  # `z` has no default
     [difference] = explain(f).misses[-1].differences
     assert (difference.sentence, difference.advice) == ("others['z']: left out before, passed by keyword now", "")
 

@@ -183,7 +183,7 @@ def test_where_the_program_does_not_show_why_it_is_xla_s_own_choice():
 def test_a_scatter_changes_its_array_where_it_is_and_has_no_result_before_its_end():
     found = pairs(lambda x, i: jnp.sin(x).at[i].add(1.0) * 2, ROW, spec(10, dtype="int32"))
     of_it = [why for _, _, rule, why in found if rule == "whole"]
-    said = [why for why in of_it if "puts no other operation" not in why]  # that is of its indices and numbers
+    said = [why for why in of_it if "puts no other operation" not in why]  # those are about its indices and updates
     assert (len(said), len(of_it)) == (2, 4)
     assert "where it is" in said[0] or "where it is" in said[1]
 

@@ -1,4 +1,4 @@
-"""What readers of the Explorer's pages found to be wrong: products in branches, sums, `cumsum` of JAX's, and what is computed twice."""
+"""Mistakes that readers found on the Explorer's pages: products in branches, sums, `cumsum` of JAX's, and what is computed twice."""
 
 from __future__ import annotations
 

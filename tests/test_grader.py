@@ -136,7 +136,7 @@ def with_mutant(exercise, m):
 def missed(labs, tmp_path, every):
     """What is not as it should be: the reference has everything, stubs nothing, and a mutant fails a check against what it believes.
 
-    `every`: of the mutants of a lab, each so-manieth.
+    `every`: every how many-th mutant of a lab is tried.
     """
     folder, expected = tmp_path / "in", {}
     for lab in labs:

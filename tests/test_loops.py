@@ -80,7 +80,7 @@ INTEGERS = ["int8", "int16", "int32", "uint8", "uint16", "uint32"]
 
 
 def test_each_elementwise_operation_agrees_on_special_values_too():
-    """All in one program for a dtype: a compilation is the dear part."""
+    """All operations are in one program for each dtype, because compiling takes most of the time."""
     agrees(
         lambda x: [getattr(lax, name)(x) for name in UNARY] + [lax.round(x, lax.RoundingMethod(k)) for k in (0, 1)],
         SPECIAL,

@@ -34,7 +34,7 @@ def run(*command):
 
 def test_in_shardings_out_shardings_and_device_put_do_what_they_do_in_jax():
     program = str(ROOT / "tests" / "sharded_calls.py")
-    # JAX 0.12 prints the line that is to blame, besides raising the error.
+    # JAX 0.12 prints the line at fault, in addition to the error.
     ours, theirs = ([x for x in run(program, name) if program not in x] for name in ("jitkit", "jax"))
     assert len(theirs) > 30
     assert ours == theirs

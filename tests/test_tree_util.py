@@ -547,7 +547,7 @@ def test_transposition_is_that_of_jax() -> None:
     for inner in ((0, 0, 0), (0, 0), {"a": 0, "b": (0, 0)}, None):
         for tree in ([(1, 2, 3), (4, 5, 6)], [(1, 2, 3), [4, 5, 6]], [1, 2]):
             agree(lambda tu, inner=inner, tree=tree: transpose(tu, inner, tree))
-    for outer, inner in (((), 1), ((), ()), ((0, 0), ()), ({}, (1, 2))):  # without leaves in one of them
+    for outer, inner in (((), 1), ((), ()), ((0, 0), ()), ({}, (1, 2))):  # trees of which some have no leaves
         agree(lambda tu, pair=(outer, inner): tu.tree_transpose(*map(tu.tree_structure, pair), ()))
 
 
@@ -885,7 +885,7 @@ def test_keys_that_are_equal_but_not_the_same_are_kept_apart() -> None:
 
 
 class Config:
-    """Equal by value, as a frozen dataclass is, but not all of its value."""
+    """Its equality, like a frozen dataclass's, is by value, but ignores a part of the value."""
 
     def __init__(self, value: Any, note: str) -> None:
         self.value, self.note = value, note
