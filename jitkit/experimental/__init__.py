@@ -4,6 +4,7 @@
     checkify     errors as values: checks within traced code
     colocated_python  functions that run where the devices of their arguments are: in this process
     hijax        names for libraries' own types with state, which jitkit does not support
+    jet          derivatives of high order, by Taylor series
     layout       the layout and the sharding of an array
     mesh_utils   devices as meshes
     multihost_utils  what several processes tell each other: here there is one

@@ -4,6 +4,7 @@ from . import array_serialization as array_serialization
 from . import checkify as checkify
 from . import colocated_python as colocated_python
 from . import hijax as hijax
+from . import jet as jet
 from . import layout as layout
 from . import mesh_utils as mesh_utils
 from . import multihost_utils as multihost_utils
