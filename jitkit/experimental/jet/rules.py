@@ -292,7 +292,8 @@ def _call(primals: Any, series: Any, *, jaxpr: Any, name: str, **_: Any) -> tupl
         return values, terms
 
     of_series.__name__ = name
-    return jit(of_series)(primals, series)
+    found: tuple[Any, Any] = jit(of_series)(primals, series)
+    return found
 
 
 def _undecorated(primals: Any, series: Any, *, call_jaxpr: Any, **_: Any) -> tuple[Any, Any]:
