@@ -86,7 +86,7 @@ class CheckItem(pytest.Item):
             raise Red(self.told(report, result))
 
     def told(self, report: Report, result: CheckResult | None) -> str:
-        """Return the verdict as text; this check is the one that it explains."""
+        """Return the verdict as text, with only this check's `result`, if there is one."""
         stream = io.StringIO()
         verdict = report.verdict
         if result is not None:
