@@ -33,7 +33,6 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     """Draw numbers of successes among `n` trials with success probability `p`, as floats.
 
     Args:
-      key: a random key.
       n: how many trials; a negative number gives nan, infinity gives infinity.
       p: from 0 to 1; another number gives nan.
       shape: of the result; by default the shape to which n and p broadcast.
@@ -181,7 +180,6 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
     """Draw how many of `n` things fall into each box: for one box after the other, a binomial number of the remaining things.
 
     Args:
-      key: a random key.
       n: how many things.
       p: the probability of each box, along the last axis.
       shape: of the result, as the installed JAX takes it: with the axis of the boxes up to 0.11, without it from 0.12; by

@@ -32,7 +32,6 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     """Return `x` in random order along an axis; for an integer, the numbers below it.
 
     Args:
-      key: a random key.
       x: an array, or an integer that is known while tracing.
       axis: along which to shuffle.
       independent: shuffle each vector along the axis independently.
@@ -78,7 +77,6 @@ def choice(
     """Draw elements of `a`, or rows along an axis.
 
     Args:
-      key: a random key.
       a: an array, or an integer n for the numbers below n.
       shape: of the draws; it takes the place of the axis in the result. If there are no draws, the result has this
         shape alone, as in JAX, and `p` is not looked at.
@@ -161,7 +159,6 @@ def categorical(
     """Draw indices of categories, each with the probability `softmax(logits)` along an axis.
 
     Args:
-      key: a random key.
       logits: logarithms of probabilities, up to a constant.
       axis: along which the categories are.
       shape: of the result: the shape of `logits` without the axis, which is the default, behind any further axes.

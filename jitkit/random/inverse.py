@@ -89,7 +89,6 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     `softmax(logits)`.
 
     Args:
-      key: a random key.
       shape: of the result.
       dtype: a float dtype; by default float32, or float64 in x64 mode.
       mode: "low" (the default); "high" for twice as many random bits, which give rare large numbers; "highest" for a

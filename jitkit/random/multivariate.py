@@ -30,7 +30,6 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out
     """Draw vectors of positive numbers whose sum is 1: gamma variables of the shapes `alpha`, divided by their sum.
 
     Args:
-      key: a random key.
       alpha: positive parameters, along the last axis.
       shape: of the result without the last axis; by default the shape of `alpha` without it.
       dtype: a float dtype, by default the default float.
@@ -76,7 +75,6 @@ def multivariate_normal(
     """Draw vectors from the normal distribution with these means and covariances.
 
     Args:
-      key: a random key.
       mean: vectors, of n numbers along the last axis.
       cov: symmetric n by n matrices with no negative eigenvalue, in the last two axes.
       shape: of the result without the last axis; by default the shape to which means and covariances broadcast.
@@ -135,7 +133,6 @@ def orthogonal(
     equally likely.
 
     Args:
-      key: a random key.
       n: the number of rows.
       shape: of the result without the last two axes.
       dtype: a float or complex dtype, by default the default float.

@@ -27,7 +27,6 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     """Draw from the standard normal distribution: mean 0, variance 1.
 
     Args:
-      key: a random key.
       shape: of the result.
       dtype: a float or complex dtype; by default float32, or float64 in x64 mode. The parts of a complex
         number have variance 1/2 each.
@@ -76,7 +75,6 @@ def truncated_normal(
     """Draw from the standard normal distribution, restricted to an interval.
 
     Args:
-      key: a random key.
       lower, upper: the bounds, which broadcast to `shape`.
       shape: of the result; by default the shape to which the bounds broadcast.
       dtype: a float dtype; by default float32, or float64 in x64 mode.

@@ -29,7 +29,6 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
     """Draw from the Poisson distribution of mean `lam`.
 
     Args:
-      key: a random key.
       lam: the mean, which broadcasts to `shape`; it is taken as float32. A negative one, or nan, gives -1.
       shape: of the result; by default the shape of `lam`.
       dtype: an integer dtype; by default int32, or int64 in x64 mode.

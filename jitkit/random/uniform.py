@@ -28,7 +28,6 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     """Draw random bits, as unsigned integers.
 
     Args:
-      key: a random key.
       shape: of the result.
       dtype: uint8, uint16, uint32 (the default) or uint64 (the default in x64 mode).
 
@@ -52,7 +51,6 @@ def uniform(
     """Draw uniformly between two bounds.
 
     Args:
-      key: a random key.
       shape: of the result.
       dtype: a float dtype; by default float32, or float64 in x64 mode.
       minval: the lower bound, which may be drawn; it broadcasts to `shape`.
@@ -105,7 +103,6 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *
     up to 2**16, by less than one part in 2**32; for a larger range, by up to one part in 2**32 / range.
 
     Args:
-      key: a random key.
       shape: of the result.
       minval, maxval: integers that broadcast to `shape`. Where the range is empty, the result is `minval`.
       dtype: an integer dtype; by default int32, or int64 in x64 mode.
@@ -178,7 +175,6 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, o
     """Draw bools that are True with probability `p`.
 
     Args:
-      key: a random key.
       p: probabilities, a float array that broadcasts to `shape`.
       shape: of the result; by default the shape of `p`.
       mode: "high" draws two numbers for each element, which distinguishes probabilities below 1e-7 from 0.
