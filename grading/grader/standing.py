@@ -56,7 +56,7 @@ class Record(NamedTuple):
 
     @property
     def graded(self) -> float | None:
-        """The points that the grader gave, even if they were changed by hand; `points` if it has given none to checks."""
+        """The points that the grader gave, before any change by hand; `points` if the points are not divided among checks."""
         return self.points if not self.parts or self.points is None else round(sum(p.points for p in self.parts), 2)
 
     @property

@@ -364,7 +364,7 @@ class _Neighbours:
         for each in self._program.computations.get(inside, ()):
             if each.opcode == "broadcast":
                 [at] = self._data.operands[inside, each.name]
-                if self._derives(second, at, first):  # `at` is `first`, or a cheap operation on it
+                if self._derives(second, at, first):  # perhaps after elementwise operations
                     size = elements_of(self._data.at[at].type)
                     most = max(most, elements_of(each.type) // max(size, 1))
         return most

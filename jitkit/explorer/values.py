@@ -235,8 +235,8 @@ def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dia
 def _unchanged(
     primitive: str, eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any], value: Callable[[Any], Any]
 ) -> tuple[Any, str, Any] | None:
-    """Return the operand or variable that the result equals, the reason in words, and the equation that is undone, or None; None if the
-    equation changes something.
+    """Return None if the equation changes something. Otherwise return the operand or variable that its result equals; the reason in
+    words; and the earlier equation that it undoes, or None.
     """
     if len(eqn.outvars) != 1 or not eqn.invars:
         return None

@@ -36,8 +36,8 @@ from .utils import canonicalize_shape
 
 
 class GatherDimensionNumbers(NamedTuple):
-    """Says which axes of operand, indices and result correspond in a gather; see the module's text. Tuples of ascending
-    axes.
+    """Says which axes of operand, indices and result correspond in a gather; see the module's text. `offset_dims`,
+    `collapsed_slice_dims` and `operand_batching_dims` are in ascending order.
     """
 
     offset_dims: tuple[int, ...]

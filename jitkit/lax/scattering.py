@@ -36,8 +36,8 @@ from .utils import check_same_dtypes
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Says which axes of operand, indices and updates correspond in a scatter; see the module's text. Tuples of
-    ascending axes.
+    """Says which axes of operand, indices and updates correspond in a scatter; see the module's text. `update_window_dims`,
+    `inserted_window_dims` and `operand_batching_dims` are in ascending order.
     """
 
     update_window_dims: Sequence[int]

@@ -126,7 +126,7 @@ def modules_of_jax(program: Callable[[], Any]) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def load_checks(source: str, path: str) -> tuple[Check, ...]:
-    """Return the checks that a `checks.py` defines, in its order. The same text is executed once."""
+    """Return the checks that a `checks.py` defines, in its order. A text is executed only once; its checks are cached."""
     with _loading:
         _collected.clear()
         exec(compile(source, path, "exec"), {"__name__": "checks", "__file__": path})

@@ -38,7 +38,7 @@ class _Program:
         self.pool.append((name, shape))
 
     def take(self) -> tuple[str, tuple[int, ...]]:
-        """Return the name and shape of an array. The newest array is the plainest choice."""
+        """Return the name and shape of an array. The first option, which shortening prefers, is the newest array."""
         return self.pool[-1 - self.choices.below(len(self.pool))]
 
     def elementwise(self) -> None:

@@ -68,7 +68,7 @@ _NODES = (
 
 
 def bounds(choices: Choices) -> str:
-    """Write a call that finds where some types meet, some of them several times."""
+    """Write a call of `least_upper_bound` on one to four types, of which some may be the same."""
     few = [choices.of(_NODES) for _ in range(3)]
     if choices.chance(30):  # these are equal in Python
         few = choices.of((["int", "'int64'"], ["'float64'", "float"], ["'complex128'", "complex"]))
