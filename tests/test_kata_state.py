@@ -10,7 +10,8 @@ import time
 import pytest
 from kata_workspace import LISTS, learner
 
-from jitkit.kata.workspace import state
+from jitkit.kata.engine.running import parsed
+from jitkit.kata.workspace import judge, state, workspace
 from jitkit.kata.workspace.state import Progress, State, StateFile
 
 __all__ = ["learner"]  # a fixture
@@ -163,3 +164,17 @@ def test_a_lock_that_cannot_be_made_keeps_nobody_waiting(learner, monkeypatch):
         known.current = "91.1"
     assert time.monotonic() - start < state._LONGEST_WAIT
     assert learner.state.current == "91.1"
+
+
+def test_only_files_with_a_pass_are_parsed_to_find_what_has_passed(learner, monkeypatch):
+    learner.write(**LISTS)
+    looked = learner.workspace.look()
+    read = []
+    monkeypatch.setattr(workspace, "parsed", lambda source: read.append(source.path) or parsed(source))
+    exercise = next(e for _, e in looked.exercises())
+    assert list(judge.bindings(looked)) == []
+    assert not looked.passes(exercise)
+    assert read == []
+    looked.state.of(exercise.id).passed = "another text"
+    assert not looked.passes(exercise)
+    assert read == [looked.source(exercise).path]

@@ -16,7 +16,7 @@ from twin import JAX_VERSION
 import jitkit
 import jitkit.numpy as jnp
 from jitkit.extend.core import Primitive
-from jitkit.interpreters import ad, ad_rules, replaying
+from jitkit.interpreters import ad, ad_rules, partial_eval, replaying
 
 LAYERS = 5  # a rule is asked in the first two of them
 
@@ -228,3 +228,21 @@ def test_values_are_those_of_jax() -> None:
     for _ in range(2):
         ours = jitkit.jit(_wrapped(jitkit, "jvp of grad"))(x)
     np.testing.assert_allclose(ours, jax.jit(_wrapped(jax, "jvp of grad"))(x), rtol=2e-3, atol=1e-4)
+
+
+def test_only_values_in_the_result_of_a_rule_get_tracers(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    tracer = partial_eval.DynamicJaxprTracer
+    make = tracer.__init__
+    monkeypatch.setattr(tracer, "__init__", lambda self, *parts: (made.append(self), make(self, *parts))[1])
+
+    def counted(x: Any) -> tuple[int, int]:
+        before, equations = len(made), len(x._trace.eqns)
+        jnp.mean(x)
+        return len(made) - before, len(x._trace.eqns) - equations
+
+    counts: list[tuple[int, int]] = []
+    jitkit.make_jaxpr(lambda x: counts.extend(counted(x) for _ in range(3)))(np.ones(3, np.float32))
+    (_, equations), _, replayed = counts
+    assert equations >= 2, "a mean is a sum and a division"
+    assert replayed == (1, equations)

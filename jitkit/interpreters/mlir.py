@@ -211,7 +211,7 @@ class LoweringContext:
 
     def convert(self, x: str, aval: Any, dtype: Any) -> str:
         """Write the conversion of x to a dtype; return the name of the result, x itself if it has this dtype."""
-        if aval.dtype == np.dtype(dtype):
+        if aval.dtype is dtype or aval.dtype == np.dtype(dtype):
             return x
         return self.emit_op(f"stablehlo.convert {x}", [aval], with_dtype(aval, dtype))
 
@@ -324,7 +324,7 @@ class LoweringContext:
         for atom in invars:
             aval = atom.aval
             if shape is None or aval.shape == shape:
-                names.append(self.read(atom, env))
+                names.append(env[atom] if type(atom) is Var else self.read(atom, env))
                 avals_in.append(aval)
             else:
                 names.append(self.read_spread(atom, env, shape))

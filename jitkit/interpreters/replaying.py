@@ -43,11 +43,11 @@ _INFO = DebugInfo("replay", "<rule>")
 
 
 class _Step(NamedTuple):
-    """One equation of a recording. An operand is a place (the number of a value), or a literal."""
+    """One equation of a recording. Its operands are places, the numbers of values."""
 
     is_later: bool  # an equation on tangents, which goes to their trace
     primitive: Primitive
-    operands: tuple[int | Literal, ...]
+    places: tuple[int, ...]
     params: dict[str, Any]
     effects: Effects
     avals: tuple[Any, ...]
@@ -60,10 +60,15 @@ class _Constant(NamedTuple):
 
 
 class _Recording(NamedTuple):
-    """What a rule did: its steps, in order, and its result, a tree of places. The operands have the first numbers."""
+    """What a rule did: its steps, in order, and its result, a tree of places. The operands have the first numbers, then come
+    the literals, then the results of the steps.
+    """
 
     steps: tuple[_Step, ...]
+    literals: tuple[Literal, ...]
     result: Any
+    read: tuple[int, ...]  # the operands that the steps read, in the order of their first use
+    shown: tuple[int, ...]  # the values in the result
 
 
 class NotKeyed(Exception):
@@ -110,8 +115,9 @@ class Replayed:
         marks: list[Any] = [self.rule, state.options, later is None]
         try:
             _read(args, operands, marks, writer, later)
-            marks += params.items()
-            marks += map(_types_in, params.values())
+            if params:
+                marks += params.items()
+                marks += map(_types_in, params.values())
             key = tuple(marks)
             recording = known.recordings.get(key, _NEVER)
         except (TypeError, NotKeyed):
@@ -258,12 +264,15 @@ def _recording(
     """Return the equations of two traces as steps. Raise NotKeyed or KeyError for a value that is neither an argument nor
     made from the arguments, NotKeyed also for a primitive whose shape rule is not pure.
     """
-    places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
     given = {id(x): i for i, x in enumerate(stand_ins)}
-    steps: list[_Step] = []
-    count = len(stand_ins)
     if values.consts:
         raise NotKeyed
+    places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
+    operands = [x for trace in (values, tangents) for eqn in trace.eqns for x in eqn.invars]
+    literals = tuple([_checked(x) for x in dict.fromkeys(operands) if type(x) is Literal])
+    place_of_literal = {x: len(stand_ins) + i for i, x in enumerate(literals)}
+    steps: list[_Step] = []
+    count = len(stand_ins) + len(literals)
     for trace in (values, tangents):
         for var, residual in trace.consts.items():
             if not isinstance(residual, DynamicJaxprTracer) or residual._trace is not values:
@@ -272,29 +281,32 @@ def _recording(
         for eqn in trace.eqns:
             if not eqn.primitive.pure_shape_rule:
                 raise NotKeyed
-            operands = tuple([places[x] if type(x) is Var else _checked(x) for x in eqn.invars])
+            read = tuple([places[x] if type(x) is Var else place_of_literal[x] for x in eqn.invars])
             avals = tuple([var.aval for var in eqn.outvars])
-            steps.append(_Step(trace is tangents, eqn.primitive, operands, eqn.params, eqn.effects, avals))
+            steps.append(_Step(trace is tangents, eqn.primitive, read, eqn.params, eqn.effects, avals))
             for var in eqn.outvars:
                 places[var] = count
                 count += 1
+    first_read = dict.fromkeys(i for step in steps for i in step.places if i < len(stand_ins))
+    shown: dict[int, None] = {}
+    tree = _shown(result, given, places, shown)
+    return _Recording(tuple(steps), literals, tree, tuple(first_read), tuple(shown))
 
-    return _Recording(tuple(steps), _shown(result, given, places))
 
-
-def _shown(x: Any, given: dict[int, int], places: dict[Any, int]) -> Any:
-    """Return a result with places in place of tracers. `given` maps the id of each argument to its place. Raise
-    NotKeyed if the result contains another tracer of an argument than the argument itself.
+def _shown(x: Any, given: dict[int, int], places: dict[Any, int], found: dict[int, None]) -> Any:
+    """Return a result with places in place of tracers, and note them in `found`. `given` maps the id of each argument to its
+    place. Raise NotKeyed if the result contains another tracer of an argument than the argument itself.
     """
     t = type(x)
     if t is list or t is tuple:
-        return t([_shown(each, given, places) for each in x])
+        return t([_shown(each, given, places, found) for each in x])
     if t is not DynamicJaxprTracer:
         _static_mark(x)
         return _Constant(x)
     place = given.get(id(x), places[x.atom])
     if place < len(given) and id(x) not in given:  # another tracer of an argument
         raise NotKeyed
+    found[place] = None
     return place
 
 
@@ -311,13 +323,46 @@ def _checked(literal: Any) -> Literal:
 
 def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
     """Write the recorded equations again for these operands; return what the rule would return."""
-    values, source = operands, source_info.current(3)
+    source = source_info.current(4)
+    write = _write if trace is trace.writer else _write_in_parts
+    return _result(recording.result, write(recording, operands, trace, source))
+
+
+def _write(recording: _Recording, operands: list[Any], trace: DynamicJaxprTrace, source: Any) -> list[Any]:
+    """Write all steps to one trace. Return a list that has the values of the result in their places; values between the
+    steps need no tracer.
+    """
+    atoms: list[Any] = operands.copy()
+    for place in recording.read:
+        x = operands[place]
+        atoms[place] = x.atom if type(x) is DynamicJaxprTracer and x._trace is trace else trace.lift(x)
+    atoms += recording.literals
+    write = trace.eqns.append
+    for _, primitive, places, params, effects, avals in recording.steps:
+        invars = [atoms[place] for place in places]
+        outvars: list[Var] = []
+        for aval in avals:
+            var = Var(aval)
+            outvars.append(var)
+            atoms.append(var)
+        write(JaxprEqn(invars, outvars, primitive, params, effects, source))
+    for place in recording.shown:
+        var, is_made = atoms[place], place >= len(operands)
+        atoms[place] = DynamicJaxprTracer(trace, var.aval, var, source) if is_made else operands[place]
+    return atoms
+
+
+def _write_in_parts(recording: _Recording, operands: list[Any], trace: Any, source: Any) -> list[Any]:
+    """Give steps on tangents to the trace of tangents, and bind the others where a transformation takes them. Return the
+    values in their places.
+    """
+    values: list[Any] = [*operands, *recording.literals]
     later: Any
     later, around = (trace.tangents, trace.parent) if trace.splits else (None, trace)
     is_direct = around is trace.writer
     for is_later, primitive, places, params, effects, avals in recording.steps:
         if not is_later and not is_direct:
-            bound = [literal_value(x) if isinstance(x, Literal) else values[x] for x in places]
+            bound = [literal_value(x) if type(x := values[place]) is Literal else x for place in places]
             if around is trace:
                 out = primitive.bind(*bound, **params)
             else:
@@ -326,19 +371,20 @@ def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
             values += out if primitive.multiple_results else [out]
             continue
         target = later if is_later else around
-        atoms: list[Any] = []
+        invars: list[Any] = []
         for place in places:
-            if type(place) is not int:
-                atoms.append(place)
-            elif type(x := values[place]) is DynamicJaxprTracer and x._trace is target:
-                atoms.append(x.atom)
+            x = values[place]
+            if type(x) is DynamicJaxprTracer and x._trace is target:
+                invars.append(x.atom)
             else:
-                atoms.append(target.lift(x))
-        made = [Var(aval) for aval in avals]
-        target.eqns.append(JaxprEqn(atoms, made, primitive, params, effects, source))
-        for var in made:
-            values.append(DynamicJaxprTracer(target, var.aval, var, source))
-    return _result(recording.result, values)
+                invars.append(x if type(x) is Literal else target.lift(x))
+        outvars: list[Var] = []
+        for aval in avals:
+            var = Var(aval)
+            outvars.append(var)
+            values.append(DynamicJaxprTracer(target, aval, var, source))
+        target.eqns.append(JaxprEqn(invars, outvars, primitive, params, effects, source))
+    return values
 
 
 def _result(shown: Any, values: list[Any]) -> Any:

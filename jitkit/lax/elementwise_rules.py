@@ -147,7 +147,8 @@ def one_op(op: str) -> LoweringRule:
 
     def rule(ctx: LoweringContext, *operands: str, **params: Any) -> str:
         asked = accuracy_attribute(params.get("accuracy")) if params else ""
-        return ctx.emit(op, operands, asked, signature=ctx.avals_in[0].dtype != ctx.avals_out[0].dtype)
+        taken, out = ctx.avals_in[0].dtype, ctx.avals_out[0].dtype
+        return ctx.emit(op, operands, asked, signature=taken is not out and taken != out)
 
     def rule_of_chlo(ctx: LoweringContext, *operands: str, **params: Any) -> str:  # CHLO has types without parentheses
         types = ", ".join(map(mlir.type_of, ctx.avals_in))

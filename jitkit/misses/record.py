@@ -77,13 +77,18 @@ class CallRecord(NamedTuple):
 
     def fingerprint(self) -> int:
         """Return a hash of the signature; unlike the record, it keeps nothing alive."""
-        parts: list[Any] = [repr(self.options), self.jit_options]
+        parts: list[Any] = [_text_of_options(self.options), self.jit_options]
         for argument in self.arguments:
             static = argument.static
             parts += [argument.name, argument.by_keyword, safe_repr(argument.tree)]
             parts += [] if static is None else [type(static.value).__qualname__, static.hash]
             parts += [_parts_of(key) for key in argument.keys]
         return hash(tuple(parts))
+
+
+@functools.lru_cache(maxsize=64)
+def _text_of_options(options: Options) -> str:
+    return repr(options)
 
 
 def _parts_of(key: Any) -> tuple[Any, ...]:

@@ -62,7 +62,7 @@ class Jitted(Traceable):
         super().__init__(fun, options)
         self.staged = staged  # Under a trace, is a call one equation (`jit`), or what its body records (`inlined`)?
         if not staged:  # not for users' functions: this is a reference cycle, and their caches must go with them
-            self.replayed = replaying.Replayed(self.with_arguments)
+            self.replayed, self.replayed_by_name = replaying.Replayed(fun), replaying.Replayed(self.with_arguments)
         self.guesses = Guesses(after=1, keeps_values=True)
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # forms of the calls so far, by arity and keywords
         # (arity, and keywords if any) -> the function that looks up calls of this form, or the tree of its last call
@@ -158,7 +158,7 @@ class Jitted(Traceable):
             return self.bind(args, kwargs)
         finish = None if trace is None else trace.note(args)
         try:
-            out = self.replayed(args, tuple(kwargs), tuple(kwargs.values())) if kwargs else self.replayed(args)
+            out = self.replayed_by_name(args, tuple(kwargs), tuple(kwargs.values())) if kwargs else self.replayed(*args)
         except TypeError:
             if not any(type(x) in core.aval_without_value for x in tree_flatten((args, kwargs))[0]):
                 raise  # there is no ShapeDtypeStruct that a tracer could replace
@@ -166,7 +166,7 @@ class Jitted(Traceable):
             out = self.fun(*args, **kwargs)
         return out if finish is None else finish(out)
 
-    def with_arguments(self, args: Sequence[Any], names: Sequence[str] = (), values: Sequence[Any] = ()) -> Any:
+    def with_arguments(self, args: Sequence[Any], names: Sequence[str], values: Sequence[Any]) -> Any:
         """Return the function's result for these arguments by position and by name."""
         return self.fun(*args, **dict(zip(names, values, strict=True)))
 

@@ -72,11 +72,11 @@ class Traceable:
         arguments, tree, avals = self.signature(args, kwargs)
         donated = api_util.donated_leaves(self.options.spec, arguments)
         leaves, _ = tree_flatten((arguments.args, arguments.kwargs))
-        names = api_util.argument_names(self.fun, arguments)
         traced = self.traced_alone(arguments, tree, avals)
         keys = [key_of_argument(x) for x in leaves]
         placement = None
         if self.is_placed or any(isinstance(key, runtime.Placed) for key in keys) or shardings_inside(traced.jaxpr):
+            names = api_util.argument_names(self.fun, arguments)
             placement = self.placement(keys, arguments, traced, avals, names)
         return stages.Traced(self.program(traced, tree, donated), placement)
 

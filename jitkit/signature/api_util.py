@@ -244,9 +244,9 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
 
 
 def names_of_whole_arguments(fun: Callable[..., Any], arity: int, by_name: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return a name for each argument of a call, whether it is a tree or a leaf."""
-    leaf = object()  # not a number, whose class users may register as a node
-    return argument_names(fun, Arguments((leaf,) * arity, dict.fromkeys(by_name, leaf), (), arity))
+    """Return a name for each argument of a call, whether it is a tree or a leaf: first those by position."""
+    signature = signature_of(fun)
+    return (*positional_names(signature, arity), *[keyword_name(signature, name) for name in by_name])
 
 
 def positional_names(signature: inspect.Signature | None, count: int) -> list[str]:

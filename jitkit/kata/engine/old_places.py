@@ -50,6 +50,10 @@ _MOVED_NAMES = {
 
 
 class _Imports(ast.NodeTransformer):
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Visit the statements in a compound statement; no import is in an expression."""
+        return super().generic_visit(node) if hasattr(node, "body") or isinstance(node, ast.Match) else node
+
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
         """Return one statement, or several if its names are in different rooms now."""
         package, _, module = (node.module or "").partition(".")

@@ -183,7 +183,7 @@ def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
 
 def is_stub(function: Function) -> bool:
     """Whether nothing has been written yet: the body is `raise NotImplementedError`, perhaps after a docstring."""
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
+    body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
     match body:
         case [ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError")))]:
             return True

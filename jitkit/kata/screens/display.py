@@ -276,13 +276,13 @@ def show_output(screen: Screen, output: str) -> None:
 
 def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
     """Show, in one line, which exercises of the lab pass, and how much of the course."""
-    items = [(lab, exercise, look.standing(exercise)) for lab, exercise in look.exercises()]
-    mine = [(exercise, standing) for lab, exercise, standing in items if lab.number == lab_number]
+    items = list(look.exercises())
+    mine = [exercise for lab, exercise in items if lab.number == lab_number]
     if not mine:
         return
-    done = sum(standing == Status.PASS for _, standing in mine)
-    all_done = sum(standing == Status.PASS for *_, standing in items)
-    glyphs = " ".join(f"{exercise.id}{glyph_of(look, exercise)}" for exercise, _ in mine)
+    done = sum(map(look.passes, mine))
+    all_done = sum(look.passes(exercise) for _, exercise in items)
+    glyphs = " ".join(f"{exercise.id}{glyph_of(look, exercise)}" for exercise in mine)
     screen.line()
     screen.line(f"  lab {lab_number}: {done} of {len(mine)}  {glyphs}")
     bar = screen.bar(all_done / len(items), 20) if all_done else ""

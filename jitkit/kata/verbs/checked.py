@@ -73,7 +73,7 @@ def show_passed(screen: Screen, workspace: Workspace, report: Report) -> None:
     hanging(screen, "  why: ", report.exercise.why)
     screen.line()
     screen.text(f"jitkit show {report.exercise.id} --solution: ours, the usual mistakes, and where JAX does it.", 2)
-    if all(look.standing(e) == Status.PASS for e in report.lab.exercises):
+    if all(map(look.passes, report.lab.exercises)):
         more = f" `jitkit show {report.lab.number} --plot` asks for your guess, and measures your own functions."
         screen.text(f"Lab {report.lab.number} is done!{more if report.lab.experiment is not None else ''}", 2, "bold")
     after = look.after(report.exercise)

@@ -289,7 +289,7 @@ def exercises_meant(before: Look, now: Look, lab: Lab, current: Exercise) -> lis
         return [(lab, e) for e in sorted(written, key=lambda e: e != current)]
     if current in lab.exercises:
         return [(lab, current)]
-    return [(lab, next((e for e in lab.exercises if now.standing(e) != Status.PASS), lab.exercises[0]))]
+    return [(lab, next((e for e in lab.exercises if not now.passes(e)), lab.exercises[0]))]
 
 
 def _written(look: Look, exercise: Exercise) -> str:

@@ -249,7 +249,7 @@ def bindings(look: Look, but: Exercise | None = None, with_suspects: bool = Fals
         source = look.source(exercise)
         if not isinstance(source, LearnerSource) or (but is not None and exercise.id == but.id):
             continue
-        if look.standing(exercise) != Status.PASS or (not with_suspects and look.suspicion(exercise)):
+        if not look.passes(exercise) or (not with_suspects and look.suspicion(exercise)):
             continue
         for target in exercise.targets:
             if target not in taken:

@@ -177,6 +177,11 @@ class Look(NamedTuple):
             return Status.FAIL
         return Status.STALE if known.passed or known.failed else Status.NEW
 
+    def passes(self, exercise: Exercise) -> bool:
+        """Whether an exercise passed and has not changed since. A file without a pass is not parsed, which takes 10 ms."""
+        passed = self.state.exercises.get(exercise.id, Progress()).passed
+        return bool(passed) and self.fingerprint(exercise) == passed
+
     def suspicion(self, exercise: Exercise) -> str:
         """Return why the reference stands in for an exercise that passed: another one failed with it. "" if nothing is
         known against it, or anything that ran then has changed.
@@ -202,7 +207,7 @@ class Look(NamedTuple):
         known = {e.id: (lab, e) for lab, e in self.exercises()}
         if self.state.current in known:
             return known[self.state.current]
-        unpassed = (item for item in known.values() if self.standing(item[1]) != Status.PASS)
+        unpassed = (item for item in known.values() if not self.passes(item[1]))
         found = next(unpassed, None) or next(iter(known.values()), None)
         if found is None:
             raise Problem("there is no lab here. `jitkit start` puts them in this folder.")
@@ -214,7 +219,7 @@ class Look(NamedTuple):
         """
         items = list(self.exercises())
         place = next((i for i, (_, e) in enumerate(items) if e.id == exercise.id), -1)
-        return next((x for x in items[place + 1 :] + items[: place + 1] if self.standing(x[1]) != Status.PASS), None)
+        return next((x for x in items[place + 1 :] + items[: place + 1] if not self.passes(x[1])), None)
 
 
 def labs_or_problem() -> tuple[Lab, ...]:
