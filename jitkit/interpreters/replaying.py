@@ -270,7 +270,7 @@ def _recording(
     places: dict[Any, int] = {x.atom: i for i, x in enumerate(stand_ins)}
     operands = [x for trace in (values, tangents) for eqn in trace.eqns for x in eqn.invars]
     literals = tuple([_checked(x) for x in dict.fromkeys(operands) if type(x) is Literal])
-    place_of_literal = {x: len(stand_ins) + i for i, x in enumerate(literals)}
+    place_of_literal: dict[Any, int] = {x: len(stand_ins) + i for i, x in enumerate(literals)}
     steps: list[_Step] = []
     count = len(stand_ins) + len(literals)
     for trace in (values, tangents):
