@@ -183,7 +183,7 @@ class LoweringContext:
         for atom in invars:
             aval = atom.aval
             if shape is None or aval.shape == shape:
-                names.append(self.read(atom, env))
+                names.append(env[atom] if type(atom) is Var else self.read(atom, env))
                 avals_in.append(aval)
             else:
                 names.append(self.read_spread(atom, env, shape))
