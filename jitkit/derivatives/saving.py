@@ -35,8 +35,8 @@ from .policies import Policy, nothing_saveable
 
 class Split(NamedTuple):
     """The two halves of a jaxpr: `first` takes the known inputs, and returns the known outputs and then the residuals;
-    `second` takes the residuals and the inputs that are there, and returns the outputs that are there: those that it is
-    given, or computes.
+    `second` takes the residuals and those inputs that are *there* (given to it), and returns those outputs that are there (given
+    to it, or computed by it).
     """
 
     first: Jaxpr
@@ -47,8 +47,8 @@ class Split(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The two halves of an equation, one of which may be missing; for each result, whether it is unknown and whether it is there;
-    and the variables that the second half needs from the first.
+    """The two halves of an equation, one of which may be missing; for each result, whether it is unknown in the first half, and
+    whether it is there in the second; and the variables that the second half needs from the first.
     """
 
     first: JaxprEqn | None
@@ -74,7 +74,7 @@ def split_by_policy(
     """Return a jaxpr, split in two: what is done now, and what is done later, from the residuals.
 
     Args:
-      unknown, there: for each input.
+      unknown, there: for each input, whether it is unknown in the first jaxpr, and whether it is there in the second.
       unknown_out: for each output, whether to treat it as unknown.
       all_there: whether the second jaxpr is to return all outputs.
       policy: says of an operation that can be done now whether its results are saved, and not recomputed.
