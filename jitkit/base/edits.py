@@ -111,6 +111,28 @@ HOW_IT_IS_CALLED = (
     "`while_loop` with (carry), and branches of `cond` and `switch` with the operands, one argument for each."
 )
 
+OF_TWO_ELEMENTS = "\n`associative_scan` calls the function with two elements, and takes one back: `lambda a, b: a + b`."
+
+A_SHAPE = "\nA shape is a tuple of integers: `(3, 4)`. That of an array is `x.shape`."
+
+NO_LENGTH = "\nThis has the shape (): it has no axis to go along. Use it as it is, or `x[None]`, of length 1."
+
+HOW_MANY_KEYS = "\nSay how many keys, as an integer: `random.split(key, 3)`, or their shape: `(3, 2)`."
+
+WINDOW = "\n`slice_sizes` are the sizes of the window that is cut out, one for each axis, and none may be larger than the array."
+
+TOO_LARGE_K = "\n`k` says how many to return: at most as many as there are along that axis, so `min(k, x.shape[-1])`."
+
+OUTPUT_LETTER = "\nEach letter behind `->` must be in one of the operands: its size comes from there. A new axis is made by `x[..., None]`."
+
+WITH_TANGENT = "\nEnd it with `return result, tangent`."
+
+NO_RESULT = " One of them returns None: is a `return` missing?"
+
+MATRICES = "\nThis takes square matrices, of shape (n, n) or (..., n, n)."
+
+ROWS_OF_B = "\n`solve(a, b)` takes a square matrix, and as many rows in b as it has."
+
 AT_INDEX = "\nSay first where, then what: `x.at[index].set(y)`."
 
 AT_IS_NO_PLACE = "\nArrays do not change. Make a new one: `x = x.at[index].set(y)`."

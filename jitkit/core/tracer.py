@@ -89,7 +89,7 @@ class Tracer(Operators):
 
     def __len__(self) -> int:
         if not self.aval.shape:
-            raise TypeError("len() of unsized object")
+            raise TypeError(f"len() of unsized object{edits.NO_LENGTH}")
         length: int = self.aval.shape[0]
         return length
 
@@ -110,7 +110,7 @@ class Tracer(Operators):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
-            raise TypeError("iteration over a 0-d array")
+            raise TypeError(f"iteration over a 0-d array{edits.NO_LENGTH}")
         if since(0, 11):
             return iter(unstacking.unstack(self))
         return (unstacking.index_in_dim(self, i, 0, keepdims=False) for i in range(self.aval.shape[0]))

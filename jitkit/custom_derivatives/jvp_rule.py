@@ -53,6 +53,7 @@ class JvpRule:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise TypeError(
                 f"{rule} a pair (list or tuple of length two) representing primal and tangent outputs, but got {pair}."
+                f"{edits.WITH_TANGENT}"
             )
         (outs, out_tree), (out_tangents, tangent_tree) = map(tree_flatten, pair)
         if out_tree != tangent_tree:

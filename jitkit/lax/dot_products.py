@@ -109,7 +109,11 @@ def _check_dimension_numbers(lhs: ShapedArray, rhs: ShapedArray, dimension_numbe
             f"dot_general requires contracting dimensions to have the same shape, got {lhs_sizes} and {rhs_sizes}.\n"
             f"The operands have shapes {lhs.shape} and {rhs.shape}; the sum runs over axis "
             f"{', '.join(map(str, lhs_contract))} of the first, and axis {', '.join(map(str, rhs_contract))} of the second. "
-            "`x @ w` takes the last axis of x and the last but one of w: perhaps you need a transpose, `w.T`."
+            + (
+                "Two vectors must have one length; `jnp.outer(x, y)` multiplies each with each."
+                if lhs.ndim == rhs.ndim == 1
+                else "`x @ w` takes the last axis of x and the last but one of w: perhaps you need a transpose, `w.T`."
+            )
         )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import edits
 from ..base.jax_version import since
 from ..base.util import safe_map
 from ..core import Primitive, ShapedArray, dtypes
@@ -52,7 +53,7 @@ def _(operand: ShapedArray, *start_indices: ShapedArray, slice_sizes: tuple[int,
     if not all(safe_map(operator.ge, operand.shape, slice_sizes)):
         raise TypeError(
             "slice slice_sizes must be less than or equal to operand shape, "
-            f"got slice_sizes {slice_sizes} for operand shape {operand.shape}."
+            f"got slice_sizes {slice_sizes} for operand shape {operand.shape}.{edits.WINDOW}"
         )
     if any(size < 0 for size in slice_sizes):
         raise TypeError(f"slice slice_sizes must be greater than or equal to zero, got slice_sizes of {slice_sizes}.")

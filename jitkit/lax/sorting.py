@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import edits
 from ..core import Primitive, ShapedArray, Tracer, dtypes
 from ..interpreters.ad_rules import Zero, primitive_jvps, zero_tangent
 from ..interpreters.batching import AxisData, Dims, Vals, moveaxis, register_batcher, shifted
@@ -184,7 +185,7 @@ def _(operand: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
     shape = list(operand.shape)
     if shape[axis] < k:
         raise ValueError(
-            f"k argument to top_k must be no larger than size along axis; got {k=} with {shape=} and {axis=}"
+            f"k argument to top_k must be no larger than size along axis; got {k=} with {shape=} and {axis=}{edits.TOO_LARGE_K}"
         )
     int32_max = np.iinfo(np.int32).max
     if shape[axis] > int32_max + 1:

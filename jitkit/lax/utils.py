@@ -102,6 +102,8 @@ def _invalid_shape(shape: Any, context: str) -> TypeError:
         isinstance(size, float | np.floating) for size in (shape if isinstance(shape, tuple | list) else (shape,))
     ):
         message += edits.INTEGER_SIZE
+    elif not isinstance(shape, tuple | list):
+        message += edits.A_SHAPE
     of_jax = map(errors.about_value_of_jax, shape) if isinstance(shape, (tuple, list)) else ()
     if traced:
         message += "".join(size._origin_msg() for size in traced) + errors.static_size(traced[0])

@@ -166,7 +166,7 @@ def _checked_result(result: str, inputs: Sequence[str]) -> str:
         if result.count(label) != 1:
             raise ValueError(f"Output character '{label}' appeared more than once in the output.")
         if label not in "".join(inputs):
-            raise ValueError(f"Output character '{label}' did not appear in the input")
+            raise ValueError(f"Output character '{label}' did not appear in the input{edits.OUTPUT_LETTER}")
     return result
 
 

@@ -139,7 +139,12 @@ def _seeded(constructor: str, seed: Any, spec: Any) -> Any:
 def split_typed(key: Any, num: int | Sequence[int] = 2) -> Any:
     """Return new keys, as `split` does, from a typed key: for the functions of this package."""
     sizes = num if isinstance(num, Sequence) else [num]
-    return prng.random_split(key, tuple(map(operator.index, sizes)))
+    try:
+        return prng.random_split(key, tuple(map(operator.index, sizes)))
+    except TypeError as error:
+        if isinstance(num, float):
+            error.args = (f"{error}{edits.HOW_MANY_KEYS}",)
+        raise
 
 
 def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:

@@ -299,12 +299,12 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __len__(self) -> int:
         if not self.aval.shape:
-            raise TypeError("len() of unsized object")
+            raise TypeError(f"len() of unsized object{edits.NO_LENGTH}")
         return self.aval.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
-            raise TypeError(f"iteration over a 0-d {'key ' * self._is_of_keys}array")
+            raise TypeError(f"iteration over a 0-d {'key ' * self._is_of_keys}array{edits.NO_LENGTH}")
         if self._key is not self.aval or runtime.default_backend() != "cpu":
             if config.local.state.trace is None and len(runtime.sharding_devices(self.sharding)) == 1:
                 return self._rows_by_programs()

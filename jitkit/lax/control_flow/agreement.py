@@ -242,7 +242,7 @@ def structure_error(
         f"{what} branch outputs must have the same pytree structure, but they differ:\n\n{_sources(names, bodies, i)}\n"
         f"{text}\nRevise {one} and/or {two} so that they have the same pytree structure.\n\n"
         "All branches must return the same structure: let the branch with less return what is missing, too, such as zeros "
-        "(`jnp.zeros_like`)."
+        f"(`jnp.zeros_like`).{edits.NO_RESULT * any(traced[at].out_tree == tree_structure(None) for at in (0, i))}"
     )
 
 

@@ -22,7 +22,7 @@ from ..joining import concatenate, pad
 from ..shaping import rev
 from ..slicing import slice_in_dim
 from ..utils import canonicalize_axis, constant_like
-from .common import Body
+from .common import Body, is_call_of_ours
 from .loops import run_while
 from .scanning import run_scan, scan
 
@@ -210,7 +210,13 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
         )
 
     def combine(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
-        return tree_flatten(fn(tree_unflatten(tree, first), tree_unflatten(tree, second)))[0]
+        try:
+            made = fn(tree_unflatten(tree, first), tree_unflatten(tree, second))
+        except TypeError as error:
+            if is_call_of_ours(error):
+                error.args = (f"{error}{edits.OF_TWO_ELEMENTS}",)
+            raise
+        return tree_flatten(made)[0]
 
     prefixes = _prefixes(combine, leaves, axis)
     return tree_unflatten(tree, [rev(x, [axis]) for x in prefixes] if reverse else prefixes)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ...base import edits
 from ...core import Primitive, ShapedArray, dtypes
 from ...interpreters.batching import AxisData, Dims, Vals, batch, bdim_at_front, register_batcher
 from ...interpreters.mlir import LoweringContext, type_of
@@ -281,7 +282,11 @@ def adjoint(x: Any) -> Any:
 
 def symmetrize(x: Any) -> Any:
     """Return the mean of matrices and their adjoints."""
-    return (x + adjoint(x)) / 2
+    try:
+        return (x + adjoint(x)) / 2
+    except TypeError as error:
+        error.args = (f"{str(error).splitlines()[0]}{edits.MATRICES}",)
+        raise
 
 
 def lower_triangle(x: Any, k: int = 0) -> Any:

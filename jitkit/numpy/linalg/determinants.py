@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import lax
+from ...base import edits
 from ...custom_derivatives import custom_jvp
 from ...pjit.jit import jit
 from .. import diagonals, reductions
@@ -44,7 +45,7 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     a = ensure_arraylike("jnp.linalg.slogdet", a)
     (a,) = promote_dtypes_inexact(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Argument to slogdet() must have shape [..., n, n], got {a.shape}")
+        raise ValueError(f"Argument to slogdet() must have shape [..., n, n], got {a.shape}{edits.MATRICES}")
     if method == "qr":
         return SlogdetResult(*_slogdet_qr(a))
     if method not in (None, "lu"):
@@ -146,7 +147,7 @@ def det(a: Any) -> Any:
     if a.shape[-2:] == (3, 3):
         return _det_3x3(a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Argument to _det() must have shape [..., n, n], got {a.shape}")
+        raise ValueError(f"Argument to _det() must have shape [..., n, n], got {a.shape}{edits.MATRICES}")
     return _det(a)
 
 

@@ -42,7 +42,14 @@ def solve(a: Any, b: Any) -> Any:
             "1-dimensional solve. To recover this behavior, use solve(a, b[..., None]).squeeze(-1)."
         )
     signature = "(m,m),(m)->(m)" if b.ndim == 1 else "(m,m),(m,n)->(m,n)"
-    return vectorize(lax.linalg.solve, signature=signature)(a, b)
+    try:
+        return vectorize(lax.linalg.solve, signature=signature)(a, b)
+    except ValueError as error:
+        if a.shape[-1] != a.shape[-2]:
+            error.args = (f"{error}{edits.SQUARE}",)
+        elif a.shape[-1] != b.shape[-1 if b.ndim == 1 else -2]:
+            error.args = (f"{error}{edits.ROWS_OF_B}",)
+        raise
 
 
 @jit
