@@ -671,11 +671,15 @@ class Trial:
             return all(each.opcode in folded for each in alone.at.values())
         if rule == "constant":
             return not any(origin < 0 for origin in self.origins(number))
+        if rule == "inside":
+            return all(self.reason(n) for n, each in enumerate(self.equations) if each.parent == number)
         if rule == "empty":
             return bool(eqn.params["length"] == 0)
         at = next(at for at, row in self.read.rows.items() if row == fate["row"])
         if rule == "merged":
             return self.goes(at, number)
+        if rule in ("one factor", "factored") and self.equations[number].primitive in ("mul", "div"):
+            return self.goes(at, number) and self.is_one_product(at, number)
         if rule == "clamp":
             return self.is_merged_with_its_reader(at, number)
         while self.cones.at[at].opcode in ("bitcast", "copy") and rule == "renamed":
@@ -710,6 +714,14 @@ class Trial:
             and cone in self.without_operands(*others).all
             and cone not in self.without_operands(number, *others).all
         )
+
+    def is_one_product(self, at, number):
+        """Whether one product does the work of several: if an equation's result is read as a new argument, there are more."""
+
+        def count(cones):
+            return sum(each.opcode == self.cones.at[at].opcode for each in cones.at.values())
+
+        return count(self.without_results(number)) > count(self.cones)
 
     def is_merged_with_its_reader(self, at, number):
         """Whether XLA merged an equation with its reader, to which the instruction is linked. Then the instruction goes without the

@@ -23,8 +23,8 @@ from .equation import Equation, all_behind, is_applied
 from .flow import Key
 from .hlo import Fused
 from .links import OPERANDS
+from .merging import Merging
 from .opcodes import ARRANGING, PRODUCTS
-from .origins import Origins
 
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
 _MOST_CANDIDATES = 64  # at most this many are looked at for one equation
@@ -46,12 +46,14 @@ def fates(
     left.credit(found.others, "does the same to the same")
     left.credit(found.spread, "an operand of several")
     left.credit(found.filled, "fills a constant")
+    left.credit(found.of_two_names, "")
+    left.credit(found.factored, "its number is factored out")
     left.credit(made_of.made_for_a_reader(equations, wrote, left.links), "converted for its only reader")
     left.credit(made_of.spread_behind(equations, wrote, found.gone, left.links), "spread behind it, not before")
     return found.found
 
 
-class _Fates(Origins):
+class _Fates(Merging):
     """Finds the fates; `found` collects them."""
 
     def __init__(
@@ -73,7 +75,12 @@ class _Fates(Origins):
             if not any(there[each] for each in [number, *inside.get(number, ())])
         }
         for number in sorted(self.gone):
-            if not self._arranges(number) and not equations[number].unchanged and not self._twins(number):
+            if not (
+                self._arranges(number)
+                or equations[number].unchanged
+                or equations[number].constant
+                or self._twins(number)
+            ):
                 now = self._renamed(number)
                 if now is not None:
                     self._is_now[number] = now
@@ -81,16 +88,19 @@ class _Fates(Origins):
         self.kernels = made_of.own_kernels(equations, lost, self._links, self._arranges)
         self.products = made_of.products(equations, self._is_product, self._named, self._links, self._through)
         self.spread = made_of.operands_of_several(equations, wrote, self.gone, self._links, self._has)
+        self.kernels |= self._without_name_between()
         merged = [*self.kernels.items(), *self.products.items()]
         self._is_in = {number: at for at, numbers in reversed(merged) for number in numbers}
         self.others = {at: [number] for number, at in self._is_now.items() if not self._is_there_as(at)}
         self.filled: dict[Key, list[int]] = {}
-        self.found: dict[str, dict[str, Any]] = {}
         for number in range(len(equations)):
             fate = self._fate(number) if number in self.gone else self._rewritten(number)
             if fate:
                 self.found[str(number)] = fate
+        self.of_two_names = self._of_two_names()
+        self._factor_out()
         self._dead_since()
+        self._wrap()
 
     # --- what is there ---
 
@@ -154,7 +164,8 @@ class _Fates(Origins):
                 return self._told("dropped", "no operation", "it writes no operation: its result is its operand")
             words = "it writes no operation: dead in there, or its result is its operand"
             return self._told("dropped", "no operation?", words, sure=False)
-        return self._value_is_there(number) or self._by_the_data(number) or self._guess(number)
+        merged = None if equation.constant else self._by_algebra(number)
+        return merged or self._value_is_there(number) or self._by_the_data(number) or self._guess(number)
 
     def _value_is_there(self, number: int) -> dict[str, Any] | None:
         equation = self._equations[number]
@@ -244,7 +255,9 @@ class _Fates(Origins):
                 return self._told("renamed", "renamed", f"is now {at[1]}{self._owner(at)}", row=at)
             how = f"one product with that of {self._line(others[0])}"
             if at in self.kernels:
-                how = f"a kernel of the compiler's own, with {len(others)} other{'s' * (len(others) != 1)}"
+                is_kernel = self._data.at[at].opcode == "custom-call"
+                what = "a kernel of the compiler's own" if is_kernel else "which has no name"
+                how = f"{what}, with {len(others)} other{'s' * (len(others) != 1)}"
             return self._told("renamed", "merged", f"is in {at[1]}, {how}", row=at)
         if number in self._is_now:
             at = self._is_now[number]
@@ -364,27 +377,3 @@ class _Fates(Origins):
         if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
             return number not in equation.operands[equation.unchanged.kept]
         return rule in ("duplicate", "constant", "dead")
-
-    # --- in words ---
-
-    def _told(
-        self, fate: str, rule: str, why: str, sure: bool = True, like: int | None = None, row: Key | None = None
-    ) -> dict[str, Any]:
-        found: dict[str, Any] = {"fate": fate, "rule": rule, "why": why, "sure": sure}
-        if like is not None:
-            found["like"] = like
-        if row is not None and row in self._rows:
-            found["row"] = self._rows[row]
-        return found
-
-    def _line(self, number: int) -> str:
-        place = self._equations[number].place
-        return f"line {place.line}" if place else "no line of yours"
-
-    def _owner(self, at: Key) -> str:
-        named = [self._equations[each] for each in self._links.called[at][:1]]
-        return f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
-
-    def _lines_of(self, at: Key) -> str:
-        numbers = self._links.own.get(at) or self._links.exact.get(at, [])
-        return f" ({self._line(numbers[0])})" if numbers else ""

@@ -42,22 +42,22 @@ def own_kernels(
     for at, instruction in links.data.at.items():
         if instruction.opcode != "custom-call" or links.called[at]:
             continue
-        inputs = _origins(at, links)
+        inputs = origins_of(at, links)
         readers = links.readers(at) or []
         last = {number for number in readers if number in gone and not arranges(number)}
-        between = _between(equations, gone, inputs, readers) | last if inputs else set()
-        if inputs and not between:  # look again for equations that other kernels compute, too, as in a gradient
-            between = _between(equations, gone, inputs, readers, alone=False)
-            lost = {n for n in between & {*gone} if not arranges(n) and equations[n].unchanged is None}
-            between = between if lost and not equations[max(lost)].same_as else set()
-        if not all(origins & (inputs | between) for n in last for origins in equations[n].operands if origins):
-            between = set()
-        if between:
-            found[at] = sorted(between)
+        inner = between(equations, gone, inputs, readers) | last if inputs else set()
+        if inputs and not inner:  # look again for equations that other kernels compute, too, as in a gradient
+            inner = between(equations, gone, inputs, readers, alone=False)
+            lost = {n for n in inner & {*gone} if not arranges(n) and equations[n].unchanged is None}
+            inner = inner if lost and not equations[max(lost)].same_as else set()
+        if not all(origins & (inputs | inner) for n in last for origins in equations[n].operands if origins):
+            inner = set()
+        if inner:
+            found[at] = sorted(inner)
     return found
 
 
-def _origins(at: Key, links: Links) -> set[int]:
+def origins_of(at: Key, links: Links) -> set[int]:
     """Return the equations whose values an instruction reads; `~i` stands for the i-th argument."""
     found: set[int] = set()
     for operand in links.data.operands[at]:
@@ -68,22 +68,29 @@ def _origins(at: Key, links: Links) -> set[int]:
     return found
 
 
-def _between(
+def between(
     equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int], alone: bool = True
 ) -> set[int]:
     """Return the equations on all ways from `inputs` to `sinks`, if all of these equations are gone; set() if one is not, or if a way
     begins at another value. With `alone=False`, only the last ones before the sinks must be gone.
     """
+    results: dict[int, list[int]] = {}  # of loops: one of which only one turn is left has no instruction of its own
+    for number, each in enumerate(equations):
+        if each.parent is not None and each.is_result:
+            results.setdefault(each.parent, []).append(number)
+
+    def read_by(number: int) -> set[int]:
+        made = {each for origins in equations[number].operands for each in origins}
+        return {inner for each in made for inner in ([each] if each in inputs else results.get(each, [each]))}
+
     found: set[int] = set()
-    waiting = [origin for sink in sinks for origins in equations[sink].operands for origin in origins if origin in gone]
+    waiting = [origin for sink in sinks for origin in read_by(sink) if origin in gone]
     while waiting:
         number = waiting.pop()
         if number in found:
             continue
         found.add(number)
-        for origin in {each for origins in equations[number].operands for each in origins}:
-            if origin in inputs:
-                continue
+        for origin in read_by(number) - inputs:
             if origin < 0 or (alone and origin not in gone):
                 return set()
             waiting.append(origin)

@@ -67,6 +67,8 @@ def _parsed(rest: str) -> float | str:
 
 
 def _as_float(value: Any) -> float | None:
+    if getattr(getattr(value, "dtype", None), "kind", "") == "c":
+        return None
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

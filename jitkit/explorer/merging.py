@@ -1,0 +1,280 @@
+"""an equation that is gone -> the instruction of a neighbouring equation in which XLA's rules of algebra have put it
+
+- *one factor*: `(x * 2) * 3` became `x * 6`. One of the two products is left, and reads what the first one read.
+- *factored out*: `c * x + c * y` became `c * (x + y)`. The names of the sum and the products say nothing of who does what.
+- *chosen*: `x * b`, where `b` is a converted truth value, became a `select` that reads the truth value itself.
+
+All three are seen in what instructions read, with the numbers in them. They are not concluded from names.
+
+JAX: jax/_src/lax/lax.py:mul
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .equation import Equation
+from .flow import Key
+from .hlo import Fused
+from .links import AS_WRITTEN, OPERANDS, PLUMBING
+from .made_of import between, origins_of
+from .opcodes import ARRANGING, PRODUCTS
+from .origins import Origins
+
+_CLOSE = 1e-5  # relative: XLA multiplies numbers in their dtype
+
+
+class Merging(Origins):
+    """Finds equations that XLA's rules of algebra have merged with their neighbours. `found` collects the fates of all equations, and
+    `factored` the instructions of sums whose number was factored out.
+    """
+
+    def __init__(
+        self, equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
+    ) -> None:
+        super().__init__(equations, wrote, left, inside)
+        self.found: dict[str, dict[str, Any]] = {}
+        self.factored: dict[Key, list[int]] = {}
+
+    def _by_algebra(self, number: int) -> dict[str, Any] | None:
+        """Return where an equation that is gone is now; None if none of the rules shows it."""
+        return next(iter([*self._chosen(number), *self._one_factor(number)]), None)
+
+    def _chosen(self, number: int) -> Iterator[dict[str, Any]]:
+        equation = self._equations[number]
+        readers = self._readers.get(number, ())
+        if self._wrote.get(number) != {"convert"} or str(equation.eqn.invars[0].aval.dtype) != "bool":
+            return
+        found = [
+            next((at for at in self._named.get(reader, ()) if self._is_choice_by(at, equation.operands[0])), None)
+            for reader in readers
+            if self._equations[reader].primitive == "mul"
+        ]
+        if found and len(found) == len(readers) and found[0] and all(found):
+            words = f"merged into {found[0][1]}, which chooses by the truth value itself instead of multiplying with it"
+            yield self._told("removed", "merged", words, row=found[0])
+
+    def _is_choice_by(self, at: Key, origins: frozenset[int]) -> bool:
+        is_select = self._data.at[at].opcode == "select"
+        return is_select and bool(origins) and self._has(self._data.operands[at][:1], origins)
+
+    def _one_factor(self, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the product in which the number of an equation is, with that of the product that it reads, or that reads it."""
+        first = self._factor(number)
+        if first is None:
+            return
+        readers = self._readers.get(number, ())
+        for other, is_reader in [
+            *((each, True) for each in readers),
+            *((each, False) for each in first[0] if each >= 0),
+        ]:
+            second = self._factor(other)
+            alone = readers if is_reader else self._readers.get(other, ())
+            if second is None or len(alone) != 1:
+                continue
+            source, factor = (first if is_reader else second)[0], first[1] * second[1]
+            for at in self._named.get(other, ()):
+                if self._data.at[at].opcode == "multiply" and self._multiplies(at, source, factor):
+                    words = f"is in {at[1]}: its number and that of the {self._equations[other].primitive} are one, {factor:g}"
+                    yield self._told("renamed", "one factor", words, row=at)
+
+        yield from self._in_a_product(number, *first)
+
+    def _in_a_product(self, number: int, source: frozenset[int], factor: float) -> Iterator[dict[str, Any]]:
+        """Yield the product by the number of this equation and that of another, where both results are multiplied: `(x * 2) * (y / 8)`
+        became `x * (y * 0.25)`.
+        """
+        for reader in self._consumers(number):
+            read = self._equations[reader].operands if self._equations[reader].primitive == "mul" else ()
+            others = {
+                n for origins in read for n in self._through(origins) if n >= 0 and n != number and n in self.gone
+            }
+            for other in sorted(others):
+                second = self._factor(other)
+                if second is None:
+                    continue
+                for at in self._named.get(reader, ()):
+                    product = factor * second[1]
+                    is_it = self._data.at[at].opcode == "multiply" and (
+                        self._multiplies(at, source, product) or self._multiplies(at, second[0], product)
+                    )
+                    if is_it:
+                        words = f"is in {at[1]}: its number and that of the {self._equations[other].primitive} are one, {product:g}"
+                        yield self._told("renamed", "one factor", words, row=at)
+
+    def _factor(self, number: int) -> tuple[frozenset[int], float] | None:
+        """Return what an equation multiplies, as its origins, and by which number; None if it does not multiply by a number."""
+        equation = self._equations[number]
+        if equation.primitive not in ("mul", "div") or len(equation.operands) != 2:
+            return None
+        numbers = [self._number(atom, made) for atom, made in zip(equation.eqn.invars, equation.operands, strict=True)]
+        if equation.primitive == "div":
+            return (equation.operands[0], 1 / numbers[1]) if numbers[1] and numbers[0] is None else None
+        for this, other in ((0, 1), (1, 0)):
+            value = numbers[this]
+            if value is not None and numbers[other] is None:
+                return equation.operands[other], value
+        return None
+
+    def _number(self, atom: Any, made: frozenset[int]) -> float | None:
+        """Return the number that an operand is, or that all its elements are."""
+        value = getattr(atom, "val", None)
+        if value is None and len(made) == 1:
+            [origin] = made
+            value = self._constant_number(origin) if origin >= 0 else None
+        if value is None or isinstance(value, complex) or getattr(getattr(value, "dtype", None), "kind", "f") == "c":
+            return None
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+    def _constant_number(self, number: int) -> Any:
+        """Return the number that all elements of a constant equation's result are; None if it is not known."""
+        equation = self._equations[number]
+        if equation.fill is not None or not equation.constant:
+            return equation.fill
+        pairs = zip(equation.eqn.invars, equation.operands, strict=True)
+        numbers = [self._number(atom, made) for atom, made in pairs]
+        if len(numbers) == 1 and self._arranges(number):
+            return numbers[0]
+        if len(numbers) != 2 or numbers[0] is None or not numbers[1]:
+            return None
+        return {"mul": numbers[0] * numbers[1], "div": numbers[0] / numbers[1]}.get(equation.primitive)
+
+    def _of_two_names(self) -> dict[Key, list[int]]:
+        """Return the instructions with the names of several equations of which only some can do such an operation: with these alone.
+        The others made a constant that became a part of an operand.
+        """
+        found: dict[Key, list[int]] = {}
+        for at, numbers in self._links.own.items():
+            opcode = self._data.at[at].opcode
+            if len(numbers) < 2 or opcode in ARRANGING | OPERANDS:
+                continue
+            able = [n for n in numbers if opcode in self._wrote.get(n, ())]
+            rest = [n for n in numbers if n not in able]
+            if able and rest and all(self._equations[n].constant and self._arranges(n) for n in rest):
+                found[at] = able
+        return found
+
+    def _without_name_between(self) -> dict[Key, list[int]]:
+        """Return the arithmetic without a name that the only equation that reads it did not write, mapped to the equations between what
+        it reads and that one. XLA has written it in their place: a sum of equal elements became a product.
+        """
+        found: dict[Key, list[int]] = {}
+        for at, rule in self._links.rules.items():
+            [reader, *more] = self._links.exact[at] or [-1]
+            opcode, wrote = self._data.at[at].opcode, self._wrote.get(reader, set())
+            is_of_it = opcode in ARRANGING | OPERANDS | PLUMBING | AS_WRITTEN or any(
+                opcode in PRODUCTS.get(w, {w}) for w in wrote
+            )
+            if more or not wrote or is_of_it or rule != "only this equation reads it" or reader in self._inside:
+                continue
+            inner = between(self._equations, self.gone, origins_of(at, self._links), [reader])
+            lost = [n for n in sorted(inner) if not self._arranges(n) and self._equations[n].unchanged is None]
+            lost = [n for n in lost if n not in self._inside and n not in self._is_now]
+            if lost:
+                found[at] = lost
+        return found
+
+    def _multiplies(self, at: Key, origins: frozenset[int], factor: float | None) -> bool:
+        """Whether an instruction multiplies a value of these origins by a number."""
+        reads = self._data.operands[at]
+        numbers = [self._number_read(each) for each in reads]
+        is_it = [
+            each is not None and (factor is None or math.isclose(each, factor, rel_tol=_CLOSE)) for each in numbers
+        ]
+        return any(is_it) and self._has(
+            [each for each, number in zip(reads, numbers, strict=True) if number is None], origins
+        )
+
+    def _number_read(self, at: Key) -> float | None:
+        """Return the number that an operand of an instruction is; None if it is computed."""
+        source = self._data.source(at)
+        while source is not None and self._data.at[source].opcode == "broadcast":
+            source = self._data.source(self._data.operands[source][0])
+        if source is None or self._data.at[source].opcode != "constant":
+            return None
+        try:
+            return float(self._data.at[source].rest.partition(")")[0])
+        except ValueError:
+            return None
+
+    def _factored(self) -> Iterator[tuple[tuple[int, int, int], Key, Key, float]]:
+        """Yield, for each sum of two products by one number that XLA has factored out, the equations of both products and the sum, the
+        instructions that add and multiply, and the number.
+        """
+        for number, equation in enumerate(self._equations):
+            if equation.primitive not in ("add", "sub", "add_any") or any(len(each) != 1 for each in equation.operands):
+                continue
+            one, two = (next(iter(each)) for each in equation.operands)
+            factors = [self._factor(each) if each >= 0 else None for each in (one, two)]
+            if one == two or factors[0] is None or factors[1] is None or factors[0][1] != factors[1][1]:
+                continue
+            named = [at for each in (one, two, number) for at in self._named.get(each, ())]
+            sums = [
+                at
+                for at in named
+                if self._data.at[at].opcode in ("add", "subtract")
+                and all(self._reads_origins(at, origins) for origins, _ in filter(None, factors))
+            ]
+            products = [
+                at
+                for at in named
+                if self._data.at[at].opcode == "multiply"
+                and any(self._data.source(each) == added for each in self._data.operands[at] for added in sums)
+                and factors[0][1] in [self._number_read(each) for each in self._data.operands[at]]
+            ]
+            if len(sums) == len(products) == 1:
+                yield (one, two, number), sums[0], products[0], factors[0][1]
+
+    def _reads_origins(self, at: Key, origins: frozenset[int]) -> bool:
+        """Whether an instruction reads a value of these origins. A value that comes into a turn of a loop has none: then any value will do
+        that no equation of the same jaxpr makes.
+        """
+        if origins:
+            return self._has(self._data.operands[at], origins)
+        opcodes = [
+            self._data.at[source].opcode for each in self._data.operands[at] if (source := self._data.source(each))
+        ]
+        return any(opcode in ("parameter", "get-tuple-element", "copy") for opcode in opcodes)
+
+    def _factor_out(self) -> None:
+        for numbers, added, multiplied, factor in self._factored():
+            words = f"{factor:g} is factored out of the sum of {self._line(numbers[-1])}: {added[1]} adds, {multiplied[1]} multiplies"
+            self.factored.update({added: [numbers[-1]], multiplied: [numbers[-1]]})
+            self.found.update({str(n): self._told("rewritten", "factored", words, row=multiplied) for n in numbers})
+
+    def _wrap(self) -> None:
+        """Give calls of which nothing is left their reason: each equation in them has its own."""
+        for number in sorted(self.gone, reverse=True):
+            inside = [self.found.get(str(each), {}) for each in self._inside.get(number, ())]
+            if inside and self.found[str(number)]["fate"] == "unknown" and all(each.get("sure") for each in inside):
+                words = "nothing that is in it is left, each equation for a reason of its own"
+                self.found[str(number)] = self._told("removed", "inside", words)
+
+    # --- in words ---
+
+    def _told(
+        self, fate: str, rule: str, why: str, sure: bool = True, like: int | None = None, row: Key | None = None
+    ) -> dict[str, Any]:
+        found: dict[str, Any] = {"fate": fate, "rule": rule, "why": why, "sure": sure}
+        if like is not None:
+            found["like"] = like
+        if row is not None and row in self._rows:
+            found["row"] = self._rows[row]
+        return found
+
+    def _line(self, number: int) -> str:
+        place = self._equations[number].place
+        return f"line {place.line}" if place else "no line of yours"
+
+    def _owner(self, at: Key) -> str:
+        named = [self._equations[each] for each in self._links.called[at][:1]]
+        return f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""
+
+    def _lines_of(self, at: Key) -> str:
+        numbers = self._links.own.get(at) or self._links.exact.get(at, [])
+        return f" ({self._line(numbers[0])})" if numbers else ""

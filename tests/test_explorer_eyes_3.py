@@ -1,0 +1,110 @@
+"""Programs that fresh eyes explored: what XLA's rules of algebra made of products, sums, and truth values."""
+
+from __future__ import annotations
+
+import warnings
+
+import knockout
+import pytest
+
+import jitkit
+import jitkit.numpy as jnp
+from jitkit import lax
+
+
+def spec(*shape, dtype="float32"):
+    return jitkit.ShapeDtypeStruct(shape, dtype)
+
+
+def answered(function, *args):
+    """Return the sure reasons, by rule: the primitives. All links and reasons have to hold."""
+    trial = knockout.Trial(function, args)
+    assert [at for at in trial.links() if trial.link(at) == "wrong"] == []
+    sure = {int(number): fate for number, fate in trial.fates.items() if fate["sure"]}
+    assert [trial.fates[str(number)] for number in sure if not trial.reason(number)] == []
+    found = {}
+    for number, fate in sure.items():
+        found.setdefault(fate["rule"], []).append((trial.equations[number].primitive, fate["why"]))
+    unknown = [fate["why"] for fate in trial.fates.values() if fate["fate"] == "unknown"]
+    return found, unknown
+
+
+def test_numbers_of_two_products_are_one():
+    found, unknown = answered(lambda x: jnp.sin(x * 2.0 * 3.0), spec(8))
+    assert [(name, why.rpartition(" ")[2]) for name, why in found["one factor"]] == [("mul", "6")]
+    found, _ = answered(lambda x: jnp.sin(x / 4.0 * 3.0), spec(8))
+    assert [(name, why.rpartition(" ")[2]) for name, why in found["one factor"]] == [("div", "0.75")]
+    assert unknown == []
+
+
+def test_the_gradient_of_a_mean_of_squares_has_one_number():
+    found, unknown = answered(jitkit.grad(lambda x, y: jnp.mean((x - y) ** 2)), spec(8), spec(8))
+    assert [(name, why.rpartition(" ")[2]) for name, why in found["one factor"]] == [("mul", "0.25")]
+    assert unknown == []
+    found, _ = answered(jitkit.grad(lambda x, y: jnp.tanh(jnp.mean((x - y) ** 2))), spec(8), spec(8))
+    assert [(name, why.rpartition(" ")[2]) for name, why in found["one factor"]] == [("mul", "0.25"), ("div", "0.25")]
+
+
+def test_products_by_other_numbers_than_the_program_has_are_not_one():
+    found, _ = answered(lambda x: (y := x * 2.0, jnp.sin(y * 3.0)), spec(8))
+    assert "one factor" not in found
+
+
+@pytest.mark.parametrize("turns", [False, True])
+def test_a_number_that_is_factored_out_of_a_sum_is_not_called_an_addition(turns):
+    def mixed(h, x):
+        return 0.5 * h + 0.5 * jnp.tanh(x - h)
+
+    def loop(h, x):
+        return lax.while_loop(lambda c: c[1] < 20, lambda c: (mixed(c[0], x), c[1] + 1), (h, 0))[0]
+
+    found, unknown = answered(loop if turns else lambda h, x: jnp.sin(mixed(h, x)), spec(8), spec(8))
+    assert [name for name, _ in found["factored"]] == ["mul", "mul", "add"]
+    assert "0.5 is factored out of the sum" in found["factored"][0][1]
+    assert "rewritten" not in found
+    assert unknown == []
+
+
+def test_a_truth_value_that_is_multiplied_with_is_chosen_by():
+    found, unknown = answered(lambda x, y: jnp.sin(x * (y > 0).astype("float32") + 1), spec(8), spec(8))
+    assert "chooses by the truth value itself" in found["merged"][0][1]
+    assert unknown == []
+    found, _ = answered(lambda x, y: jnp.sin((x * x) / (1 + (y > 0).astype("float32"))), spec(8), spec(8))
+    assert not any("truth value" in why for _, why in found.get("merged", ()))
+
+
+def test_a_sum_of_equal_elements_that_became_a_product_is_not_of_its_reader():
+    trial = knockout.Trial(lambda x: jnp.broadcast_to(x.sum(), (3, 4)).sum() != 0, (spec(5),))
+    products = [at for at in trial.links() if trial.cones.at[at].opcode == "multiply"]
+    assert [trial.link(at) for at in products] == ["right"] * len(products)
+    assert products
+
+
+def test_a_constant_array_is_not_said_to_be_computed_when_the_program_runs():
+    def spectrum(x):
+        y = jnp.fft.irfft(jnp.fft.rfft(x) * 2.0, 16)
+        return jnp.mean(y**2)
+
+    data = jitkit.explore(jitkit.grad(spectrum), spec(16), targets="cpu").data
+    [cpu] = data["targets"]
+    folded = {int(n) for n, fate in cpu["fates"].items() if fate["rule"] == "constant"}
+    inside = [
+        numbers
+        for line, numbers in zip(cpu["hlo"]["lines"], cpu["hlo"]["equations"], strict=True)
+        if " multiply(" in line and "ROOT" in line
+    ]
+    assert inside
+    assert folded
+    assert folded.isdisjoint(number for numbers in inside for number in numbers)
+
+
+def test_a_call_of_which_nothing_is_left_has_its_reason():
+    def f(x):
+        inner = jitkit.jit(lambda x: (x + 0.0, 0j))
+        return jnp.sin(inner(x)[0])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a complex number is not read as a real one
+        found, unknown = answered(f, spec(8))
+    assert {"changes nothing"} <= found.keys()
+    assert unknown == []
