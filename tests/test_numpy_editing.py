@@ -65,7 +65,10 @@ def test_values_gradients_and_batches_are_those_of_jax(code):
         plain = function(library, code)
         slope = library.grad(lambda x, v, plain=plain: (plain(x, v) ** 2).sum(), (0, 1))
         batch = library.vmap(plain, (None, 0))
-        found.append(library.tree.leaves([plain(X, V), slope(X, V), batch(X, np.stack([V, V + 1]))]))
+        # in one program, since the operations of both, one by one, are dozens
+        in_one = (lambda f: f) if "compress" in code or "choose(" in code else library.jit  # they look at values
+        both = in_one(lambda x, v, vs, slope=slope, batch=batch: (slope(x, v), batch(x, vs)))
+        found.append(library.tree.leaves([plain(X, V), both(X, V, np.stack([V, V + 1]))]))
     for ours, theirs in zip(*found, strict=True):
         assert ours.aval.str_short() == theirs.aval.str_short()
         np.testing.assert_allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-3, atol=1e-3)
