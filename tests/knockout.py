@@ -687,16 +687,17 @@ class Trial:
         return self.is_of(at, [number]) != "wrong"
 
     def are_one(self, first, second):
-        """Whether an instruction belongs to two equations, and is there as long as one of them is. Then XLA has merged the two, but too
+        """Whether an instruction belongs to two equations and their twins, and is there as long as one of them is. Then XLA has merged the two, but too
         late to simplify what follows.
         """
+        all_ = tuple(sorted({first, second, *self.equations[first].same_as, *self.equations[second].same_as}))
         for at, instruction in self.cones.at.items():
             cone = self.cones.of(at)
             if (
                 instruction.opcode not in PLUMBING | OF_OTHERS
                 and cone in self.without_operands(first).all & self.without_operands(second).all
-                and cone not in self.without_operands(first, second).all
-                and cone in self.without_results(first, second).all
+                and cone not in self.without_operands(*all_).all
+                and cone in self.without_results(*all_).all
             ):
                 return True
         return False
