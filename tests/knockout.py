@@ -687,7 +687,7 @@ class Trial:
         return self.is_of(at, [number]) != "wrong"
 
     def are_one(self, first, second):
-        """Whether an instruction belongs to two equations and their twins, and is there as long as one of them is. Then XLA has merged the two, but too
+        """Whether an instruction is of two equations and their twins, and is there as long as one is. Then XLA has merged the two, but too
         late to simplify what follows.
         """
         all_ = tuple(sorted({first, second, *self.equations[first].same_as, *self.equations[second].same_as}))

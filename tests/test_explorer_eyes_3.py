@@ -108,3 +108,13 @@ def test_a_call_of_which_nothing_is_left_has_its_reason():
         found, unknown = answered(f, spec(8))
     assert {"changes nothing"} <= found.keys()
     assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("transform", "shape", "dtype"),
+    [(jnp.fft.rfft, (1016,), "float32"), (jnp.fft.irfft, (509,), "complex64"), (jnp.fft.fft2, (3, 8, 16), "complex64")],
+)
+def test_a_fourier_transform_has_the_flops_of_xla_s_estimate(transform, shape, dtype):
+    [cpu] = jitkit.explore(transform, spec(*shape, dtype=dtype), targets="cpu").data["targets"]
+    assert cpu["by_line"]["flops"] == cpu["cost"]["numbers"]["flops"] > 8 * max(shape)
+    assert cpu["by_line"]["flops_besides"] == 0

@@ -2,7 +2,8 @@
 
 The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
-convolution, and, for a reduction of n elements to one, n - 1 applications of its function. Both branches of a `cond` are counted.
+convolution, and, for a reduction of n elements to one, n - 1 applications of its function. A conversion, which
+XLA counts, has none. Both branches of a `cond` are counted.
 `turns` finds how many turns a loop takes.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
@@ -33,6 +34,7 @@ _LIST = re.compile(r"lhs_contracting_dims=\{([\d,]*)\}")
 _GEMM = re.compile(r'"?lhs_contracting_dimensions"?:\[([\d,"]*)\]')
 _LABELS = re.compile(r"dim_labels=\w+_(\w+)->")
 _DILATED = re.compile(r"lhs_dilate|rhs_reversal|batch_group_count")
+_LENGTHS = re.compile(r"fft_length=\{([\d,]+)\}")
 _BITS = re.compile(r"\d+")
 
 
@@ -168,6 +170,8 @@ class Costs:
             if instruction.opcode == "convolution":
                 return 0 if self.untold(instruction) else _flops_of_convolution(instruction, second)
             return _flops_of_dot(instruction, first)
+        if instruction.opcode == "fft":
+            return _flops_of_fft(instruction, self.types(computation).get(operands(instruction)[0], ""))
         if instruction.opcode in _REDUCES:
             return self._flops_of_reduction(computation, instruction)
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
@@ -208,6 +212,13 @@ def _flops_of_dot(instruction: Instruction, left: str) -> int:
         product *= sizes[int(axis)] if axis else 1
     made = _SHAPE.search(instruction.type)  # the first array: a scratch buffer may follow
     return 2 * product * elements_of(made[0] if made else "")
+
+
+def _flops_of_fft(instruction: Instruction, given: str) -> int:
+    """Count the flops of a Fourier transform as XLA does: eight for each element that it is given, and each halving of each axis."""
+    found = _LENGTHS.search(instruction.rest)
+    halvings = math.prod(max(int(length), 1).bit_length() - 1 for length in found[1].split(",")) if found else 0
+    return 8 * halvings * elements_of(given)
 
 
 def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:

@@ -78,7 +78,7 @@ function compilersOwn() {
   const besides = compiledTargets.map((target) => target.by_line.besides);
   if (besides.every((bytes) => bytes === null || bytes === undefined)) return [];
   return [element("tr", { class: "besides" }, element("td", { class: "number" }),
-    element("td", { class: "source" }, "of no line: what the compiler counts in another way"),
+    element("td", { class: "source" }, "of no line: what the compiler counts in another way (to XLA, a conversion is a flop for each element)"),
     ...compiledTargets.map(({ by_line: all }) => element("td", { class: all.besides ? null : "none" },
       all.besides === null || all.besides === undefined ? "the compiler has no estimate" : all.besides ? `${all.besides < 0 ? "−" : "+"} ${amount(Math.abs(all.besides))}B` : "nothing",
       element("small", {}, beyond(all)))))];
