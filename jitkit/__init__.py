@@ -13,7 +13,7 @@ call:
 
 From the ground up: `base`, `core`, `tree_util`, `jaxpr`, `runtime`, `signature`, `interpreters`, `loops`, `compiler`,
 `targets`, `misses`, `pjit`, `lax`, `derivatives`, `custom_derivatives`; above them the user's vocabulary, `numpy`,
-`random`, `nn`, `scipy`, `ops`, `debug`, `tree`, `image`, `custom_batching`, `experimental`, `example_libraries`,
+`random`, `nn`, `scipy`, `ops`, `debug`, `tree`, `image`, `custom_batching`, `experimental`, `example_libraries`, `export`, `ffi`,
 `extend`, `api_util`, `profiler`, `monitoring`, `distributed`, `lib`, `dlpack`, `flatten_util`, `test_util`, `explorer`;
 modules that re-export under JAX's names:
 `ad_checkpoint`, `dtypes`, `errors`, `sharding`, `stages`, `typing`; and on top of it all `as_jax`, `bench` and `kata`.

@@ -10,7 +10,9 @@ from . import dtypes as dtypes
 from . import errors as errors
 from . import example_libraries as example_libraries
 from . import experimental as experimental
+from . import export as export
 from . import extend as extend
+from . import ffi as ffi
 from . import flatten_util as flatten_util
 from . import image as image
 from . import lax as lax

@@ -33,7 +33,8 @@ ROOMS = (
     "lax", "derivatives", "custom_derivatives",
     # the user's vocabulary
     "numpy", "random", "nn", "scipy", "ops", "debug", "flatten_util", "experimental",
-    "example_libraries", "image", "tree", "sharding", "extend", "api_util", "profiler", "monitoring", "distributed", "lib", "dlpack",
+    "example_libraries", "export", "ffi",
+    "image", "tree", "sharding", "extend", "api_util", "profiler", "monitoring", "distributed", "lib", "dlpack",
     "ad_checkpoint", "custom_batching", "test_util", "typing", "errors", "dtypes", "stages", "explorer",
     # `jitkit` itself, what is built on it, and `python -m jitkit`
     "__init__", "as_jax", "bench", "kata", "__main__",

@@ -268,3 +268,31 @@ def memory_of_executable(executable: Any) -> Any:
         return executable.get_compiled_memory_stats()
     except gate().runtime_error:
         return None
+
+
+def portable_artifact(text: str) -> bytes:
+    """Return StableHLO text in its portable form, which versions of XLA of the last weeks and later ones can read."""
+    dialect = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
+    version = dialect.get_version_from_compatibility_requirement(dialect.StablehloCompatibilityRequirement.WEEK_4)
+    data: bytes = gate().ext.mlir.serialize_portable_artifact(mlir_module(text), version, True)
+    return data
+
+
+def text_of_artifact(data: bytes) -> str:
+    """Return the StableHLO text of a portable artifact."""
+    return str(gate().ext.mlir.deserialize_portable_artifact(data, mlir_context()))
+
+
+def register_call_target(name: str, function: Any, platform: str, version: int, **more: Any) -> None:
+    """Make a compiled function known to XLA under a name. `function` is a capsule, or a dict of them by stage."""
+    gate().xla_client.register_custom_call_target(name, function, platform, version, **more)
+
+
+def register_call_type(name: str, registration: Any, platform: str) -> None:
+    """Make a type that compiled functions keep between calls known to XLA under a name."""
+    gate().xla_client.register_custom_type(name, registration, platform=platform)
+
+
+def folder_of_headers() -> str:
+    """Return the folder of the headers that come with jaxlib."""
+    return os.path.join(os.path.dirname(os.path.abspath(importlib.import_module("jaxlib").__file__ or "")), "include")
