@@ -86,9 +86,8 @@ def test_what_does_not_fit_is_refused_as_by_jax(jax, jnp):
 
 
 def test_a_function_is_registered_under_a_name_of_its_own():
-    targets = [each for targets in jaxlib.lapack._lapack.registrations().values() for each in targets]
-    [(_, capsule, version)] = [each for each in targets if each[0] == "lapack_spotrf_ffi"]
-    ffi.register_ffi_target("test_ffi.factor", capsule, platform="cpu", api_version=version)
+    capsule = jaxlib.lapack._lapack.registrations()["lapack_spotrf_ffi"]
+    ffi.register_ffi_target("test_ffi.factor", capsule, platform="cpu")
     types = (jitkit.ShapeDtypeStruct((3, 3), np.float32), jitkit.ShapeDtypeStruct((), np.int32))
     found, info = ffi.ffi_call("test_ffi.factor", types, **PARAMS)(A, **LOWER)
     assert int(info) == 0
