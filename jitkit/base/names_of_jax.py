@@ -11,16 +11,15 @@ import re
 
 _TABLE = """\
 : CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async ds
-empty_ref enable_checks enable_custom_prng export ffi free_ref freeze get_abstract_mesh get_mesh host_count host_id
-host_ids jax2tf_associative_scan_reductions legacy_prng_key make_user_context memory ref
-remove_size_one_mesh_axis_from_type reshard smap softmax_custom_jvp thread_guard use_abstract_mesh
+empty_ref enable_checks enable_custom_prng free_ref freeze get_abstract_mesh get_mesh host_count host_id host_ids
+jax2tf_associative_scan_reductions legacy_prng_key make_user_context ref remove_size_one_mesh_axis_from_type smap
+softmax_custom_jvp thread_guard use_abstract_mesh
 numpy: minmax top_k
 numpy.linalg:
 numpy.fft:
-lax: ConvGeneralDilatedDimensionNumbers PrecisionLike RaggedDotDimensionNumbers composite one_minus_square
-one_minus_square_p pcast polynomial polynomial_p precv psend psum_scatter_start ragged_all_to_all ragged_all_to_all_p
-ragged_dot ragged_dot_general scaled_dot select_and_scatter_p
-lax.linalg: qdwh
+lax: composite one_minus_square one_minus_square_p polynomial polynomial_p precv psend psum_scatter_start
+ragged_all_to_all ragged_all_to_all_p scaled_dot select_and_scatter_p
+lax.linalg:
 nn: get_scaled_dot_general_config scaled_dot_general scaled_matmul
 nn.initializers:
 random: Key random_gamma_p
@@ -29,23 +28,22 @@ tree:
 debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
 visualize_sharding
 errors: InconclusiveDimensionOperation
-experimental: EArray array_serialization buffer_callback colocated_python compilation_cache compute_on control_deps
-custom_partitioning fused jax2tf jet key_reuse mosaic overlap pallas primal_tangent_dtype profiler random rnn roofline
-scheduling_groups serialize_executable shard_alike source_mapper thunky topologies transfer xla_metadata
+experimental: EArray buffer_callback compilation_cache compute_on control_deps custom_partitioning fused jax2tf
+key_reuse mosaic overlap pallas primal_tangent_dtype profiler random rnn roofline scheduling_groups
+serialize_executable shard_alike source_mapper thunky topologies transfer xla_metadata
 experimental.hijax: AbstractRef GradAccum HiPrim HiPspec MappingSpec NullAccum RefAccum ShapedArray TransformedRef
 VJPHiPrimitive ValAccum bdims_at_front jvp_from_lin linearize_from_jvp unmap_avals vjp_from_jvp vjp_from_lin vmap_rule
 experimental.layout: explicit_layout with_layout_constraint
 experimental.sparse: COO CSC CSR CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning SparseTracer
-ad api bcoo bcoo_broadcast_in_dim bcoo_concatenate bcoo_conv_general_dilated bcoo_dot_general bcoo_dot_general_p
-bcoo_dot_general_sampled bcoo_dot_general_sampled_p bcoo_dynamic_slice bcoo_extract bcoo_extract_p bcoo_fromdense
-bcoo_fromdense_p bcoo_gather bcoo_multiply_dense bcoo_multiply_sparse bcoo_reduce_sum bcoo_reshape bcoo_rev bcoo_slice
-bcoo_sort_indices bcoo_sort_indices_p bcoo_spdot_general_p bcoo_squeeze bcoo_sum_duplicates bcoo_sum_duplicates_p
-bcoo_todense bcoo_todense_p bcoo_transpose bcoo_transpose_p bcoo_update_layout bcsr bcsr_broadcast_in_dim
-bcsr_concatenate bcsr_dot_general bcsr_dot_general_p bcsr_extract bcsr_extract_p bcsr_fromdense bcsr_fromdense_p
-bcsr_sum_duplicates bcsr_todense bcsr_todense_p coo coo_fromdense coo_fromdense_p coo_matmat coo_matmat_p coo_matvec
-coo_matvec_p coo_todense coo_todense_p csr csr_fromdense csr_fromdense_p csr_matmat csr_matmat_p csr_matvec
-csr_matvec_p csr_todense csr_todense_p empty eye grad jacfwd jacobian jacrev linalg random random_bcoo sparsify
-todense todense_p transform util value_and_grad
+ad api bcoo_broadcast_in_dim bcoo_concatenate bcoo_conv_general_dilated bcoo_dot_general_p bcoo_dot_general_sampled
+bcoo_dot_general_sampled_p bcoo_dynamic_slice bcoo_extract bcoo_extract_p bcoo_fromdense_p bcoo_gather
+bcoo_multiply_dense bcoo_multiply_sparse bcoo_reshape bcoo_rev bcoo_slice bcoo_sort_indices bcoo_sort_indices_p
+bcoo_spdot_general_p bcoo_squeeze bcoo_sum_duplicates bcoo_sum_duplicates_p bcoo_todense_p bcoo_transpose_p
+bcoo_update_layout bcsr bcsr_broadcast_in_dim bcsr_concatenate bcsr_dot_general bcsr_dot_general_p bcsr_extract
+bcsr_extract_p bcsr_fromdense bcsr_fromdense_p bcsr_sum_duplicates bcsr_todense bcsr_todense_p coo coo_fromdense
+coo_fromdense_p coo_matmat coo_matmat_p coo_matvec coo_matvec_p coo_todense coo_todense_p csr csr_fromdense
+csr_fromdense_p csr_matmat csr_matmat_p csr_matvec csr_matvec_p csr_todense csr_todense_p grad jacfwd jacobian jacrev
+random random_bcoo todense_p transform util value_and_grad
 ops:
 scipy:
 scipy.special: erfcinv
@@ -62,7 +60,7 @@ scipy.sparse.linalg:
 scipy.cluster.vq:
 scipy.spatial.transform: Rotation Slerp
 image:
-sharding: UnreducedKind auto_axes explicit_axes no_collectives reshard use_abstract_mesh
+sharding: UnreducedKind auto_axes explicit_axes no_collectives use_abstract_mesh
 stages: CompilerOptions
 dtypes:
 typing:
@@ -74,7 +72,7 @@ custom_derivatives:
 ad_checkpoint: checkpoint_name_fwd
 api_util: argnums_partial donation_vector flatten_axes rebase_donate_argnums
 interpreters.ad: add_jaxvals add_jaxvals_p backward_pass get_primitive_transpose linearize zeros_like_aval
-interpreters.batching: batch_jaxpr_axes batch_subtrace register_vmappable unregister_vmappable zero_if_mapped
+interpreters.batching: batch_jaxpr_axes batch_subtrace unregister_vmappable zero_if_mapped
 interpreters.mlir: AxisContext ConstantHandler DEVICE_TO_DEVICE_TYPE LoweringParameters LoweringResult
 LoweringRuleContext Mesh MeshAxisName ModuleContext RECV_FROM_HOST_TYPE SEND_TO_HOST_TYPE SPMDAxisContext
 ShapePolyLoweringState ShardingContext Token TokenSet Value aval_to_ir_type aval_to_ir_types core_call_lowering
@@ -83,22 +81,19 @@ i64_attr ir ir_attribute ir_constant ir_constants ir_tree_registry ir_type_handl
 lower_jaxpr_to_module lowerable_effects make_ir_context merge_mlir_modules module_to_bytecode module_to_string
 register_constant_handler shape_tensor token_type unflatten_ir_values_like_types
 interpreters.partial_eval: JaxprTracer Val abstract_eval_fun close_jaxpr convert_constvars_jaxpr
-custom_partial_eval_rules dce_jaxpr dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_jaxpr_consts dce_rules
-lower_jaxpr lower_jaxpr2 move_binders_to_back new_eqn_recipe partial_eval_jaxpr_custom_rules
-partial_eval_jaxpr_nounits prune_closed_jaxpr_outputs trace_to_jaxpr_dynamic
-interpreters.xla: Backend apply_primitive
+custom_partial_eval_rules dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_rules lower_jaxpr lower_jaxpr2
+move_binders_to_back new_eqn_recipe partial_eval_jaxpr_custom_rules partial_eval_jaxpr_nounits
+prune_closed_jaxpr_outputs
+interpreters.xla: Backend
 flatten_util:
 custom_batching:
-export: DisabledSafetyCheck Exported SymbolicScope default_export_platform deserialize export is_symbolic_dim
-maximum_supported_calling_convention_version minimum_supported_calling_convention_version
-register_namedtuple_serialization register_pytree_node_serialization symbolic_args_specs symbolic_dim_bounds
-symbolic_shape
+export: SymbolicScope symbolic_args_specs symbolic_dim_bounds symbolic_shape
 profiler: ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession device_memory_profile
 export_profile_data register_subprocess save_device_memory_profile start_server stop_server
 dlpack:
 distributed:
-ffi: abstract_token build_ffi_lowering_function ffi_call ffi_lowering include_dir pycapsule register_ffi_target
-register_ffi_target_as_batch_partitionable register_ffi_type register_ffi_type_id
+ffi: abstract_token build_ffi_lowering_function ffi_lowering register_ffi_target_as_batch_partitionable
+register_ffi_type_id
 """
 
 # The module's path below `jax` ("" for itself), and its names. A long line continues in the next.

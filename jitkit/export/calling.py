@@ -47,43 +47,46 @@ class _Copied(Function):
 _HEAD = re.compile(r"^  func\.func (?:public|private) @(\w[\w.$-]*|\"[^\"]*\")\(")
 
 
-def _copy_functions(module: Module, name: str, text: str) -> str:
-    """Add the functions of a module's text to another module, renamed where their names are taken. Return the new name of `main`."""
+def _copy_functions(module: Module, name: str, text: str) -> Function:
+    """Add the functions of a module's text to another module, renamed where their names are taken. Return the copy of `main`."""
     lines = text.splitlines()
     names = [found.group(1) for line in lines if (found := _HEAD.match(line))]
-    renamed = {each: symbol_text(module.symbol(name if each == "main" else each.strip('"'))) for each in names}
-    is_name = re.compile(
-        "@(" + "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True)) + r")(?![\w.$-])"
-    )
-    found: _Copied | None = None
+    symbols = {each: module.symbol(name if each == "main" else each.strip('"')) for each in names}
+    words = "|".join(re.escape(each) for each in sorted(names, key=len, reverse=True))
+    is_name = re.compile(f"@({words})(?![\\w.$-])")
+    copies: dict[str, _Copied] = {}
+    copy: _Copied | None = None
     for line in lines:
-        line = is_name.sub(lambda m: f"@{renamed[m.group(1)]}", line)
-        if line.startswith("  func.func "):
-            found = _Copied(module, line, "private")
-            found.copied = []
+        head = _HEAD.match(line)
+        if head:
+            copy = copies[head.group(1)] = _Copied(module, symbols[head.group(1)], "private")
+            copy.copied = []
+            module.functions.append(copy)
             line = line.replace("func.func public", "func.func private", 1)
             line = re.sub(r" \{(tf\.aliasing_output = \d+ : i32|jax\.buffer_donor = true)\}", "", line)
-            module.functions.append(found)
-        if found is not None:
-            found.copied.append(line)
+        if copy is not None:
+            copy.copied.append(is_name.sub(lambda m: f"@{symbol_text(symbols[m.group(1)])}", line))
         if line == "  }":
-            found = None
-    return renamed["main"]
+            copy = None
+    return copies["main"]
 
 
 @register_lowering(call_exported_p)
 def _(ctx: LoweringContext, *args: str, exported: Exported) -> list[str]:
     _check_platform(exported, ctx.module.platform)
     key = ("call_exported", id(exported))
-    if key not in ctx.module.function_of_jaxpr:
-        ctx.module.function_of_jaxpr[key] = _copy_functions(ctx.module, exported.fun_name, exported.mlir_module())
+    function = ctx.module.function_of_jaxpr.get(key)
+    if function is None:
+        function = _copy_functions(ctx.module, exported.fun_name, exported.mlir_module())
+        ctx.module.function_of_jaxpr[key] = function
     constants = [(ctx.array_constant(value, get_aval(value)), get_aval(value)) for value in exported.constants]
     kept = [(args[i], exported.in_avals[i]) for i in exported.module_kept_var_idx]
     operands = [*constants, *kept]
     types = ", ".join(type_of(aval) for _, aval in operands)
     results = [type_of(aval) for aval in exported.out_avals]
     of_results = results[0] if len(results) == 1 else f"({', '.join(results)})"
-    text = f"call @{ctx.module.function_of_jaxpr[key]}({', '.join(name for name, _ in operands)}) : ({types}) -> {of_results}"
+    names = ", ".join(name for name, _ in operands)
+    text = f"call @{symbol_text(function.symbol)}({names}) : ({types}) -> {of_results}"
     called = ctx.emit_text(text, len(results))
     return [called] if len(results) == 1 else [f"{called}#{i}" for i in range(len(results))]
 

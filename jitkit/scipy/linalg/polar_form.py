@@ -46,29 +46,29 @@ def _coefficients(eps: float, max_steps: int) -> tuple[list[tuple[float, ...]], 
     return by_qr, by_cholesky
 
 
-def _masked(x: Any, size: int, alternative: Any = 0) -> Any:
-    """Return x with `alternative` in place of the columns from `size` on. (JAX compares rows, too; here all of them count.)"""
-    inside = [lax.broadcasted_iota(np.int32, x.shape, i) < n for i, n in enumerate((x.shape[0], size))]
+def _masked(x: Any, sizes: tuple[Any, Any], alternative: Any = 0) -> Any:
+    """Return x with `alternative` in place of what is outside of these sizes."""
+    inside = [lax.broadcasted_iota(np.int32, x.shape, i) < n for i, n in enumerate(sizes)]
     return where(inside[0] & inside[1], x, alternative)
 
 
-def _step_by_qr(u: Any, coefficients: Any) -> Any:
+def _step_by_qr(u: Any, m: Any, n: Any, coefficients: Any) -> Any:
     factor, root_of_c, e = coefficients
     rows, columns = u.shape
     top = root_of_c * u
     below = eye(columns, dtype=dtypes.dtype(u))
     padded = lax.pad(top, array(0, top.dtype), [(0, columns, 0), (0, 0, 0)])
-    q, _ = lax.linalg.qr(lax.dynamic_update_slice_in_dim(padded, below, rows, 0), full_matrices=False)
-    q1 = _masked(lax.slice(q, (0, 0), (rows, columns)), columns)
-    q2 = _masked(lax.dynamic_slice_in_dim(q, rows, columns, axis=0), columns).T.conj()
+    q, _ = lax.linalg.qr(lax.dynamic_update_slice_in_dim(padded, below, m, 0), full_matrices=False)
+    q1 = _masked(lax.slice(q, (0, 0), (rows, columns)), (m, n))
+    q2 = _masked(lax.dynamic_slice_in_dim(q, m, columns, axis=0), (n, n)).T.conj()
     return e * u + factor * (q1 @ q2)
 
 
-def _step_by_cholesky(u: Any, coefficients: Any) -> Any:
+def _step_by_cholesky(u: Any, m: Any, n: Any, coefficients: Any) -> Any:
     factor, c, e = coefficients
     columns = u.shape[1]
     x = c * (u.T.conj() @ u) + eye(columns, dtype=dtypes.dtype(u))
-    x = _masked(x, columns, eye(columns, dtype=x.dtype))
+    x = _masked(x, (n, n), eye(columns, dtype=x.dtype))
     y = lax.linalg.cholesky(x, symmetrize_input=False)
     z = lax.linalg.triangular_solve(y, u.T, left_side=True, lower=True, conjugate_a=True).conj()
     z = lax.linalg.triangular_solve(y, z, left_side=True, lower=True, transpose_a=True, conjugate_a=True).T.conj()
@@ -77,19 +77,30 @@ def _step_by_cholesky(u: Any, coefficients: Any) -> Any:
 
 @jit(static_argnames=("is_hermitian", "max_iterations", "eps"))
 def qdwh(
-    x: Any, *, is_hermitian: bool = False, max_iterations: int | None = None, eps: float | None = None
+    x: Any,
+    *,
+    is_hermitian: bool = False,
+    max_iterations: int | None = None,
+    eps: float | None = None,
+    dynamic_shape: tuple[Any, Any] | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """Return U and P with x = U P, the number of steps taken, and whether the last step changed almost nothing.
 
-    Raise ValueError for fewer rows than columns. `is_hermitian` does nothing, as in JAX.
+    `dynamic_shape` are the rows and columns that count, which a program need not know before it runs; the others are
+    taken for zero. `is_hermitian` does nothing, as in JAX. Raise ValueError for fewer rows than columns.
     """
-    if x.shape[0] < x.shape[1]:
+    rows, columns = x.shape
+    if rows < columns:
         raise ValueError("The input matrix of shape M x N must have M >= N.")
+    m, n = (rows, columns) if dynamic_shape is None else dynamic_shape
+    if dynamic_shape is not None:
+        x = _masked(x, (m, n))
     with config.override(default_matmul_precision="float32"):
-        return _qdwh(x, 10 if max_iterations is None else max_iterations, eps)
+        u, p, steps, done = _qdwh(x, m, n, 10 if max_iterations is None else max_iterations, eps)
+    return u, p, steps, done
 
 
-def _qdwh(x: Any, max_steps: int, eps: float | None) -> tuple[Any, Any, Any, Any]:
+def _qdwh(x: Any, m: Any, n: Any, max_steps: int, eps: float | None) -> tuple[Any, Any, Any, Any]:
     eps = float(dtypes.finfo(x.dtype).eps) if eps is None else eps
     norm_1, norm_inf = (numpy_linalg.norm(x, ord=order) for order in (1, np.inf))
     product = lax.rsqrt(norm_1) * lax.rsqrt(norm_inf)
@@ -109,7 +120,7 @@ def _qdwh(x: Any, max_steps: int, eps: float | None) -> tuple[Any, Any, Any, Any
 
         def body(k: Any, state: Any) -> tuple[Any, Any]:
             before, _ = state
-            u = step(before, lax.dynamic_index_in_dim(table, k, keepdims=False))
+            u = step(before, m, n, lax.dynamic_index_in_dim(table, k, keepdims=False))
             return u, changes(u, before) if asks else True
 
         u, is_changing = lax.fori_loop(0, len(rows), body, (u, True))
@@ -124,7 +135,7 @@ def _qdwh(x: Any, max_steps: int, eps: float | None) -> tuple[Any, Any, Any, Any
 
     def body(state: Any) -> tuple[Any, Any, Any]:
         k, before, _ = state
-        u = _step_by_cholesky(before, (3 - 1 / 3, 3, 1 / 3))
+        u = _step_by_cholesky(before, m, n, (3 - 1 / 3, 3, 1 / 3))
         is_changing = changes(u, before)
         return k + 1, u, is_changing
 
