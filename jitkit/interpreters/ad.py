@@ -124,14 +124,19 @@ class DualTrace(Trace):
             return x.primal, x.tangent
         if isinstance(x, Tracer):
             partial_eval.check_lives(x)
+            return x, Zero(tangent_aval(x.aval))
         return x, zero_tangent(x)
 
     def pairs(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return a list of the primals of values, and one of their tangents."""
-        pairs = [self.pair(x) for x in values]
+        primals, tangents = [], []
+        for x in values:
+            primal, tangent = self.pair(x)
+            primals.append(primal)
+            tangents.append(tangent)
         if config.x64() is not self.x64:
-            pairs = [(_as_before(x, primal), _as_before(x, t)) for x, (primal, t) in zip(values, pairs, strict=True)]
-        return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+            return list(map(_as_before, values, primals)), list(map(_as_before, values, tangents))
+        return primals, tangents
 
     def strip(self, x: Any) -> Any:
         """Return the value without its tangent."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -60,13 +61,13 @@ class _Constant(NamedTuple):
 
 
 class _Recording(NamedTuple):
-    """What a rule did: its steps, in order, and its result, a tree of places. The operands have the first numbers, then come
-    the literals, then the results of the steps.
+    """What a rule did: its steps, in order, and its result, made from the values in their places. The operands have the first
+    places, then come the literals, then the results of the steps.
     """
 
     steps: tuple[_Step, ...]
     literals: tuple[Literal, ...]
-    result: Any
+    result: Callable[[list[Any]], Any]
     read: tuple[int, ...]  # the operands that the steps read, in the order of their first use
     shown: tuple[int, ...]  # the values in the result
 
@@ -290,7 +291,7 @@ def _recording(
     first_read = dict.fromkeys(i for step in steps for i in step.places if i < len(stand_ins))
     shown: dict[int, None] = {}
     tree = _shown(result, given, places, shown)
-    return _Recording(tuple(steps), literals, tree, tuple(first_read), tuple(shown))
+    return _Recording(tuple(steps), literals, _getter(tree), tuple(first_read), tuple(shown))
 
 
 def _shown(x: Any, given: dict[int, int], places: dict[Any, int], found: dict[int, None]) -> Any:
@@ -325,7 +326,7 @@ def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
     """Write the recorded equations again for these operands; return what the rule would return."""
     source = source_info.current(4)
     write = _write if trace is trace.writer else _write_in_parts
-    return _result(recording.result, write(recording, operands, trace, source))
+    return recording.result(write(recording, operands, trace, source))
 
 
 def _write(recording: _Recording, operands: list[Any], trace: DynamicJaxprTrace, source: Any) -> list[Any]:
@@ -353,21 +354,23 @@ def _write(recording: _Recording, operands: list[Any], trace: DynamicJaxprTrace,
 
 
 def _write_in_parts(recording: _Recording, operands: list[Any], trace: Any, source: Any) -> list[Any]:
-    """Give steps on tangents to the trace of tangents, and bind the others where a transformation takes them. Return the
-    values in their places.
-    """
+    """Give each step to the trace that takes it; return the values in their places."""
     values: list[Any] = [*operands, *recording.literals]
-    later: Any
-    later, around = (trace.tangents, trace.parent) if trace.splits else (None, trace)
-    is_direct = around is trace.writer
-    for is_later, primitive, places, params, effects, avals in recording.steps:
+    if trace.splits:
+        with core.set_current_trace(trace.parent):
+            _write_to(trace.parent, trace.tangents, recording.steps, values, source)
+    else:
+        _write_to(trace, None, recording.steps, values, source)
+    return values
+
+
+def _write_to(around: Any, later: Any, steps: Sequence[_Step], values: list[Any], source: Any) -> None:
+    """Give steps on tangents to the trace `later`, the others to the current one, `around`; append results to the values."""
+    is_direct = around is around.writer
+    for is_later, primitive, places, params, effects, avals in steps:
         if not is_later and not is_direct:
             bound = [literal_value(x) if type(x := values[place]) is Literal else x for place in places]
-            if around is trace:
-                out = primitive.bind(*bound, **params)
-            else:
-                with core.set_current_trace(around):
-                    out = primitive.bind(*bound, **params)
+            out = primitive.bind(*bound, **params)
             values += out if primitive.multiple_results else [out]
             continue
         target = later if is_later else around
@@ -384,13 +387,14 @@ def _write_in_parts(recording: _Recording, operands: list[Any], trace: Any, sour
             outvars.append(var)
             values.append(DynamicJaxprTracer(target, aval, var, source))
         target.eqns.append(JaxprEqn(invars, outvars, primitive, params, effects, source))
-    return values
 
 
-def _result(shown: Any, values: list[Any]) -> Any:
+def _getter(shown: Any) -> Callable[[list[Any]], Any]:
+    """Return the function that makes a result from the values: `shown` is its tree of places."""
     t = type(shown)
-    if t is int:
-        return values[shown]
+    if t is int or (t is tuple and len(shown) > 1 and all(type(each) is int for each in shown)):
+        return operator.itemgetter(*shown) if t is tuple else operator.itemgetter(shown)
     if t is _Constant:
-        return shown.value
-    return t([_result(each, values) for each in shown])
+        return lambda values: shown.value
+    parts = [_getter(each) for each in shown]
+    return lambda values: t([part(values) for part in parts])
