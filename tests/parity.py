@@ -650,8 +650,8 @@ Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), wit
 - JAX prints some equal jaxprs twice, where jitkit shares one: updates in gradients of `scatter`, and a jitted function
   that two others call.
 - In second derivatives, the part of a `scan` in a `checkpoint` that is computed first is not a `closed_call` here.
-- `pinv` adds the parts of its derivative in another order. `lstsq` and `det` have the derivatives of the operations
-  that they consist of.
+- `lstsq` and `det` have the derivatives of the operations that they consist of.
+- Policies of `checkpoint` that offload save on the device; JAX's program puts these values into the host's memory and back.
 - If a derivative rule multiplies by a number, this number is not a result of a jitted `svd`.
 - A custom rule that closes over a value which is being differentiated is an UnexpectedTracerError. JAX's `make_jaxpr`
   prints a program with a tracer in it that nobody can run; its `grad` and `jit` raise the error, too.

@@ -56,6 +56,10 @@ PRINTED = [
 ]
 
 FORWARD = [
+    (TALL, "jnp.linalg.pinv(x)"),
+    (TALL.T, "jnp.linalg.pinv(x)"),
+    (STACK, "jnp.linalg.pinv(x)"),
+    (POSITIVE, "jnp.linalg.pinv(x, hermitian=True)"),
     (COMPLEX @ COMPLEX.conj().T + 3 * np.eye(3, dtype="F"), "la.cholesky(x)"),
     (COMPLEX + COMPLEX.conj().T, "la.eigh(x)"),
     (COMPLEX, "la.qr(x)"),
@@ -68,8 +72,6 @@ FORWARD = [
 # Derivatives that JAX writes otherwise, or that are compared where matrices are not regular.
 BY_VALUE = [
     (POSITIVE, "jnp.linalg.inv(x)"),
-    (POSITIVE, "jnp.linalg.pinv(x)"),
-    (TALL, "jnp.linalg.pinv(x)"),
     (POSITIVE, "jnp.linalg.solve(x, x[:, 0])"),
     (STACK, "jnp.linalg.solve(x, x[..., :1])"),
     (STACK, "jnp.linalg.slogdet(x)[1]"),

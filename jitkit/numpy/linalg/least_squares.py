@@ -5,6 +5,7 @@ JAX: jax/_src/numpy/linalg.py:lstsq
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -67,15 +68,16 @@ def _pinv_jvp(rtol: Any, hermitian: bool, primals: tuple[Any], tangents: tuple[A
     if hermitian:
         a, da = (a + adjoint(a)) / 2, (da + adjoint(da)) / 2
 
-    def product(*factors: Any) -> Any:
-        total = factors[0]
-        for factor in factors[1:]:
-            total = contractions.matmul(total, factor, precision=_PRECISION)
-        return total
-
-    rows, columns = product(p, adjoint(p), adjoint(da)), product(adjoint(da), adjoint(p), p)
-    outside = rows - product(rows, a, p) + columns - product(p, a, columns)
-    return p, outside - product(p, da, p)
+    multiply = functools.partial(contractions.matmul, precision=_PRECISION)
+    if a.shape[-2] >= a.shape[-1]:  # the smaller products first
+        rows = multiply(multiply(p, adjoint(p)), adjoint(da))
+        columns = multiply(multiply(adjoint(da), adjoint(p)), p)
+        inside = multiply(-multiply(p, da), p)
+        return p, inside + rows - multiply(multiply(rows, a), p) + columns - multiply(multiply(p, a), columns)
+    rows = multiply(p, multiply(adjoint(p), adjoint(da)))
+    columns = multiply(adjoint(da), multiply(adjoint(p), p))
+    inside = multiply(-p, multiply(da, p))
+    return p, inside + rows - multiply(rows, multiply(a, p)) + columns - multiply(p, multiply(a, columns))
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
