@@ -118,3 +118,11 @@ def test_a_fourier_transform_has_the_flops_of_xla_s_estimate(transform, shape, d
     [cpu] = jitkit.explore(transform, spec(*shape, dtype=dtype), targets="cpu").data["targets"]
     assert cpu["by_line"]["flops"] == cpu["cost"]["numbers"]["flops"] > 8 * max(shape)
     assert cpu["by_line"]["flops_besides"] == 0
+
+
+def test_a_transpose_of_axes_of_one_element_changes_nothing():
+    found, unknown = answered(lambda x, y: jnp.sin(x).T * y + (jnp.cos(y) @ x).T, spec(1, 1), spec(1, 1))
+    assert [name for name, _ in found["changes nothing"]].count("transpose") == 2
+    assert unknown == []
+    found, _ = answered(lambda x: jnp.sin(x).T @ x, spec(2, 3))
+    assert "transpose" not in [name for name, _ in found.get("changes nothing", ())]
