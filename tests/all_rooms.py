@@ -11,5 +11,5 @@ def enter():
     for room in ("lax", "numpy", "random", "pjit", "derivatives", "custom_derivatives", "experimental"):
         for found in pkgutil.walk_packages(importlib.import_module(f"jitkit.{room}").__path__, f"jitkit.{room}."):
             importlib.import_module(found.name)
-    for room in ("custom_batching", "debug", "nn", "ops", "scipy"):
+    for room in ("custom_batching", "debug", "export", "ffi", "nn", "ops", "scipy"):
         importlib.import_module(f"jitkit.{room}")

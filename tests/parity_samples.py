@@ -453,7 +453,6 @@ PROGRAMS = {
         jnp.fft.ifftshift(x)
     """,
     "lax.linalg": """
-        lax.linalg.qdwh(q)
         lax.linalg.cholesky(q)
         lax.linalg.eig(q)
         lax.linalg.eigh(q)
@@ -656,8 +655,6 @@ PROGRAMS = {
         ops.segment_sum(v, i, 3, bucket_size=2)
     """,
     "lax": """
-        lax.ragged_dot(x, jnp.stack([q, q]), jnp.array([1, 1]))
-        lax.ragged_dot_general(x, x, jnp.array([1, 1]), lax.RaggedDotDimensionNumbers((([0], [0]), ([], [])), [0], []))
         lax.rng_bit_generator(j.astype("uint32").reshape(6)[:4], (3,))
         after_all: [lax.after_all(lax.create_token()), x][1]
         lax.argmax(x, 1, "int32")
@@ -987,6 +984,7 @@ PROGRAMS = {
 # These samples return plain data, or raise an error, and record no program.
 ANSWERS = {
     "lax.linalg": """
+        qdwh: [jnp.round(each, 4) for each in lax.linalg.qdwh(jnp.array([[2.0, 1.0], [1.0, 3.0]]))[:2]]
         lax.linalg.EigImplementation.LAPACK.value
         lax.linalg.EighImplementation.QR.value
         lax.linalg.SvdAlgorithm.QR.value
@@ -1081,8 +1079,11 @@ ANSWERS = {
         jnp.unsignedinteger
     """,
     "lax": """
+        lax.ragged_dot(jnp.arange(6.0).reshape(3, 2), jnp.ones((2, 2, 4)), jnp.array([1, 2]))
+        lax.ragged_dot_general(jnp.ones(3), jnp.ones(3), jnp.array([1, 2]), lax.RaggedDotDimensionNumbers((([0], [0]), ([], [])), [0], []))
         RaggedDotDimensionNumbers: repr(lax.RaggedDotDimensionNumbers((([1], [1]), ([], [])), [0], [0]))
         lax.pcast(1.0, (), to="varying")
+        ConvGeneralDilatedDimensionNumbers: type(None) in lax.ConvGeneralDilatedDimensionNumbers.__args__
         PrecisionLike: lax.Precision.HIGHEST in [None, lax.Precision.HIGHEST]
         lax.reduce_window_shape_tuple((5, 6), (2, 2), (1, 2), ((0, 0), (1, 1)))
         lax.AccuracyMode.HIGHEST

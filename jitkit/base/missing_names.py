@@ -34,8 +34,8 @@ def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] 
 explained: dict[str, types.ModuleType] = {}  # name for users -> a module that was given to `explain`
 _PUBLIC = (
     "debug", "distributed", "errors",
-    "experimental", "experimental.hijax", "experimental.layout", "experimental.ode", "experimental.sparse",
-    "flatten_util", "image", "lax", "lax.linalg", "monitoring", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
+    "experimental", "experimental.hijax", "experimental.jet", "experimental.layout", "experimental.ode", "experimental.sparse",
+    "export", "ffi", "flatten_util", "image", "lax", "lax.linalg", "monitoring", "nn", "numpy", "numpy.fft", "numpy.linalg", "ops",
     "profiler", "random",
     "scipy", "scipy.fft",
     "scipy.cluster", "scipy.cluster.vq", "scipy.integrate",
