@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
 import pathlib
 
 import pytest
 
 from jitkit.kata.command import cli
 from jitkit.kata.engine.assessor import Assessor
+from jitkit.kata.engine.processes import Nursery
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.source_edit import replace_functions
 from jitkit.kata.workspace import workspace
@@ -112,10 +115,31 @@ def share_results(monkeypatch):
     monkeypatch.setattr(Assessor, "write", write_and_know)
 
 
+class _OfAllCommands(Nursery):
+    """A nursery that `jitkit check` leaves open, for the next command of this process."""
+
+    def close(self):
+        """Do nothing: it ends with this process."""
+
+
+_nurseries: list[_OfAllCommands] = []
+
+
+def share_nursery(monkeypatch):
+    """Let all commands of this process copy one process, instead of starting one each. Without `fork` there is nothing to share."""
+    if hasattr(os, "fork"):
+        if not _nurseries:
+            _nurseries.append(_OfAllCommands())
+            _nurseries[0].prepare(uses_xla=True)
+            atexit.register(Nursery.close, _nurseries[0])
+        monkeypatch.setattr("jitkit.kata.verbs.check.for_one_command", lambda: _nurseries[0])
+
+
 @pytest.fixture
 def learner(tmp_path, monkeypatch, capsys):
     """Return a new workspace, in a folder whose name has spaces and more, as the current folder."""
     share_results(monkeypatch)
+    share_nursery(monkeypatch)
     monkeypatch.setenv("JITKIT_LABS", str(LABS))
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(tmp_path)
