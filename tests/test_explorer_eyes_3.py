@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 
 import knockout
@@ -126,3 +127,16 @@ def test_a_transpose_of_axes_of_one_element_changes_nothing():
     assert unknown == []
     found, _ = answered(lambda x: jnp.sin(x).T @ x, spec(2, 3))
     assert "transpose" not in [name for name, _ in found.get("changes nothing", ())]
+
+
+def test_a_result_of_a_branch_is_copied_into_the_memory_of_the_donated_argument():
+    @functools.partial(jitkit.jit, donate_argnums=(0, 1))
+    def step(w, v, x):
+        h = jnp.tanh(x @ w)
+        w, v = w - x.T @ (h @ v.T @ v), v - (h.T @ h).sum() * v
+        return lax.cond((h > 0.5).sum() > 9, lambda w, v: (w * 0.9, v * 0.9), lambda w, v: (w, v), w, v)
+
+    [cpu] = jitkit.explore(step, spec(8, 16), spec(4, 16), spec(32, 8), targets="cpu").data["targets"]
+    rows = [row for row, line in enumerate(cpu["hlo"]["lines"]) if " copy(get-tuple-element" in line]
+    assert rows
+    assert all("which is donated, and was made elsewhere" in cpu["hlo"]["notes"][str(row)] for row in rows)

@@ -135,9 +135,11 @@ class Copies:
         if maker is None or maker.opcode != "parameter":
             if is_result and maker is not None and returned.count(copy.name) == 1:
                 makers = [self._maker(computation, each) for each in returned]
-                return "the function returns this value twice, and each result has memory of its own" * (
-                    makers.count(maker) > 1
-                )
+                if makers.count(maker) > 1:
+                    return "the function returns this value twice, and each result has memory of its own"
+                argument = next((n for n, each in self._donated.items() if each == returned.index(copy.name)), None)
+                if argument is not None:
+                    return f"this result is written into the memory of argument {argument}, which is donated, and was made elsewhere"
             return ""
         place = self._donated.get(self._argument(maker))
         if is_result and (place is None or place != returned.index(copy.name)):
