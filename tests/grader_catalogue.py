@@ -426,11 +426,17 @@ ways = dict(
     system=lambda: os.statvfs('/'),
     every_system=lambda: libc.syscall(136, os.stat('/tmp').st_dev, ctypes.byref(room)),
     kernel=lambda: libc.klogctl(10, 0, 0),
+    asynchronous=lambda: libc.syscall(206, 1, ctypes.byref(ctypes.c_void_p())),
+    events=lambda: libc.epoll_create1(0),
+    older_events=lambda: libc.epoll_create(1),
+    writing_out=lambda: libc.syscall(306, own.fileno()),
     futex=lambda: libc.syscall(202, ctypes.byref(ctypes.c_int()), 1, 1, 0, 0, 0),
     huge_pages=lambda: libc.syscall(9, 0, 1 << 21, 3, 0x40022, -1, 0),
     programs=lambda: os.execv(sys.executable, ['x', '-c', '1']),
 )
-assert os.listdir('/usr/lib') == [], 'files that nobody has read'
+python = os.path.dirname(os.__file__)  # its library may be there, as a copy in memory
+there = [os.path.join('/usr/lib', name) for name in os.listdir('/usr/lib')]
+assert there in ([], [python]), ('files that nobody has read', there)
 left = [name for name, way in ways.items() if not refused(way)]
 assert not left, left
 """

@@ -550,10 +550,10 @@ def test_who_hands_in_a_link_in_a_zip_of_the_class_is_a_student_who_is_told(tmp_
     assert read_submission(folder / "bob", LABS, ())["status"] == GradeStatus.INVALID
 
 
-def refused_by(program, machine, number):
-    """Run a filter of system calls as Linux does, for a call without arguments; return what it answers."""
+def refused_by(program, machine, number, *arguments):
+    """Run a filter of system calls as Linux does, for a call with these arguments; return what it answers."""
     lines = list(struct.iter_unpack("HBBI", program))
-    data = struct.pack("<II", number, machine) + bytes(56)
+    data = struct.pack(f"<IIQ{len(arguments)}Q", number, machine, 0, *arguments) + bytes(56)
     at, value = 0, 0
     while True:
         code, yes, no, k = lines[at]
@@ -586,6 +586,11 @@ def test_a_system_call_that_the_filter_does_not_know_is_not_there(machine, last,
             assert {answers[n] for n in (*range(last + 1, 424), *range(443, 1000))} == {0x00050026}
             assert answers[{"x86_64": 1, "aarch64": 64}[machine]] == 0x7FFF0000, "write is allowed"
             assert {answers[n] for n in walls._FORBIDDEN[machine][7][-3:]} == {0x00050001}
+            shared = {"x86_64": (206, 213, 291, 162, 306), "aarch64": (0, 20, 81, 267)}[machine]
+            assert {answers[n] for n in shared} == {0x00050001}, "limited numbers that processes of all workers share"
+            own = walls._FORBIDDEN[machine]
+            for command, answer in ((1031, 0x00050001), (1030, 0x7FFF0000)):  # F_SETPIPE_SZ, F_DUPFD_CLOEXEC
+                assert refused_by(program, own[0], own[2], 7, command) == answer
     finally:
         walls.system_call_filter.cache_clear()
 

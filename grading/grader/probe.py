@@ -105,6 +105,17 @@ def _of_libc(name: str, *arguments: int) -> Callable[[], None]:
     return call
 
 
+def _call_of_machine(x86_64: int, aarch64: int) -> Callable[..., None]:
+    """Return a function that makes a system call, by its number on each machine, and raises OSError if the call fails."""
+
+    def call(*arguments: Any) -> None:
+        number = {"x86_64": x86_64, "aarch64": aarch64}[os.uname().machine]
+        if ctypes.CDLL(None).syscall(number, *arguments) == -1:
+            raise OSError(number)
+
+    return call
+
+
 def _shared_futex() -> None:
     """Try to wake a process that waits at an address in a file that others may have mapped, too."""
     number = {"x86_64": 202, "aarch64": 98}[os.uname().machine]
@@ -150,6 +161,9 @@ _WAYS: dict[str, Callable[[], object]] = {
     "waiting for others": _shared_futex,
     "the policy of a file's memory": _policy_of_a_file,
     "hints for files": _hint_for_a_file,
+    "room for asynchronous input": lambda: _call_of_machine(206, 0)(1, ctypes.byref(ctypes.c_void_p())),
+    "room for events": _of_libc("epoll_create1", 0),
+    "writing out what everybody has written": lambda: _call_of_machine(306, 267)(0),
     "memory that is merged": lambda: mmap.mmap(-1, 4096).madvise(12),
     "memory that is merged by itself": _of_libc("prctl", 67, 1, 0, 0, 0),
 }

@@ -26,21 +26,22 @@ _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _MOVE, _REC, _PRIVATE 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _NO_NEW_PRIVS, _CAPBSET_DROP, _SET_SECCOMP, SET_PDEATHSIG = 38, 24, 22, 1
 
-# This table has, for each machine: its number for seccomp; the numbers of clone, fcntl, futex, mmap, madvise and prctl;
-# and the numbers of the system calls that a submission may not make. First row: memory that belongs to no process, so
-# that no limit counts it (shmget, msgget, memfd_create). Second row: calls by which workers could talk to each other,
-# or see each other (socket, socketpair, semget, mq_open, flock, sysinfo, sched_setaffinity, syslog; pipe and pipe2,
-# whose inodes are numbered for the whole machine). Third row: calls that show what others do with shared files and file
-# systems (mincore, preadv2, fadvise64, readahead, inotify_init, inotify_init1, fanotify_init, statfs, fstatfs, ustat;
-# mbind, get_mempolicy, migrate_pages and move_pages, since the kernel keeps with a file in memory from which nodes its
-# pages are to come, and tells whoever maps it). Fourth row: calls that make a process wait longer for a processor,
-# which the limits of time do not count (setpriority, sched_setparam, sched_setscheduler, ioprio_set, sched_setattr).
-# Last rows: calls that reach out of the jail (ptrace, mount, setns, bpf, io_uring_setup, pidfd_open, and so on). Locks
-# by fcntl are refused below.
+# This table has, for each machine: its number for seccomp; the numbers of clone, fcntl, futex, mmap, madvise and
+# prctl; and the numbers of the system calls that a submission may not make. First row: memory that belongs to no
+# process, so that no limit counts it (shmget, msgget, memfd_create). Second row: calls by which workers could talk to
+# each other, or see each other (socket, socketpair, semget, mq_open, flock, sysinfo, sched_setaffinity, syslog; pipe
+# and pipe2, whose inodes are numbered for the whole machine; io_setup and epoll_create, of which all processes, or
+# all of a user, share a limited number; sync and syncfs, which write out what others have written). Third row: calls
+# that show what others do with shared files and file systems (mincore, preadv2, fadvise64, readahead, inotify_init,
+# inotify_init1, fanotify_init, statfs, fstatfs, ustat; mbind, get_mempolicy, migrate_pages and move_pages, since the
+# kernel keeps with a file in memory from which nodes its pages are to come, and tells whoever maps it). Fourth row:
+# calls that make a process wait longer for a processor, which the limits of time do not count (setpriority,
+# sched_setparam, sched_setscheduler, ioprio_set, sched_setattr). Last rows: calls that reach out of the jail (ptrace,
+# mount, setns, bpf, io_uring_setup, pidfd_open, and so on). Locks by fcntl are refused below.
 _FORBIDDEN = {
     "x86_64": (0xC000003E, 56, 72, 202, 9, 28, 157, (
         29, 68, 319,
-        41, 53, 64, 240, 73, 99, 203, 103, 22, 293,
+        41, 53, 64, 240, 73, 99, 203, 103, 22, 293, 206, 213, 291, 162, 306,
         27, 327, 221, 187, 253, 294, 300, 137, 138, 136, 237, 239, 256, 279,
         141, 142, 144, 251, 314,
         101, 135, 139, 155, 161, 163, 165, 166, 167, 169, 175, 179, 246, 248, 249, 250, 272, 298, 303, 304, 308, 310, 311, 312, 313, 321,
@@ -48,7 +49,7 @@ _FORBIDDEN = {
     )),
     "aarch64": (0xC00000B7, 220, 25, 98, 222, 233, 167, (
         194, 186, 279,
-        198, 199, 190, 180, 32, 179, 122, 116, 59, 59,
+        198, 199, 190, 180, 32, 179, 122, 116, 59, 59, 0, 20, 20, 81, 267,
         232, 286, 223, 213, 26, 26, 262, 43, 44, 44, 235, 236, 238, 239,
         140, 118, 119, 30, 274,
         117, 92, 41, 51, 89, 40, 39, 224, 142, 60, 105, 104, 217, 218, 219, 97, 241, 264, 265, 268, 270, 271, 272, 273, 280, 282,
@@ -68,7 +69,17 @@ _CLONE3 = 435
 # A compiler also needs these calls: its driver starts processes, reports through a pipe if one cannot start, and asks
 # how much memory there is.
 _OF_COMPILERS = {"x86_64": (22, 293, 99, 137, 138), "aarch64": (59, 179, 43, 44)}
-_LOCKS = (5, 6, 7, 36, 37, 38, 1024, 1026)  # commands of fcntl: locks, leases, and notifications of changes in a folder
+_LOCKS = (
+    5,
+    6,
+    7,
+    36,
+    37,
+    38,
+    1024,
+    1026,
+    1031,
+)  # commands of fcntl: locks, leases, and notifications of changes in a folder
 _NEWER_LOCKS = 1035  # these and higher: hints on how long data will live, which the file keeps; and newer commands
 # Advice of madvise: merge pages that are equal in several processes; page out, remove or collapse pages of a file.
 _ADVICE = (12, 20, 21, 9, 25)
