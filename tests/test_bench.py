@@ -179,7 +179,7 @@ def test_a_program_without_a_time_of_numba_says_why():
     results = [with_others(1.0), with_others(1.1)._replace(others={"numba": numba})]
     appendix = Peers().appendix(results)
     assert [line.cells[-1] for line in appendix.lines] == ["-", "4.00 ms"]
-    assert appendix.remark.startswith("numba has no turn at program 1.0: its matrix products are calls of a BLAS")
+    assert appendix.remark.startswith("numba was not measured on program 1.0: its matrix products are calls of a BLAS")
     assert Peers().appendix(results[1:]).remark == ""
 
 

@@ -109,7 +109,7 @@ def test_an_empty_cell_has_a_reason(monkeypatch):
     _, network, loop = PROGRAMS[:3]
     assert Eager().lines(compared(network))[0].cells[-1] == "-"
     monkeypatch.setattr(numba_programs, "find_njit", lambda: types.SimpleNamespace())
-    assert Eager().footnotes()[0].startswith(f"numba has no turn at {network.name}: its matrix products are calls")
+    assert Eager().footnotes()[0].startswith(f"numba was not measured on {network.name}: its matrix products are calls")
     monkeypatch.setattr(numba_programs, "find_njit", lambda: None)
     assert Eager().footnotes() == ["numba: it is not installed (`pip install numba`), or does not go with this numpy."]
     assert "a loop in Python" in Eager().lines(compared(loop))[1].notes[1]

@@ -552,7 +552,7 @@ def test_a_file_that_is_not_there_is_not_taken_for_a_circle(tmp_path, kept):
 def test_files_beside_the_package_are_a_part_of_it_if_it_imports_them(tmp_path, kept):
     mine = package(tmp_path, "from door import *\n")
     texts = {
-        "door": "import deep\n",
+        "door": "from deep import (\n    x as z,\n    y,\n)\n",
         "deep": "x = 1\ny = x / 0\n",
         "play": "import myjax\n",
         "xla": "",

@@ -135,7 +135,9 @@ def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> 
 
 
 class _Trial:
-    """Runs the checks of an exercise in forks of this process, until one differs from the reference."""
+    """Tries mutants of an exercise's functions: for each, a fork of this process runs the checks, until one gives another result
+    than the reference.
+    """
 
     def __init__(self, checks: Sequence[Check], uses_xla: bool) -> None:
         self.checks = checks

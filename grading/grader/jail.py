@@ -52,10 +52,11 @@ _ENVIRONMENT = {
     "XLA_FLAGS": CHEAP_COMPILES, "NPROC": "2",
 }  # fmt: skip
 
-# The parts of the image that a worker is sent; `inside.worker` says what it does with them.
+# The image: what a worker is sent before a check. A hole is an exercise's function that jitkit was imported without (`holes`).
+# `inside.worker` says what a worker does with the parts.
 _NOTHING: dict[str, Any] = {
     "text": None,  # StableHLO, and nothing else
-    "fills": None,  # the reference's code for holes; without it jitkit is imported anew, with `modules` and `spliced` in it
+    "fills": None,  # the reference's code for holes; if None, the worker imports jitkit itself, with `modules` and `spliced`
     "modules": {},
     "spliced": None,  # modules with a student's functions in them
     "patch": None,  # a student's functions for holes

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypedDict
 
 from jitkit.kata.engine.statuses import Status
 
-# A status has its name in a store of grades, and in exports; a failed import is called a crash there.
+# The name of each status in the store of grades and in exports. A failed import is stored as a crash.
 NAMES = {status: status.name for status in Status} | {Status.IMPORT: Status.CRASH.name}
 PASS = NAMES[Status.PASS]
 

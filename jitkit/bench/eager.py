@@ -237,7 +237,7 @@ class Eager(Benchmark):
         if numba_programs.find_njit() is None:
             return [f"numba: {numba_programs.MISSING}."]
         without = ", ".join(program.name for program in PROGRAMS if program.compiled is None)
-        return [f"numba has no turn at {without}: {numba_programs.BLAS}."]
+        return [f"numba was not measured on {without}: {numba_programs.BLAS}."]
 
     def row_data(self, result: Compared) -> dict[str, Any]:
         """Return warm and first calls of all sides."""

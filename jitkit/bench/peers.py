@@ -133,7 +133,9 @@ class Peers(Benchmark):
         ]
         remark = self._remark_on_numba(compared)
         if "Python" in libraries:
-            remark = f"Python is a loop in Python over numpy's scalars, for which numpy has nothing better. {remark}"
+            remark = (
+                f"The column Python is a loop over numpy's scalars: numpy has no operation for such a loop. {remark}"
+            )
         return Appendix(columns, lines, remark.strip())
 
     def _remark_on_numba(self, compared: Sequence[Result]) -> str:
@@ -141,7 +143,7 @@ class Peers(Benchmark):
         if not any("numba" in result.others for result in compared):
             return f"numba: {MISSING}."
         without = [result.row.name for result in compared if "numba" not in result.others]
-        return f"numba has no turn at {', '.join(without)}: {BLAS}." if without else ""
+        return f"numba was not measured on {', '.join(without)}: {BLAS}." if without else ""
 
     def row_data(self, result: Result) -> dict[str, Any]:
         """Return both times, ratio and target."""

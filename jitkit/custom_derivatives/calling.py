@@ -65,7 +65,7 @@ class CustomCall(Primitive):
 
 
 class Ways(NamedTuple):
-    """How each transformation treats the rules of one kind."""
+    """How each transformation treats a rule: there is one `Ways` for JVP rules and one for VJP rules."""
 
     batched: Callable[[Any, BatchTrace, Values, Values, list[Any]], Any]
     """(rule, trace, values, their batch axes, a list for the results' batch axes that is filled later) -> the rule for batches"""

@@ -74,7 +74,7 @@ bessel_i0e, bessel_i0e_p = unary("bessel_i0e", FLOAT, _lower, "exp(-|x|) I0(x), 
 
 
 def _jvp_i1e(g: Any, out: Any, x: Any) -> Any:
-    """JVP rule: the derivative of I1 is I0 - I1 / x, and 1/2 at 0; here both are scaled by exp(-|x|)."""
+    """JVP rule: i1e(x) = exp(-|x|) I1(x), so its derivative is i0e(x) - i1e(x) / x - sign(x) i1e(x); at 0 it is 1/2."""
     eps = dtypes.finfo(dtypes.dtype(x)).eps
     is_not_tiny = abs(x) > eps
     safe = select(is_not_tiny, x, full_like(x, eps))

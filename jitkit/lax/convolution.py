@@ -192,8 +192,8 @@ def batch_convolution(
 
 
 def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
-    """Return x with one axis merged into another one. In the merged axis, its elements vary more slowly than those of the
-    other one, but faster than the other one's `groups` outermost parts. `destination` is counted without `source`.
+    """Return x with the axis `source` merged into the axis `destination`, which is counted without `source`. An axis of size
+    groups * n and the `source` of size s become one of size groups * s * n, the groups first, as in `reshape`.
     """
     if groups > 1:
         x = split_axis(x, destination + (source <= destination), groups)

@@ -1,6 +1,6 @@
 """Defines the elementwise primitives: one row each.
 
-    tan, tan_p = unary("tan", INEXACT, "stablehlo.tan", "Tangent, of radians.")
+    floor, floor_p = unary("floor", FLOAT, "stablehlo.floor", "The nearest integer below.")
 
 A row gives the public function and its primitive: name, the kinds of dtype it accepts, the StableHLO
 operation (or a rule, for the few that are more than one), and what it computes. `elementwise_rules` turns it

@@ -44,8 +44,8 @@ def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]
 def reducer_jaxpr(
     function: Callable[..., Sequence[Any]], avals: Sequence[Any], traced_for: str, computation: Any
 ) -> Jaxpr:
-    """Trace a function on values of these types that returns a list of arrays; `computation` is the user's, for
-    messages.
+    """Return the jaxpr of `function`, which returns a list of arrays, traced on values of these types. `computation` is the
+    user's function, which messages name.
 
     Raise NotImplementedError where the function uses a traced value from outside.
     """

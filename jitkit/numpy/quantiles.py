@@ -176,8 +176,8 @@ def _between(
     ends: tuple[Any, Any, Any, Any],
     nans: bool = True,
 ) -> Any:
-    """Return the quantile by `method`, from the two sorted elements around its position, and from the distances to
-    them.
+    """Return the quantile by `method`. `ends` has the two sorted elements around its position, each followed by its weight
+    in linear interpolation. "inverted_cdf" is computed from `a`, `weights` and `q` instead.
     """
     low_value, low_weight, high_value, high_weight = ends
     if method == "linear":

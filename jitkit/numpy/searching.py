@@ -64,7 +64,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 @jit(static_argnames=("side", "dtype", "unrolled"))
 def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: bool) -> Any:
-    """Return the position of one query, by bisection; of several by `vmap`, over one axis of `v` after the other."""
+    """Return the position of each query, by bisection. `vmap` maps the bisection over the axes of `v`, one after the other."""
     (n,) = a.shape
     if n == 0:
         return lax.full(v.shape, 0, dtype)

@@ -1,5 +1,5 @@
-"""Defines `Layout` and `Format`: how an array lies in memory, and where. Here XLA chooses the layout, and that of an array in memory is
-row-major
+"""Defines `Layout` and `Format`: how an array lies in memory, and on which devices. In jitkit users cannot choose a layout: arrays
+are row-major, and XLA chooses the layouts within a program.
 
 JAX: jax/_src/layout.py:Format
 """

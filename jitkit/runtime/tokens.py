@@ -53,7 +53,9 @@ core.not_arrays.add(Token)
 
 
 class _Tokens(threading.local):
-    """The tokens of a thread: it waits for them after the programs that it started."""
+    """A thread's latest tokens: one for each ordered effect, and one for each device that ran a program with effects.
+    `effects_barrier` waits for them.
+    """
 
     def __init__(self) -> None:
         self.latest: dict[Effect, runtime.Buffer] = {}

@@ -105,7 +105,7 @@ class Source:
     def __init__(self, shape: Shape, constants: dict[str, Any], looks_at_keys: bool = False) -> None:
         self.shape = shape
         self.constants = constants
-        self.looks_at_keys = looks_at_keys  # a dict may have keys of a subclass of str, equal to the treedef's
+        self.looks_at_keys = looks_at_keys  # whether the text checks that keys are of type str: a subclass can be equal
         self.lines: list[str] = []
         self.leaves: list[str] = []
         self._texts: list[str] = []  # the texts of the functions that it calls

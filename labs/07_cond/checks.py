@@ -83,7 +83,7 @@ def bad_predicates(jk, rng):
 
 
 def by_python(jk, f, x):
-    """Return what becomes of such predicates where Python chooses."""
+    """Return the errors for an array and for None as the predicate if jit is disabled, so that Python chooses the branch."""
     with jk.disable_jit():
         return [raised(f, x, parts=["Pred must be a scalar"]), raised(f, None, parts=["cond predicate is None"])]
 

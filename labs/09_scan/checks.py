@@ -22,8 +22,8 @@ def row(rng, n=4):
 
 
 def by_python(jk, f, *arguments):
-    """Return what a function computes if Python runs its scans: the traced program then has all steps, and no loop. Also return the
-    names of the loops that it has all the same, and the tree of the function's result.
+    """Trace a function with `disable_jit`, so that Python runs its scans. Return what the program computes, the names of the loops
+    that are in it nevertheless (none, if the scan is right), and the tree of the function's result.
     """
     trees = []
 
@@ -427,7 +427,9 @@ def as_while(jk, rng):
 
 
 def parts_of_the_loop(program):
-    """Return the carry of the only loop of a program, the values that it closes over, and how often it reads and writes an element."""
+    """Return facts about the only loop of a program: the types of its carry, how many values its condition and body close over, what
+    these are traced for, and how often the body reads and writes an element, also at a negative index.
+    """
     [loop] = [eqn for eqn in program.eqns if eqn.primitive.name == "while"]
     body, cond = loop.params["body_jaxpr"], loop.params["cond_jaxpr"]
     names = [eqn.primitive.name for eqn in body.eqns]

@@ -33,7 +33,7 @@ def read(jk, text):
 
 
 def counted(jk, fun, *args):
-    """Compile the program for this CPU; return how many instructions of its entry run, and whether it has a loop or calls one."""
+    """Return how many instructions of the program's entry cost something on this CPU, and whether it has a `while` or a `call`."""
     # checks are compiled in less time than users' programs, without what makes one pass of many writes
     option = "xla_cpu_use_fusion_emitters"
     as_users_do = {option: True} if option in os.environ.get("XLA_FLAGS", "") else None

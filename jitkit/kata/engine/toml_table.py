@@ -35,9 +35,10 @@ class TomlTable:
     """A table of a file. In a `with` block it raises ManifestError, at the end of the block, for a key that the block has not read.
 
     Args:
-      data: its contents.
-      file, text: the file and its text.
-      keys: the table's place in the file; `called` is its other name in errors.
+      data: the table's contents.
+      file, text: the file, and its whole text, in which lines are looked up.
+      keys: the path of the table in the file.
+      called: what errors say after the line, such as `, exercise 02.1`.
     """
 
     def __init__(self, data: dict[str, Any], file: pathlib.Path, text: str, keys: Keys = (), called: str = "") -> None:

@@ -81,7 +81,8 @@ class Package(NamedTuple):
         return digest.hexdigest()[:16]
 
 
-_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")  # comments match, too; no import is missed
+# A line that imports, to the end of its parentheses: `from . import (`, `__import__("core")`, `import_module(`. Comments match, too.
+_IMPORTS = re.compile(r"(?:import|\bfrom\b)(?:\\\n|[^\n(])*(?:\([^)]*\))?")
 _WORDS = re.compile(r"\w+")
 
 

@@ -34,7 +34,7 @@ _TAKEN = sys.stdlib_module_names | {
 
 
 class Place:
-    """A folder of the ladder. `kept`, `relative` and `place` make it the `Places` that displays take."""
+    """A folder of the ladder: it has a package from scratch. It implements the protocol `Places`, which displays take."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root

@@ -67,7 +67,9 @@ def _too_deep(writer: Writer) -> bool:
 
 
 def jit(writer: Writer) -> bool:
-    """Write a jitted function and a call of it. Return False if no value suits."""
+    """Write a jitted function and a call of it. Return False, and write nothing, if no value suits or the nesting is too
+    deep.
+    """
     operands = _some(writer, 2)
     if not operands or _too_deep(writer):
         return False
@@ -81,7 +83,9 @@ def jit(writer: Writer) -> bool:
 
 
 def branches(writer: Writer) -> bool:
-    """Write a `cond`, or a `switch` with three branches, and the value that chooses. Return False if no value suits."""
+    """Write a `cond`, or a `switch` with three branches, and the value that chooses. Return False, and write nothing, if no
+    value suits or the nesting is too deep.
+    """
     operands = _some(writer, 2)
     chooser = writer.pick(lambda value: value.dtype != "bool")
     if not operands or chooser is None or _too_deep(writer):
@@ -104,8 +108,8 @@ def branches(writer: Writer) -> bool:
 
 
 def scan(writer: Writer) -> bool:
-    """Write a scan, forwards or in reverse, over the first axis of a value or with a given length. Return False if no
-    value suits.
+    """Write a scan, forwards or in reverse, over the first axis of a value or with a given length. Return False, and write
+    nothing, if no value suits or the nesting is too deep.
     """
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
@@ -153,7 +157,7 @@ def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
 
 
 def counted(writer: Writer) -> bool:
-    """Write a `fori_loop`. Return False if no value suits."""
+    """Write a `fori_loop`. Return False, and write nothing, if no value suits or the nesting is too deep."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -164,7 +168,9 @@ def counted(writer: Writer) -> bool:
 
 
 def repeated(writer: Writer) -> bool:
-    """Write a `while_loop` whose carry has a counter, which bounds the number of turns. Return False if no value suits."""
+    """Write a `while_loop` whose carry has a counter, which bounds the number of turns. Return False, and write nothing, if
+    no value suits or the nesting is too deep.
+    """
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -177,7 +183,9 @@ def repeated(writer: Writer) -> bool:
 
 
 def unrolled(writer: Writer) -> bool:
-    """Write an unrolled scan, each trip of which makes several steps, or all of them. Return False if no value suits."""
+    """Write an unrolled scan, each trip of which makes several steps, or all of them. Return False, and write nothing, if no
+    value suits or the nesting is too deep.
+    """
     if not scan(writer):
         return False
     writer.lines[-1] = f"{writer.lines[-1][:-1]}, unroll={writer.choices.of((2, 3, True, 4))})"

@@ -53,7 +53,9 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 def read(text: str, dtype: Any, shape: tuple[int, ...] = ()) -> str:
-    """Return the bytes of the numbers in a text (`1.0`, `dense<[1, 2]>`), in hexadecimal, for as many numbers as the shape has."""
+    """Return the bytes of the numbers in a text (`1.0`, `dense<[1, 2]>`), in hexadecimal. A single number is repeated for each element
+    of the shape.
+    """
     if text.startswith('dense<"'):
         return text[len('dense<"0x') : -len('">')].lower()
     numbers = re.findall(r"\([^)]*\)|[^\[\]()<>,\s]+", text.removeprefix("dense<").removesuffix(">"))

@@ -29,8 +29,9 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
 def plain(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations. `way` (one way, or several to choose from) says how a function
-    is called: directly, or only traced.
+    """Return a function that writes a random program: the program defines a function of at most `most` of these operations
+    (their names, with spaces between), and calls it. `way` is the text of the call, with `{args}` for the arguments; one of
+    several is chosen.
     """
     ways = (way,) if isinstance(way, str) else tuple(way)
 

@@ -1,7 +1,11 @@
-"""`jitkit tour`: one function through every stage, the clock, the pitfall, other chips; a plot and a page saved. In the order of reading:
+"""`jitkit tour` shows one function at every stage of the JIT, times the stages, and saves a plot and a page. In the order of reading:
 
-tour, example           the order of the parts; the functions that they show
-arrows, clock, pitfall  every stage; its time; `jit` in a loop
-training, targets       a network that learns; other chips
-plot                    the figures as one slide
+tour      the order of the parts
+example   the functions that they show
+arrows    every stage of a function
+clock     the time of each stage
+pitfall   the cost of `jit` in a loop
+training  a network that learns
+targets   what other chips make of a function
+plot      the figures as one slide
 """

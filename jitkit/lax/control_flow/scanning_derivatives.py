@@ -1,4 +1,4 @@
-"""Differentiates `scan`: its JVP is a scan; to linearise it gives a scan that saves residuals, and a linear scan, whose
+"""Differentiates `scan`. Its JVP is a scan. Linearised, it becomes two scans: one that saves residuals, and a linear one, whose
 transpose is a scan in the other direction.
 
 The scan that saves residuals computes the results, and stacks the residuals of all steps, one row for each step.

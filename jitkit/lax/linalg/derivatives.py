@@ -209,8 +209,8 @@ def _jvp_qr(
 
 
 def _change_of_full_qr(q: Any, needed: Any, dq: Any, dr: Any) -> Pair:
-    """Return the change of the columns of Q that R does not need; they are orthogonal to the other ones. (arXiv 2409.13374,
-    equations 32, 33.)
+    """Return dQ and dR of the full decomposition, from `dq` and `dr` of the reduced one: the additional columns of Q stay
+    orthogonal to the others, and the additional rows of R stay 0. (arXiv 2409.13374, equations 32, 33.)
     """
     rows, columns = q.shape[-2], dr.shape[-1]
     top, bottom, others = needed[..., :columns, :], needed[..., columns:, :], q[..., :, columns:]

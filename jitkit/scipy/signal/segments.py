@@ -136,8 +136,8 @@ def spectra_of_segments(
     boundary: str | None = None,
     padded: bool = False,
 ) -> tuple[Any, Any, Any]:
-    """Return frequencies, the times of segments, and the spectrum of each segment: of `x` itself ("stft"), or the power
-    density of `x`, or of `x` and `y` together ("psd"). The last axis counts the segments.
+    """Return the frequencies, the times of the segments, and for each segment its spectrum (`mode` "stft") or its power density
+    (`mode` "psd"; with `y` the cross power density). The last axis counts the segments.
 
     Args:
       fs: samples in a unit of time.
@@ -146,7 +146,8 @@ def spectra_of_segments(
       detrend_type: what is subtracted from each segment first: a type of `detrend`, a function, or False for nothing.
       return_onesided: leave out negative frequencies, as the input is real.
       scaling: "density" or "spectrum".
-      boundary, padded: what is added at both ends, and whether zeros at the end, so that segments fill the signal.
+      boundary: how the signal is extended at both ends, or None.
+      padded: whether zeros are appended, so that the segments fill the signal.
 
     Raises:
       ValueError: an unknown word, sizes that do not fit each other, or shapes that do not.
