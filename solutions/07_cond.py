@@ -58,8 +58,8 @@ def cond(
           in (d,) }
 
     Only if jit is disabled and the predicate is concrete does Python choose: then it calls one function. Otherwise
-    `choose` makes the equation: it takes the functions by name, for messages, `true_fun` first, and puts the branch of
-    `false_fun` first.
+    `choose` makes the equation. It takes a dict of the functions by the names that messages use, `true_fun` first; in the
+    equation the branch of `false_fun` is the first, since False is 0.
 
     Args:
       pred: a scalar; a number is true if it is not 0 (`truth_of`).

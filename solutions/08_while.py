@@ -222,9 +222,10 @@ def lower_while(
 
 
 # --- 08.6 fori_loop -----------------------------------------------------------------------------------------
-# `fori_loop` is not a primitive: it uses two others. In a `Body`, `fun` is the function that is traced, and
-# `user` the one that the user wrote. So messages speak of their `total`, not of a carry with an index that
-# they never made; and traces are remembered by their function, although `step` is new in each call.
+# `fori_loop` is not a primitive: it uses two, `scan` and `while`. In a `Body`, `fun` is the function that is
+# traced, and `user` the one that the user wrote. So an error names the user's own carry, not the triple of
+# index, bound and value that you made of it; and a trace is found again by the user's function, although
+# `step` is a new function in each call.
 #
 # Usual mistakes:
 #   - Converting a bound that has the right dtype already: `convert_element_type` makes it strong, and the
