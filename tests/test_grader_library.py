@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -64,6 +66,29 @@ def test_jax_is_there_for_who_imports_it_where_an_exercise_compiles():
     text = "import jax\nraise ImportError(str(float(jax.jit(jax.nn.relu)(2.0))))\n"
     assert said(JAX, text) == "2.0"
     assert said(NUMPY, "try:\n    import jax\nexcept ImportError:\n    raise ImportError('it is not')\n") == "it is not"
+
+
+def test_where_memory_runs_out_the_kernel_ends_a_worker_first():
+    """An ordinary user cannot make a control group, so many processes of a worker together may fill a machine's memory."""
+    code = compile("import time\ntime.sleep(60)\n", "/jitkit/__init__.py", "exec")
+    try:
+        zygote = Zygote({"jitkit": ("/jitkit/__init__.py", True, code)}, NUMPY)
+    except JailError as error:
+        pytest.skip(f"needs bubblewrap: {error}")
+    try:
+        with zygote.start(Limits()):
+            parents = {}
+            for place in pathlib.Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    parents[int(place.name)] = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            family = {zygote.process.pid}
+            while grown := {pid for pid, parent in parents.items() if parent in family} - family:
+                family |= grown
+            own = {pid: int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text()) for pid in family}
+    finally:
+        zygote.close()
+    assert list(own.values()).count(1000) >= 2, "the zygote and the worker"
+    assert int(pathlib.Path("/proc/self/oom_score_adj").read_text()) < 1000
 
 
 def said(packages, text):

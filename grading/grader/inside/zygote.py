@@ -57,6 +57,10 @@ def main(arguments: Sequence[str]) -> int:
     sys.modules.pop(holes.__name__, None)
     sys.dont_write_bytecode = True
     own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+        file.write(
+            "1000"
+        )  # where memory runs out, the kernel ends a worker, and not the grader or somebody else's program
     if jailed:
         load_libraries()
         close_system(os.path.dirname(os.__file__))
