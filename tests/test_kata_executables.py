@@ -46,6 +46,20 @@ def test_a_program_is_compiled_once_wherever_it_stands_in_its_file(monkeypatch, 
     assert len(texts) == 2
 
 
+def test_a_program_that_keeps_machine_code_itself_can_load_it_again(monkeypatch, tmp_path):
+    """It has to keep what was compiled, since what XLA writes of a loaded executable ends in NOT_FOUND."""
+    counting(monkeypatch, tmp_path / "kept")
+    before = jk.base.config.value("compilation_cache_dir")
+    try:
+        for folder in (None, str(tmp_path / "own"), str(tmp_path / "own")):
+            jk.config.update("compilation_cache_dir", folder)
+            jk.clear_caches()
+            found = jk.jit(lambda x: jk.numpy.cos(x) * 2.5 + x)(np.float32([1, 2, 3]))
+            np.testing.assert_allclose(np.asarray(found), np.cos([1, 2, 3]) * 2.5 + [1, 2, 3], rtol=1e-5)
+    finally:
+        jk.config.update("compilation_cache_dir", before)
+
+
 def test_machine_code_that_is_damaged_is_made_again(monkeypatch, tmp_path):
     texts = counting(monkeypatch, tmp_path)
     for _ in range(2):

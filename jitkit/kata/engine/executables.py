@@ -125,11 +125,16 @@ def _digest(text: str) -> str:
 
 
 def keep_executables(folder: pathlib.Path) -> None:
-    """Make jitkit compile each program only once: it looks in `folder` for the executable of an earlier save."""
+    """Make jitkit compile each program only once: it looks in `folder` for the executable of an earlier save. A program that keeps
+    machine code itself compiles: what XLA writes of an executable that it has loaded cannot be loaded again.
+    """
     runtime: Any = importlib.import_module("jitkit.runtime")
+    config: Any = importlib.import_module("jitkit.base.config")
     compile_text = runtime.compile_text
 
     def compile_or_find(text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()) -> Any:
+        if config.value("compilation_cache_dir"):
+            return compile_text(text, owners, options)
         program = repr((without_lines(text), [owner.id for owner in owners], options))
         return remembered(
             folder, program, runtime.gate().ext.__file__,
