@@ -20,7 +20,7 @@ import numpy as np
 from .base import missing_names, traceback_util
 from .core import dtypes
 from .derivatives.linear_maps import jvp, linearize, vjp
-from .tree_util import tree_leaves, tree_map
+from .tree_util import tree_leaves, tree_map, tree_structure
 
 EPS = 1e-4
 _TOLERANCES = {
@@ -208,6 +208,12 @@ def _assert_close(found: Any, wanted: Any, *, atol: Tolerance, rtol: Tolerance, 
         absolute, relative = (max(_tolerance(a.dtype, tol), _tolerance(b.dtype, tol)) * a.size for tol in (atol, rtol))
         a, b = (x.astype(np.float32) if x.dtype.name == "bfloat16" else x for x in (a, b))
         np.testing.assert_allclose(a, b, relative, absolute, err_msg=f"{what} {part}".strip())
+
+
+def _check_close(xs: Any, ys: Any, atol: Tolerance = None, rtol: Tolerance = None, err_msg: str = "") -> None:
+    """Raise AssertionError unless two trees of arrays are nearly equal. (JAX has it in a private module, from which tinygp takes it.)"""
+    assert tree_structure(xs) == tree_structure(ys), f"the trees {tree_structure(xs)} and {tree_structure(ys)} differ"
+    _assert_close(xs, ys, atol=atol, rtol=rtol, what=err_msg, part="")
 
 
 def _tolerance(dtype: Any, given: Tolerance) -> float:

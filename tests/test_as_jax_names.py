@@ -315,6 +315,62 @@ def test_a_missing_private_name_names_who_asks_for_it(tmp_path):
     assert found[1] == "False <class 'jitkit.core.avals.ShapedArray'>\n", found[2]
 
 
+def test_trees_of_arrays_are_compared_as_by_the_private_function_of_jax(tmp_path):
+    program = """
+        import numpy as np
+        from jax._src.public_test_util import check_close
+
+        x = {"a": np.arange(3, dtype=np.float32), "b": (1.0,)}
+        for y, more in ((x, {}), ({"a": x["a"] + 1e-6, "b": (1.0,)}, {}), ({"a": x["a"] + 0.1, "b": (1.0,)}, {"atol": 1.0})):
+            print(check_close(x, y, **more))
+        for y in ({"a": x["a"] + 0.1, "b": (1.0,)}, {"a": x["a"][:2], "b": (1.0,)}):
+            try:
+                check_close(x, y)
+            except AssertionError as error:
+                print("differ")
+        """
+    file = write(tmp_path, "close.py", program)
+    expected = python("-W", "ignore", file, cwd=tmp_path)
+    assert expected[1] == "None\nNone\nNone\ndiffer\ndiffer\n", expected[2]
+    assert as_jax(file, cwd=tmp_path)[1] == expected[1]
+
+
+def test_the_folder_of_executables_is_set_as_in_jax(tmp_path):
+    program = """
+        import os, sys, jax
+        from jax.experimental.compilation_cache import compilation_cache
+
+        compilation_cache.set_cache_dir(sys.argv[1])
+        print(compilation_cache.reset_cache(), jax.config.jax_compilation_cache_dir == sys.argv[1])
+        jax.jit(lambda x: x * 3)(2.0)
+        print(len(os.listdir(sys.argv[1])) > 0)
+        """
+    said = as_jax(write(tmp_path, "kept.py", program), str(tmp_path / "kept"), cwd=tmp_path)
+    assert said[1] == "None True\nTrue\n", said[2]
+
+
+def test_pallas_can_be_imported_and_its_names_say_that_they_are_not_here(tmp_path):
+    program = """
+        import jax.experimental.pallas as pl
+        from jax.experimental.pallas import triton as plt
+
+        for module in (pl, plt):
+            try:
+                module.pallas_call
+            except AttributeError as error:
+                print(error)
+        """
+    said = as_jax(write(tmp_path, "kernels.py", program), cwd=tmp_path)[1]
+    assert (
+        said.splitlines()
+        == [
+            "module 'jax.experimental.pallas' has no attribute 'pallas_call'",
+            "Pallas is not here: write the kernel with jitkit.numpy and `lax`.",
+        ]
+        * 2
+    )
+
+
 def test_meshes_may_be_asked_for_before_the_first_array(tmp_path):
     program = """
         import jitkit.as_jax; jitkit.as_jax.install()

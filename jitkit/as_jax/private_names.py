@@ -32,7 +32,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "jax._src.compiler": {},  # chex: its `restrict_backends` looks for a function to restrict here, and finds none
     "jax._src.core": {  # used by flax (for floats of 8 bits) and numpyro
-        name: f"jitkit.core:{name}" for name in ("ShapedArray", "physical_aval", "trace_state_clean")
+        name: f"jitkit.core:{name}" for name in ("Primitive", "ShapedArray", "physical_aval", "trace_state_clean")
     },
     "jax._src.dispatch": {},  # equinox looks for a function that waits at exit, and works without
     "jax._src.distributed": {"global_state": "jitkit.distributed:global_state"},  # orbax
@@ -65,6 +65,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "register_exclusion": "jitkit.extend.source_info_util:register_exclusion",
     },
     "jax._src.literals": {},  # equinox
+    "jax._src.public_test_util": {"check_close": "jitkit.test_util:_check_close"},  # tinygp's tests
     # chex checks this before it asks for more CPUs
     "jax._src.xla_bridge": {"_backends": "jitkit.runtime.devices:clients"},
     "jax.version": {"__version__": "jitkit:__version__", "__version_info__": "jitkit:__version_info__"},

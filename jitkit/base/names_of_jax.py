@@ -28,9 +28,9 @@ tree:
 debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
 visualize_sharding
 errors: InconclusiveDimensionOperation
-experimental: EArray buffer_callback compilation_cache compute_on control_deps custom_partitioning fused jax2tf
-key_reuse mosaic overlap pallas primal_tangent_dtype profiler random rnn roofline scheduling_groups
-serialize_executable shard_alike source_mapper thunky topologies transfer xla_metadata
+experimental: EArray buffer_callback compute_on control_deps custom_partitioning fused jax2tf key_reuse mosaic overlap
+primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike source_mapper
+thunky topologies transfer xla_metadata
 experimental.hijax: AbstractRef GradAccum HiPrim HiPspec MappingSpec NullAccum RefAccum ShapedArray TransformedRef
 VJPHiPrimitive ValAccum bdims_at_front jvp_from_lin linearize_from_jvp unmap_avals vjp_from_jvp vjp_from_lin vmap_rule
 experimental.layout: explicit_layout with_layout_constraint

@@ -3,12 +3,14 @@
     array_serialization  a class of managers of checkpoints, for which orbax tests
     checkify     errors as values: checks within traced code
     colocated_python  functions that run where the devices of their arguments are: in this process
+    compilation_cache  the folder where executables are kept
     hijax        names for libraries' own types with state, which jitkit does not support
     jet          derivatives of high order, by Taylor series
     layout       the layout and the sharding of an array
     mesh_utils   devices as meshes
     multihost_utils  what several processes tell each other: here there is one
     ode          ordinary differential equations
+    pallas       a language of kernels: only its name, so that programs can import it
     pjit         `jit` under its older name
     shard_map    `shard_map` under its older name
     sparse       sparse arrays

@@ -3,12 +3,14 @@ from ..lax.callback import io_callback as io_callback
 from . import array_serialization as array_serialization
 from . import checkify as checkify
 from . import colocated_python as colocated_python
+from . import compilation_cache as compilation_cache
 from . import hijax as hijax
 from . import jet as jet
 from . import layout as layout
 from . import mesh_utils as mesh_utils
 from . import multihost_utils as multihost_utils
 from . import ode as ode
+from . import pallas as pallas
 from . import pjit as pjit
 from . import shard_map as shard_map
 from . import sparse as sparse
