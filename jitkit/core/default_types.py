@@ -44,6 +44,7 @@ _TO_32_BITS: dict[DType, DType] = {
     np.dtype("float64"): np.dtype("float32"),
     np.dtype("complex128"): np.dtype("complex64"),
 }
+dtypes_of_x64 = frozenset(_TO_32_BITS)
 
 
 # --- 32 bits by default -------------------------------------------------------------------------------------

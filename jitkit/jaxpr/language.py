@@ -28,7 +28,7 @@ from ..base.late_rooms import Slots
 from ..base.rich_display import RichDisplay
 from ..base.source_info import UNKNOWN, SourceInfo
 from ..core import Primitive
-from ..core.default_types import narrowed, python_scalar_types
+from ..core.default_types import dtypes_of_x64, python_scalar_types
 from ..core.effects import Effect, Effects, no_effects
 
 _T = TypeVar("_T")
@@ -72,7 +72,7 @@ Atom = Var | Literal
 
 def _as_recorded(atom: Atom | None, x: Any) -> Any:
     """Return an operand; a Python number, if the equation has one of 32 bits, as a number of its dtype."""
-    if atom is None or type(x) not in python_scalar_types or narrowed(False, atom.aval.dtype) != atom.aval.dtype:
+    if type(x) not in python_scalar_types or atom is None or atom.aval.dtype in dtypes_of_x64:
         return x
     return atom.aval.dtype.type(x)
 
@@ -111,7 +111,7 @@ class JaxprEqn:
             if not state.options.enable_x64 and self._is_wide():
                 with config.override(enable_x64=True):
                     return self.perform(rule, *operands)
-            if state.options.enable_x64:
+            if state.options.enable_x64 and not python_scalar_types.isdisjoint(map(type, operands)):
                 atoms = [*[None] * (len(operands) - len(self.invars)), *self.invars]
                 operands = tuple(map(_as_recorded, atoms, operands))
         if state.trace is None or source is UNKNOWN:
@@ -124,8 +124,8 @@ class JaxprEqn:
 
     def _is_wide(self) -> bool:
         """Whether an operand or a result has a dtype that only x64 mode has."""
-        found = [x.aval.dtype for x in (*self.invars, *self.outvars) if hasattr(x.aval, "dtype")]
-        return any(narrowed(False, dtype) != dtype for dtype in found)
+        found = [getattr(x.aval, "dtype", None) for x in (*self.invars, *self.outvars)]
+        return not dtypes_of_x64.isdisjoint(found)
 
     def __repr__(self) -> str:
         return printing.eqn_to_text(self)
