@@ -21,6 +21,7 @@ from grading.authoring.notebooks import WIDTH
 from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.mutants import load_mutants
 from jitkit.kata.engine.processes import Forks
 from jitkit.kata.engine.running import Job, run
 from jitkit.kata.engine.submission import LearnerFile, is_stub
@@ -249,6 +250,22 @@ def test_copies_of_a_process_that_imported_jitkit_take_functions_and_other_copie
             assert one.value == found.results[0].value
             assert prover.planted(exercise) == []
             assert len(forks.others) == others
+
+
+def test_a_wrong_answer_may_fail_by_what_an_earlier_check_has_left(tmp_path):
+    """Alone, the check that is against it passes: the table of answers by type is empty then."""
+    (lab,) = [lab for lab in all_labs() if lab.number == "01"]
+    [wrong] = [
+        mutant
+        for mutant in load_mutants((lab.folder / "mutants.py").read_text(encoding="utf-8"), "mutants.py")
+        if mutant.misconception == "the type of the first one is everybody's"
+    ]
+    with contextlib.closing(Forks()) as forks:
+        prover = verify._Prover(lab, Assessor(tmp_path), forks, tmp_path)
+        prover.prepare()
+        [exercise] = [exercise for exercise in lab.exercises if exercise.id == wrong.exercise]
+        assert prover.mutant(exercise, wrong) == []
+        assert prover.mutant(exercise, wrong._replace(misconception="nobody's")) != []
 
 
 # --- a new lab --------------------------------------------------------------------------------------------------
