@@ -102,7 +102,9 @@ class JVPTracer(DualTracer):
 
 
 def _as_before(x: Any, part: Any) -> Any:
-    """Return the primal or the tangent of x. A number of Python or numpy gets the type that it had before x64 mode was switched."""
+    """Return `part`, the primal or tangent of x. If it is a number of Python or numpy, and x64 mode was switched since x was made,
+    return it as an array with the dtype of x.
+    """
     is_number = isinstance(x, DualTracer) and not isinstance(part, Tracer | Zero)
     return array.from_host(part, x.aval) if is_number and core.get_aval(part).dtype != x.aval.dtype else part
 
@@ -210,9 +212,9 @@ class JVPTrace(DualTrace):
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Call the outer trace's `note` with the primals of these arguments of a library function. Until the function ends, each tangent
-        has the weak type of its primal. Return a function that ends this, and that converts Python numbers in the
-        function's result to Arrays: in JAX the function is jitted, so it returns new Arrays.
+        """Call the outer trace's `note` with the primals of these arguments of a library function, and give each tangent the weak type
+        of its primal. Return a function to call with the library function's result. It undoes this change, and returns the result
+        with Arrays in place of Python's and numpy's numbers: in JAX the function is jitted, so it returns new Arrays.
         """
         super().note(args)
         mine = [x for x in args if type(x) is JVPTracer and x._trace is self]

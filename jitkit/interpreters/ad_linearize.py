@@ -271,10 +271,10 @@ def linearize_jaxpr(
     instantiate: tuple[bool, ...] | bool = False,
     forward: tuple[bool, ...] | bool = True,
 ) -> LinearizedJaxpr:
-    """Return a jaxpr, linearised into two jaxprs; the `nonzero` inputs have a tangent.
+    """Linearise a jaxpr: return two jaxprs, one for its results and residuals, and one for tangents.
 
-    `instantiate` says which outputs get a tangent even if it is Zero; `forward` which consts and inputs may be
-    forwarded as residuals.
+    `nonzero` says which inputs have a tangent, `instantiate` which outputs get one even if it is Zero, and `forward`
+    which consts and inputs may be forwarded as residuals.
     """
     info = jaxpr.debug_info
     primal_trace = DynamicJaxprTrace(core.current_trace(), info)
@@ -362,9 +362,9 @@ def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
 def split_jaxpr(
     jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: tuple[bool, ...] | bool = True
 ) -> LinearizedJaxpr:
-    """Return a jaxpr, split into two, where some inputs are `unknown`. The first goes from the known inputs to the known
-    outputs and the residuals; the second from the residuals and the unknown inputs to the unknown outputs. `nonzero`
-    of the result marks the unknown outputs.
+    """Split a jaxpr with `unknown` inputs in two. The first (`primal`) goes from the known inputs to the known outputs and
+    the residuals; the second (`tangent`) from the residuals and the unknown inputs to the unknown outputs. `nonzero` of
+    the result marks the unknown outputs.
 
     `instantiate` says which outputs to treat as unknown, `forward` which consts and inputs may be forwarded as
     residuals. The numbers in `forwarded` count the consts, then the known inputs.

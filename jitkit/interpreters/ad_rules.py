@@ -80,7 +80,7 @@ def zero_tangent(x: Any) -> Zero:
 
 
 class _Zeros(Slots):
-    """Holds `zeros_like_aval`. `lax` stores it here, because this module cannot import from a room above it."""
+    """Holds `zeros_like_aval`. `lax` stores it here, because this module cannot import `lax`, which imports it."""
 
     like_aval: Callable[[Any], Any]
 

@@ -185,7 +185,7 @@ def batch(
 
 
 class _Broadcasting(Slots):
-    """Holds `lax.broadcast_in_dim`. `lax` stores it here, since that room is above this one."""
+    """Holds `lax.broadcast_in_dim`. `lax` stores it here, because this module cannot import `lax`, which imports it."""
 
     broadcast_in_dim: Callable[[Any, Sequence[int], Sequence[int]], Any]
 
@@ -245,7 +245,7 @@ def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Cal
 
 
 def defvectorized(primitive: Primitive) -> None:
-    """Define the batching rule of operations on each element of one operand: the batch axis stays."""
+    """Define the batching rule of an elementwise operation on one operand: the batch axis keeps its position."""
 
     @register_batcher(primitive)
     def rule(axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], **params: Any) -> Any:
@@ -254,7 +254,7 @@ def defvectorized(primitive: Primitive) -> None:
 
 
 def defbroadcasting(primitive: Primitive) -> None:
-    """Define `broadcast_batcher` as the rule of operations on operands of one shape, or scalars."""
+    """Define `broadcast_batcher` as the batching rule of an elementwise operation, whose operands have one shape or are scalars."""
     register_batcher(primitive)(functools.partial(broadcast_batcher, primitive))
 
 

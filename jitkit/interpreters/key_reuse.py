@@ -39,9 +39,9 @@ _ALL: Mask = np.True_
 class Signature(NamedTuple):
     """What a program does to keys, by the numbers of its operands and results."""
 
-    sinks: Mapping[int, Mask]
-    sources: frozenset[int]
-    forwards: Mapping[int, int]  # result -> operand
+    sinks: Mapping[int, Mask]  # operand -> which of its elements are consumed
+    sources: frozenset[int]  # the results that are new keys
+    forwards: Mapping[int, int]  # result -> the operand that it is, in another form
 
 
 class _Use(NamedTuple):
@@ -236,9 +236,10 @@ _used: dict[int, _Use] = {}  # id of an Array -> its use; the entry is removed w
 
 
 def checked(run: Callable[[Sequence[Any]], Any], jaxpr: Jaxpr, name: str) -> Callable[[Sequence[Any]], Any]:
-    """Return `run`, which runs the program `jaxpr` on leaves, with a check of its keys before.
+    """Return a function that checks the keys among its arguments, calls `run`, and notes which keys are consumed now.
 
-    Raise KeyReuseError for a key that an earlier program has consumed; `name` is what the message calls the program.
+    `run` runs the program `jaxpr` on leaves. The function raises KeyReuseError for a key that an earlier program has
+    consumed; the message calls the program `name`.
     """
     of_program = signature(jaxpr)
 

@@ -56,7 +56,7 @@ def register_vmappable(
 
 
 def check_vmappable(tree: Any) -> None:
-    """Raise NotImplementedError if a tree has an instance of a class of `register_vmappable`."""
+    """Raise NotImplementedError if a tree has an instance of a class that was registered by `register_vmappable`."""
     if not _vmappables:
         return
     for x in tree_leaves(tree, is_leaf=lambda x: type(x) in _vmappables):

@@ -48,8 +48,8 @@ def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
 
 
 def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:
-    """Return the `loc` to append to a line that came from an equation. A constant without an equation gets an unknown one, and any
-    other line none.
+    """Return what to append to a line to give its location: ` loc(#loc3)` if it came from an equation, where `numbers` maps the text
+    of a location to its number, and a new one is entered; ` loc(unknown)` for a constant without an equation; else an empty text.
     """
     if origin is not None:
         return f" loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
@@ -174,7 +174,7 @@ class Function:
         return self._call_types
 
     def text(self, numbers: dict[str, int] | None) -> list[str]:
-        """Return the lines of the function. With `numbers`, each line has the number of its location, which is entered there."""
+        """Return the lines of the function. With `numbers`, lines end in the numbers of their locations (`location_suffix`)."""
         own = self.arguments
         if numbers is not None and self.argument_names:
             located_names = zip(own, self.argument_names, strict=True)

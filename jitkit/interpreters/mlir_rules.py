@@ -25,7 +25,8 @@ def register_lowering(*primitives: Any, platform: str | None = None) -> Callable
     It returns the name of the result, or a list of names when the primitive has `multiple_results`. Libraries give
     the rule as the last argument, as to JAX's function of this name.
 
-    With `platform`, the rule is for programs for "cpu", "gpu", "cuda", "rocm" or "tpu" only, and comes before one that is for all.
+    With `platform` ("cpu", "gpu", "cuda", "rocm" or "tpu"), the rule is for programs for this platform only, and there it is used
+    instead of a rule for all platforms.
     """
 
     def register(rule: LoweringRule) -> LoweringRule:

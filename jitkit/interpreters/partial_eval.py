@@ -269,7 +269,9 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
 
 
 def rename_inputs(debug_info: DebugInfo) -> None:
-    """Name the current trace's inputs, for messages: a transformation learns the names after tracing has begun."""
+    """Replace the `debug_info` of the current trace if it records a jaxpr. Messages name the trace's inputs by it, and a
+    transformation learns these names only after tracing has begun.
+    """
     trace = core.current_trace()
     if isinstance(trace, DynamicJaxprTrace):
         trace.debug_info = debug_info

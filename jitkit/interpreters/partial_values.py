@@ -63,10 +63,10 @@ def _is_of(trace: _PartialTrace, x: Any) -> bool:
 def trace_to_jaxpr_nounits(
     fun: Any, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[PartialVal], Sequence[Any]]:
-    """Call a wrapped function of flat lists on values, some of which are known.
+    """Call `fun` (a wrapped function, as `linear_util` makes them) on flat arguments, some of which are known. Return a jaxpr
+    from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's constants.
 
-    Returns a jaxpr from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's
-    constants. Known results that `instantiate` marks are also results of the jaxpr.
+    A result that `instantiate` marks counts as unknown, even if it is known.
     """
     call: Callable[..., Sequence[Any]] = fun.call_wrapped
     debug_info = getattr(fun, "debug_info", None) or DebugInfo("trace_to_jaxpr_nounits", "fun")
@@ -103,8 +103,8 @@ def dce_jaxpr(
 def dce_jaxpr_consts(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """Eliminate dead code, also among the constvars, which `instantiate` counts before the inputs. Return the jaxpr, and for each
-    constvar and for each input whether it is still there.
+    """Eliminate dead code, also among the constvars. Return the jaxpr, and two lists: whether each constvar, and whether each input,
+    is still there. `instantiate` marks those that stay even if unused: all of them, or by a list for the constvars, then the inputs.
     """
     count = len(jaxpr.constvars)
     of_inputs = instantiate if isinstance(instantiate, bool) else instantiate[count:]

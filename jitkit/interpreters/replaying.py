@@ -37,7 +37,7 @@ from ..runtime.array import Array
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
 _LIMIT = 8192  # if there are more keys, all are forgotten
-is_on = True  # off where somebody else's functions replace jitkit's, so that each call reaches them
+is_on = True  # False if a user's functions replace jitkit's own (as in the labs): then each call must reach them
 _NEVER, _ONCE, _LATER = "never", "once", "later"
 _PACKAGE = __name__.split(".")[0]
 _INFO = DebugInfo("replay", "<rule>")

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..base import late_rooms, missing_names
 
-# type of an operand -> the function that converts it before use. Here `np.asarray` reads whatever has an aval, so this
-# table is never read.
+# type of an operand -> the function that converts it before use. Libraries add entries, and jitkit never reads them:
+# `np.asarray` converts everything that has an aval.
 canonicalize_dtype_handlers: dict[type, Callable[[Any], Any]] = {np.ndarray: np.asarray}
 
 late_rooms.hand_on(__name__, apply_primitive="jitkit.pjit.applying:apply_primitive")
