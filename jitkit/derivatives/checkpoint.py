@@ -285,13 +285,13 @@ def checkpoint(
     """Return the same function, whose gradient saves only the arguments, and recomputes everything else in the reverse pass.
 
     Args:
-      fun: a function of trees of arrays. Raise TypeError for what cannot be called.
+      fun: a function of trees of arrays. If it cannot be called, raise TypeError.
       prevent_cse: whether to keep XLA from merging the recomputation with the original (CSE). False makes better code if
         the call is in the body of a scan. A tuple has a bool, or a tree of bools, for each argument: with False, XLA may
         merge what is computed from that argument alone, such as weights.
       policy: which results are saved, too: one of `checkpoint_policies`; by default none.
       static_argnums: the positions of arguments that are Python values. Calls with equal values share a trace.
-      static_argnames: accepted, and not used, as in JAX, which uses it with an option that jitkit does not have.
+      static_argnames: accepted, and not used: JAX uses it only with an option that jitkit does not have.
       concrete: an old option. As in JAX, anything but None raises NotImplementedError.
     """
     if concrete is not None:

@@ -36,7 +36,7 @@ def jacfwd(
 
     Args:
       fun: a function of trees of floats.
-      argnums: the argument with respect to which to differentiate, or a sequence of them.
+      argnums: the position of the argument with respect to which to differentiate, or a sequence of positions.
       has_aux: `fun` returns a pair: what is differentiated, and other data, which is returned beside the Jacobian.
       holomorphic: `fun` is a holomorphic function of complex numbers.
 
@@ -164,7 +164,8 @@ def _identity(count: int, dtype: Any) -> Any:
 
 def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
     """Split an axis of x into parts, one for each leaf of a tree; return a tree of the parts. The axes of the leaf take the place
-    of the axis. A part has the type of `example`, or, without one, of its leaf.
+    of the axis. A part is converted to the type of `example`, or, if that is None, of its leaf; for a real type, its imaginary part
+    is dropped.
     """
     leaves, treedef = tree_flatten(tree)
     axis %= x.ndim

@@ -129,7 +129,9 @@ class _Flat:
 def _linearize(
     fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool, check: Callable[[Any], Any] = core.typeof
 ) -> tuple[_Flat, list[Any], list[Any], LinearProgram]:
-    """Return the flat function, its arguments, its results, and its linear program."""
+    """Linearise `fun` at `primals`. Return it as a flat function, the leaves of its arguments and of its results, and the linear
+    program. `check` raises an error for a leaf that is not an array.
+    """
     api_util.check_callable(fun)
     leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
     for x in leaves:
@@ -180,7 +182,7 @@ def _push_forward(
 
 @traceback_util.api_boundary
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """Return `fun(*primals)`, and a function from a cotangent of it to cotangents of `primals`, a tuple.
+    """Return `fun(*primals)`, and a function from a cotangent of this result to a tuple of cotangents of `primals`.
 
     A cotangent is a tree like the result, with a weight for each of its elements. With `has_aux`, `fun` returns a pair,
     and its second part comes third.

@@ -71,7 +71,7 @@ def split_by_policy(
     all_there: bool,
     policy: Policy,
 ) -> Split:
-    """Return a jaxpr, split in two: what is done now, and what is done later, from the residuals.
+    """Split a jaxpr in two: what is done now, and what is done later, from the residuals.
 
     Args:
       unknown, there: for each input, whether it is unknown in the first jaxpr, and whether it is there in the second.
@@ -151,8 +151,8 @@ def not_there(eqn: JaxprEqn, there: Sequence[bool]) -> list[Var]:
 
 
 def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return an equation with effects, split in two. A print happens in both programs. If the policy saves it and the second program
-    lacks an operand, it happens only in the first; if an operand is unknown, only in the second.
+    """Split a print, which is an equation with a debug effect and without results. It happens in both programs. But if an operand is
+    unknown, it happens only in the second; if the policy saves it and the second program lacks an operand, only in the first.
     """
     if any(unknown):
         return Parts(None, eqn, [], [], not_there(eqn, there))
@@ -164,7 +164,7 @@ def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_call(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a call, split in two. If a residual is an operand or a result of the first call, this call does not also return it as a
+    """Split a call in two. If a residual is an operand or a result of the first call, this call does not also return it as a
     residual.
     """
     jaxpr, donated = eqn.params["jaxpr"], eqn.params["donated_invars"]
@@ -214,7 +214,9 @@ split_rules[jit_p] = _of_call
 
 
 def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a `cond`, split into two with the same index. A branch returns placeholders for residuals that only other branches have."""
+    """Split a `cond` into two with the same index. In the first, a branch returns placeholders for residuals that only other branches
+    have. If the index is unknown, there is no first one.
+    """
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     needed = not_there(eqn, there)
     if unknown[0]:
@@ -250,7 +252,7 @@ split_rules[lax.cond_p] = _of_cond
 
 
 def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a while loop, split in two: the first loop computes the known parts of the carry; there is none if the
+    """Split a while loop in two: the first loop computes the known parts of the carry; there is none if the
     condition is unknown. The number of trips is not known, so nothing inside can be saved: the second loop computes
     everything again.
     """
@@ -279,7 +281,7 @@ def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Return a scan, split in two. The residuals of each step are stacked; a residual that is the same in each step is computed once,
+    """Split a scan in two. The residuals of each step are stacked; a residual that is the same in each step is computed once,
     before the first loop.
     """
     jaxpr, num_carry = eqn.params["jaxpr"], eqn.params["num_carry"]
