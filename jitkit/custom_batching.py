@@ -71,7 +71,7 @@ class custom_vmap:
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's results; under a trace, record the call with the rule.
+        """Return the function's results; under a trace, make one call of the primitive, with the rule that `vmap` uses.
 
         Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
         """
@@ -199,8 +199,8 @@ def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpRule:
-    """The batching rule of a derivative. It differentiates the result of the user's rule, which it calls with those
-    arguments as batches whose value and tangent are both batches; an argument with only one of the two is mapped.
+    """The batching rule of the JVP of a call. It differentiates the user's rule. An argument is a batch for the user's
+    rule if its value and its tangent are both batches; if only one of them is, it is mapped over around that rule.
     """
 
     rule: Any

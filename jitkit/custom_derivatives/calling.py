@@ -76,7 +76,7 @@ class Ways(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """What the rules of all transformations get of one call."""
+    """What the functions below share of one call, whatever the transformation."""
 
     ways: Ways
     info: DebugInfo
@@ -211,8 +211,7 @@ def fields_of(rule: Any, kind: type) -> dict[str, Any]:
     return {f.name: getattr(rule, f.name) for f in dataclasses.fields(kind) if f.name not in ("results", "memo")}
 
 
-# --- calls whose results are read only in part
-# -----------------------------------------------------------------------------
+# --- calls whose results are read only in part -----------------------------------------------------------------------
 
 
 def dce_of_call(
@@ -250,8 +249,8 @@ def numbers_of(
 
 
 def arguments_at(positions: Sequence[int], args: tuple[Any, ...]) -> dict[int, Any]:
-    """Return the arguments at these positions, which are not differentiated, as a dict. Raise IndexError if there is
-    none.
+    """Return the arguments at these positions, which are not differentiated, as a dict by position. Raise IndexError if
+    the call does not have one of them.
     """
     try:
         return {i: args[i] for i in positions}

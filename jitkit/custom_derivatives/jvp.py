@@ -174,7 +174,7 @@ class custom_jvp:
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's results; under a trace, record the call with the rule.
+        """Return the function's results. Under a derivative, call the rule instead; while tracing, record the call with its rule.
 
         Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
         """

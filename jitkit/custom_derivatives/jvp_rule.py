@@ -33,7 +33,7 @@ class JvpRule:
 
     name: str  # the function's name
     jvp: Callable[..., Any]
-    static_args: tuple[Any, ...]
+    static_args: tuple[Any, ...]  # the values at `nondiff_argnums`
     in_tree: PyTreeDef
     symbolic_zeros: bool
     results: Results = dataclasses.field(default_factory=list, kw_only=True)
@@ -77,8 +77,8 @@ class JvpRule:
         return outs, out_tangents, out_tree
 
     def in_jaxpr(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the results and their tangents, flat, for a call inside a jaxpr: trace the rule, once for each set of
-        nonzero tangents, and evaluate that.
+        """Return the results and their tangents, flat, for a call inside a jaxpr: trace the rule, once for each combination of
+        types and nonzero tangents, and evaluate the traced jaxpr.
         """
         if not self.symbolic_zeros:
             tangents = list(map(instantiate_zeros, tangents))

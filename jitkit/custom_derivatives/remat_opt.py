@@ -43,12 +43,14 @@ class DroppableVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results and the residuals, by one equation. Raise NotImplementedError for a `fwd` with effects."""
+        """Return the results and the residuals; if operations are recorded, by one equation. Then raise NotImplementedError if
+        `fwd` has effects.
+        """
         trace = core.current_trace()
         if trace is None or not trace.writes_down:
             return super().forward(primals, perturbed)
         trees: list[PyTreeDef] = []
-        given: list[int | None] = []  # for each residual, the argument that it is, if any
+        given: list[int | None] = []  # for each residual, the position of the argument that it is, or None
 
         def fwd(*leaves: Any) -> list[Any]:
             outs, out_tree, residuals, res_tree = VjpRule.forward(self, leaves, perturbed)

@@ -261,7 +261,9 @@ class PartOfVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results that are read, as a list; compute nothing that only other results need."""
+        """Return the results that are read and the residuals, each as leaves and tree. Compute nothing that only other results
+        need.
+        """
         return self.forward_in_jaxpr(primals, perturbed)
 
     def _trace(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
