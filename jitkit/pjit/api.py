@@ -29,9 +29,9 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """Return a function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
 
-    Arguments may be `ShapeDtypeStruct`s. With `return_shape`, returns a pair: the jaxpr, and the tree of
-    `ShapeDtypeStruct`s of the result. `axis_env` lists named axes with their sizes, `[("i", 4)]`, which `fun` may use
-    as in `vmap(..., axis_name="i")`. Raise TypeError if `fun` cannot be called.
+    Arguments may be `ShapeDtypeStruct`s; those at `static_argnums` stay Python values, as in `jit`. With `return_shape`,
+    returns a pair: the jaxpr, and the tree of `ShapeDtypeStruct`s of the result. `axis_env` lists named axes with their
+    sizes, `[("i", 4)]`, which `fun` may use as in `vmap(..., axis_name="i")`. Raise TypeError if `fun` cannot be called.
     """
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")

@@ -60,8 +60,8 @@ def all_alive(values: Sequence[Any]) -> bool:
 
 class Entry:
     """Runs calls of one signature: `run` takes the leaves of a call with the entry's keys, and returns the result in its tree.
-    `direct` has what the dispatcher needs to run the executable itself, or is None if it cannot. `is_warm` is True after a
-    first run without an error: if the first run failed, JAX checks the arguments of all later calls.
+    `direct` has what the dispatcher needs to run the executable itself, or is None if it cannot. `is_warm` says whether the
+    first run succeeded, and is None before it. (If the first run failed, JAX checks the arguments of all later calls.)
     """
 
     __slots__ = ("direct", "executable", "is_warm", "run")

@@ -160,7 +160,7 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
 
 
 def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
-    """Decorator of a library function: an eager call runs one compiled program, a call under a trace the Python function."""
+    """Decorator for a library function: an eager call runs one compiled program, and a call under a trace runs the Python function."""
     if fun is None:
         return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))
     # `inspect.signature` would take 50 us, for a hundred functions at every import

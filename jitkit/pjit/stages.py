@@ -54,7 +54,7 @@ class ArgInfo:
         return self._aval.dtype
 
 
-# --- the stations -------------------------------------------------------------------------------------------
+# --- the stages ---------------------------------------------------------------------------------------------
 
 
 class _Stage(RichDisplay):
@@ -226,7 +226,7 @@ class Lowered(_Stage):
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         if target is not None:
-            late = importlib.import_module("jitkit.targets")  # the room takes a fifth of the time of `import jitkit`
+            late = importlib.import_module("jitkit.targets")  # imported late: it would make `import jitkit` a fifth slower
             with late.Compilers(time_limit) as compilers:
                 return self._compile_for(late.find(target), compilers, options)
         placement = self._placement or default_placement()

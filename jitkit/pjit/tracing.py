@@ -43,7 +43,7 @@ class JitOptions(NamedTuple):
     compiler_options: tuple[tuple[str, Any], ...]
     in_shardings: ShardingTree | None = None
     out_shardings: ShardingTree | None = None
-    backend: str | None = None  # "c": compiled by the room `loops`
+    backend: str | None = None  # "c": compiled as C, by the package `loops`; None: by XLA
 
     def sharing(self) -> tuple[Any, ...]:
         """Return those options that two `jit`s of one function must have in common so that JAX counts their caches as one."""
@@ -246,7 +246,7 @@ class Traceable:
 
     def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
         """Return the Program of a traced call, which the later stages take. With `backend="c"`, raise NotImplementedError for an
-        operation that our C compiler does not have.
+        operation that the package `loops` cannot write in C.
         """
         if self.options.backend is not None:
             late_rooms.import_room("jitkit.loops.source").refuse_unknown(self.name, traced.jaxpr)
