@@ -252,8 +252,8 @@ def grad(
 
     Args:
       fun: returns a float scalar.
-      argnums: the argument with respect to which to differentiate, or a sequence of them. They are
-        trees of floats.
+      argnums: the position of the argument with respect to which to differentiate, or a sequence of
+        positions. These arguments are trees of floats.
       has_aux: `fun` returns a pair: the number, and other data, which is returned unchanged.
       holomorphic: `fun` is a holomorphic function of complex numbers.
       allow_int: accept integers; their gradient is an array of dtype float0, which has no bytes.
