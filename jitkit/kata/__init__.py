@@ -1,4 +1,4 @@
-"""The learner's engine: the command line, and what it shows. It uses jitkit; jitkit does not know it.
+"""The learner's engine: the command line, and what it shows.
 
 problems    what a command ends with: exit statuses, and the errors that a user can fix
 engine      functions of a learner -> verdict

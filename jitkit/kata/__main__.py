@@ -18,7 +18,7 @@ def main() -> int:
     """Run the command line, and return its exit status."""
     heard = (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )  # a shell script starts `jitkit ... &` with Ctrl-C ignored: it keeps running
+    )  # in a shell script, `jitkit ... &` starts with Ctrl-C ignored, which stays so
     if heard:
         signal.signal(signal.SIGINT, _end)
     try:

@@ -1,4 +1,6 @@
-"""What authors import in a lab's `checks.py`; it is made in `engine.checking`, which says how checks are written, and in `programs`."""
+"""The names that authors import in a lab's `checks.py`. `engine.checking` says how checks are written; the others are defined in
+`engine.random_programs` and `programs`.
+"""
 
 from __future__ import annotations
 

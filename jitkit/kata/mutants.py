@@ -1,4 +1,4 @@
-"""What authors import in a lab's `mutants.py`; it is made in `engine.mutants`, which says how wrong answers are written."""
+"""The names that authors import in a lab's `mutants.py`. `engine.mutants` defines them, and says how wrong answers are written."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from .guard import guarded
 
 
 class Verb(NamedTuple):
-    """One word of the command line: what it does, its arguments, and the function that does it, as
-    "module:function".
+    """A verb of the command line: its help, the function that adds its arguments to a parser, and the function that runs
+    it, as "module:function".
     """
 
     help: str
@@ -320,7 +320,7 @@ def make_parser(argv: Iterable[str] = VERBS) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line, and return its exit status."""
+    """Run the command line, and return its exit status. Wrong usage and `--help` raise SystemExit, as argparse does."""
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser(words)
     if unknown := _unknown_verb(words):

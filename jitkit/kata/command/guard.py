@@ -19,7 +19,9 @@ from . import hidden_modules
 
 
 def guarded(action: Callable[[], int]) -> int:
-    """Run an action, and return its exit status. An error becomes a message and a status of its own."""
+    """Run an action, and return its exit status. An error is printed as a message, and has a status of its own. If the
+    output is a pipe that its reader has closed, the status is 0.
+    """
     try:
         with _no_interrupt_lost():
             return action()
@@ -60,8 +62,8 @@ def _drop_output() -> None:
 
 @contextlib.contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
-    """In the block, do not lose a Ctrl-C that comes while a destructor or a weak reference's callback runs, as one does at
-    each import. Python cannot raise there: it prints the error and goes on. So send the signal again a moment later.
+    """In the block, do not lose a Ctrl-C that comes while a destructor or a weak reference's callback runs; each import runs
+    some. Python cannot raise there: it prints the error and goes on. So send the signal again a moment later.
     """
     before = sys.unraisablehook
 

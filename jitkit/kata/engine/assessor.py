@@ -36,7 +36,9 @@ _PATIENCE = 6  # a reference that took too long runs again, with this many times
 
 
 def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
-    """Return the checks of a lab, or of one exercise, including those of `hidden`, a file that learners do not have."""
+    """Return the checks of a lab, or of one exercise. The checks of `hidden`, a file that learners do not have, are added if
+    there is such a file.
+    """
     files = [lab.folder / "checks.py", *([hidden] if hidden is not None and hidden.is_file() else [])]
     found = [c for file in files for c in load_checks(file.read_text(encoding="utf-8"), str(file))]
     return [c for c in found if exercise is None or c.exercise == exercise]
@@ -82,14 +84,17 @@ class Assessor:
 
         Args:
           others: functions of other exercises that take the reference's place, too, each with its file.
-          checks_file: the lab's `checks.py`, or another file of checks.
-          wanted: whether a check of the exercise is to run.
+          checks_file: a file of checks; None stands for the lab's `checks.py`.
+          wanted: says whether a check of the exercise is to run. If none is, the exercise passes.
           seed: the seed of the random inputs.
           draw: the seed of random programs.
           graded: whether to run as many random programs as in grading.
           hurried: processor seconds after which no further random program begins; 0 means that all run.
           spare: processes that wait for a request.
           stop: stops the run, which then raises Stopped.
+
+        Raises:
+          RuntimeError: the reference fails a check, which is a fault of ours.
         """
         problem = find_problem(exercise, file)
         if problem is not None:
@@ -132,8 +137,8 @@ class Assessor:
         return Verdict(exercise, status, results, "", called or place_of(exercise, file), file.path)
 
     def shortest(self, result: CheckResult, job: Job, own: frozenset[str]) -> CheckResult:
-        """Replace the failed result of a check of random programs by the result of the shortest failing program that is found,
-        with its text. Return `result` itself if the difference is not in one of the programs.
+        """Return, in place of the failed result of a check of random programs, the result of the shortest failing program that is
+        found, with its text. Return `result` itself if the difference is not in one of the programs.
         """
         place = re.match(r"result\[(\d+)\]", result.difference.where) if result.difference is not None else None
         if place is None or result.value is None or result.value["is"] != "list":
@@ -172,12 +177,16 @@ class Assessor:
         )  # fmt: skip
 
     def expected_of(self, wanted: Sequence[str], job: Job, spare: Spare | None) -> list[Outcome]:
-        """Return the reference's results for some checks of a job. All of the job's are computed: they serve other runs."""
+        """Return the reference's results for some checks of a job. All checks of the job run, since the results are kept for
+        other runs.
+        """
         found = {o.check: o for o in self.reference(job, spare.for_reference if spare is not None else None)}
         return [found[name] for name in wanted]
 
     def reference(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
-        """Return the reference's results for a job. Raise RuntimeError if it fails, which is a fault of ours."""
+        """Return the reference's results for a job. If a check takes too long, it runs again with more time. Raise RuntimeError
+        if the reference fails, which is a fault of ours.
+        """
         job = job._replace(files=(), targets={}, hurried=0.0)
         # if two threads ask at the same time, the second finds what the first has computed
         with contextlib.nullcontext() if isinstance(spare, Forks) else self.computing:
@@ -190,8 +199,8 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
-        """Return the outcomes of a job, which runs only once: the reference and the mutants give the same outcomes each
-        time. The outcomes of random programs are kept apart, since they change with each draw.
+        """Return the outcomes of a job: those that are kept, in memory or in the folder; the others from a run. The reference and
+        the mutants give the same outcomes each time. Those of random programs are kept apart, since they change with each draw.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()
@@ -269,11 +278,12 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """Return a failed result with the learner's call that it comes from; a result without a difference or a value unchanged.
+    """Return a failed result with the learner's call that it comes from. A result without a difference or a value is returned
+    unchanged; if no calls were recorded, none is added.
 
-    That is the only call; for an error, the last one. Otherwise it is the call in the same place, if there are as many calls as
-    values (or as lists of values); else the last call that returned the wrong value (or a list with it); else the last
-    call, marked `# the last call`. If the values are counts, the outcome's explanations of cache misses are added.
+    If there is one call, it is that one; for an error, the last. Otherwise it is the call in the place of the wrong value, if there
+    are as many calls as values (or as lists of values); else the last call that returned the wrong value (or a list with it); else
+    the last call, marked `# the last call`. If the values are counts, the outcome's explanations of cache misses are added.
     """
     difference, value = result.difference, result.value
     if difference is None or value is None:

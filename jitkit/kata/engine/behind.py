@@ -57,7 +57,8 @@ def behind(
     counts sinf, too). Also return which functions of `without` the C calls. During the call XLA must run nothing, `cc`
     must run something, and the C must work in memory from `cc.alloc`: it may use few static bytes, and little stack.
 
-    The arguments are bounds. If a count is within its bound, the bound is returned; the reference also returns the bounds.
+    The keyword arguments but `without` are bounds. If a count is within its bound, the bound is returned; the reference also
+    returns the bounds. A count whose bound is None is left out.
     """
     before = _asked(start=True)
     found = {"result": f(*args)}
@@ -225,8 +226,9 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
 
 
 def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:
-    """Call a function whose program cannot become C. Return one fixed sentence if the call raises a NotImplementedError whose
-    message contains `word` or `instead`, and with the reference; otherwise return what happened. Another error passes through.
+    """Call a function whose program cannot become C. If it raises a NotImplementedError whose message contains `word` or
+    `instead`, return a fixed sentence, otherwise what happened; another error passes through. The reference returns the fixed
+    sentence without a call.
     """
     right = f"a NotImplementedError that says {word}"
     if not _is_package():

@@ -93,6 +93,9 @@ def check(
       hidden: whether the check is used in grading only.
       drawn: whether it runs random programs: a learner gets new ones at each save, until one fails.
       fixed: if the right result is the same for every seed, the reason.
+
+    Raises:
+      TypeError: the function has other parameters than `jk` and `rng`.
     """
 
     def collect(program: Program) -> Program:

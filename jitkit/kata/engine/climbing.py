@@ -366,7 +366,7 @@ def _said(error: BaseException) -> str:
 
 
 def _no_such_file(error: BaseException) -> str:
-    """Return "", or a sentence if `from . import core` failed because there is no core.py (Python reports a circular import)."""
+    """Return a sentence if `from . import core` failed because there is no core.py (Python reports a circular import); else ""."""
     if not isinstance(error, ImportError):
         return ""
     asked = re.match(r"cannot import name '(\w+)' from", str(error))
@@ -380,7 +380,7 @@ def _no_such_file(error: BaseException) -> str:
 
 
 def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
-    """Return the file and line of the first null byte in each file if Python refused one, since its error does not say where; else []."""
+    """If Python refused a null byte, return the file and line of the first one in each file, which the error does not say; else []."""
     if not isinstance(error, (SyntaxError, ValueError)) or "null bytes" not in str(error):
         return []
     texts = ((path, path.read_bytes()) for path in sorted(pathlib.Path(folder).rglob("*.py")))

@@ -310,7 +310,7 @@ def _number(data: Plain) -> float | complex:
 
 
 def _python_number(kind: str, actual: Plain) -> Plain | None:
-    """Convert a numpy scalar to the Python number of this kind, or return None if it is of another kind."""
+    """Return a numpy scalar as plain data of the Python number `kind`; None if it is not a scalar, or of another kind."""
     if not actual.get("scalar") or actual["shape"] or actual["dtype"] not in _SCALARS_OF.get(kind, ()):
         return None
     return to_plain(array_of(actual).item())

@@ -1,8 +1,8 @@
 """three streams -> a copy of this process that serves them
 
-A process that has imported numpy is copied in a few milliseconds, and imports it in a hundred. So `jitkit check` starts one process for all
+Copying a process that has imported numpy takes a few milliseconds, importing numpy a hundred. So `jitkit check` starts one process for all
 its runs (`processes.Nursery`), which makes a copy of itself for each: one runs the learner's functions, another the reference's, at the
-same time. It has one thread, since threads do not survive a fork.
+same time. The process has one thread, since threads do not survive a fork.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _CHILDREN = (signal.SIGCHLD,)
 
 
 def make_copies(serve: Callable[[int, int], int]) -> None:
-    """Make a copy of this process for each three streams that arrive on the socket that is stdin: for requests, frames
-    and stacks. When a copy has ended, send a last frame that says how. Return when the socket is closed.
+    """Make a copy of this process for each message on the socket that is stdin. A message has three streams: for requests,
+    frames and stacks. When a copy has ended, send a last frame that says how. Return when the socket is closed.
 
     Args:
       serve: takes the streams of frames and of stacks, and returns the exit status of the copy.

@@ -34,7 +34,7 @@ CALLED_AT_IMPORT = (
     "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
     "jitkit.tree_util.functions:flatten_into",
 )  # fmt: skip
-# Functions that are called while a room is imported that only some programs use. For the exercises of these functions,
+# Functions that the import of a room calls, where only some programs use the room. For the exercises of these functions,
 # that room is not imported ahead.
 CALLED_LATER = (
     "jitkit.tree_util.functions:flatten_until", "jitkit.pjit.compilation_cache:cache_of",
@@ -159,7 +159,7 @@ def import_jitkit(request: dict[str, Any]) -> None:
         executables = importlib.import_module("jitkit.kata.engine.executables")
         executables.keep_executables(pathlib.Path(request["executables"]))
     if request["do"] != "measure":
-        checks = request["checks"]  # not by keywords: the worker asks so, too, and it is the key of a cache
+        checks = request["checks"]  # by position, as the worker calls it: with keywords the cache would miss
         importlib.import_module("jitkit.kata.engine.checking").load_checks(checks["source"], checks["path"])
     for name in request.get("modules", ()):
         with contextlib.suppress(ImportError):
@@ -168,7 +168,7 @@ def import_jitkit(request: dict[str, Any]) -> None:
 
 
 def function_code(module: CodeType, target: Target, path: str, line: int) -> CodeType | None:
-    """Return the code of a function from its module's code: of this name, at this line of this file; None if there is none."""
+    """Return, from its module's code, the code of the function of this name at this line of this file; None if there is none."""
     return next(
         (c for c in _codes(module) if (c.co_qualname, c.co_filename, c.co_firstlineno) == (target.name, path, line)),
         None,
@@ -183,8 +183,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """Return the code that replaces functions: `functions`, by target, and `helpers`, which run in modules first. Return None if the
-    result would differ from splicing, or splicing would refuse it.
+    """Return the code that replaces functions: `functions` has it by target, and `helpers` has pairs of a module and the code to run in
+    it first. Return None if the result would differ from splicing, or splicing would refuse it.
 
     Raises:
       SpliceError: a helper has a name that the module uses.

@@ -46,8 +46,8 @@ class MachineCode:
 def remembered(
     folder: pathlib.Path, program: str, jaxlib: str, load: Callable[[bytes], Any], make: Callable[[], Any]
 ) -> Any:
-    """Return the executable of a program: `load` makes it from the folder's bytes; or `make` compiles it, and its bytes
-    are kept.
+    """Return the executable of a program. `load` makes it from bytes in the folder; if there are none, or they are damaged,
+    `make` compiles it, and its bytes are kept if they can be written.
 
     Args:
       program: its text, and the options with which it is compiled.
@@ -98,8 +98,8 @@ _ready: dict[pathlib.Path, Any] = {}  # executables that are loaded and not yet 
 
 
 def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], is_wanted: Callable[[], bool]) -> None:
-    """Load the executables that the last save needed, in a process that waits for the next save, until the process `is_wanted`: most
-    of the time of a climb goes into reading machine code.
+    """Load the executables that the last save needed, in a process that waits for the next save: most of the time of a climb goes into
+    reading machine code. Stop as soon as `is_wanted` says that a request has come.
     """
     with contextlib.suppress(OSError):
         paths = sorted(folder.glob(f"{_build(jaxlib)}-*"), key=lambda path: path.stat().st_mtime, reverse=True)

@@ -9,7 +9,9 @@ _MOST_PASSES = 20
 
 
 def fewer_lines(text: str) -> Iterator[str]:
-    """Yield the program without unused definitions, then, for each statement that may be left out, the program without it."""
+    """Yield the program without unused definitions, if it has any; then, for each statement that may be left out, the program
+    without the statement.
+    """
     plain = _without_unused(text)
     if plain != text:
         yield plain
@@ -43,7 +45,9 @@ def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
 
 
 def _without_unused(text: str) -> str:
-    """Return the program without definitions and assignments that nothing reads, repeated until none is left."""
+    """Return the program without definitions and assignments that nothing reads. They are cut one by one, since each cut may make
+    others unused, and at most `_MOST_PASSES`.
+    """
     for _ in range(_MOST_PASSES):
         read = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         unused = [

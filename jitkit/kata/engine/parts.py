@@ -54,9 +54,9 @@ class Part(NamedTuple):
     Attributes:
       name: the name as the stub's file writes it: `check_arrays`, `config.value`.
       line: the import of the name.
-      signature: `(primitive, args)`; empty if it cannot be called.
+      signature: `(primitive, args)`; `: type` for a value of an instance; else empty.
       sentence: the first sentence of its docstring.
-      value: the object itself.
+      value: the object itself; None for a value of an instance.
       labs: the numbers of the labs whose exercises use it, if that was asked for.
     """
 

@@ -168,7 +168,7 @@ class Spare:
 
     @property
     def unprepared(self) -> Spare:
-        """Return what gives processes that have not prepared for a request: for a job that cannot use what was prepared."""
+        """Return where to take the next process from if a job could not use what one had prepared."""
         return self
 
     def close(self) -> None:
@@ -330,7 +330,7 @@ class Forks(Spare):
         return self.others[0]
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a process that nobody uses, or None without `fork`. If XLA is used, its copy starts it."""
+        """Return a process that nobody uses, or None without `fork`. If XLA is used, the copy that answers starts it."""
         if not hasattr(os, "fork"):
             return None
         with contextlib.suppress(IndexError):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # these modules import numpy; `jitkit check` starts its proce
 
 NOT_TRIED = "It was not tried: a check before it did not end."
 _START_SECONDS = 60.0
-_LONGEST_REPLAYED = 4.0  # seconds: a check that is run again to record calls may take this long
+_LONGEST_REPLAYED = 4.0  # seconds: a check that took longer is not run again to record calls
 
 
 class LearnerSource(NamedTuple):

@@ -38,7 +38,9 @@ class Short(NamedTuple):
 
 
 def shortened(program: Plain, check: str, job: Job, differ: Callable[[Outcome, Outcome], bool]) -> Short | None:
-    """Return the shortest program that is found to show a difference, from a random one of a check; None if none is shorter."""
+    """Return the shortest program found that shows a difference, made from a random program of a check; None if none is found that is
+    shorter than that one. `differ` says whether the results of two runs differ.
+    """
     nothing = Outcome(check, None)
     now = start = Short(program["text"], program["choices"], nothing, nothing)
     for kind in (_by_choices, _by_lines):

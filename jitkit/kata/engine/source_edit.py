@@ -18,7 +18,7 @@ from .submission import LearnerFile, Target
 
 
 def function_text(source: str, function: Function, decorators: Sequence[ast.expr] = ()) -> str:
-    """Return the lines of a function, as if it stood at the left margin, with the last of its decorators: these ones."""
+    """Return the lines of a function, moved to the left margin. Of its decorators only `decorators`, the last ones, are kept."""
     first = min([function.lineno, *(decorator.lineno for decorator in decorators)])
     lines = source.splitlines(keepends=True)[first - 1 : function.end_lineno]
     if function.col_offset == 0:
@@ -95,7 +95,9 @@ def _indented(text: str, function: Function) -> str:
 
 
 def insert_before_function(source: str, name: str, text: str) -> str:
-    """Return the source with a text inserted before the top-level statement that contains a function, `name` with dots."""
+    """Return the source with a text inserted before the top-level statement that contains the function with this dotted name, and
+    before the comments above that statement.
+    """
     tree = tree_of(source)
     top = name.partition(".")[0]
     node = next(n for n in tree.body if getattr(n, "name", None) == top)

@@ -48,7 +48,7 @@ def write_to(stream: int) -> None:
 
 
 def ask(process: int, file: IO[bytes]) -> None:
-    """Make a process that still runs write its stack to its file."""
+    """Make a process that still runs write its stack to its file, and wait for it, at most `_PATIENCE`. On Windows, do nothing."""
     if not _CAN_BE_ASKED:
         return
     limit = time.monotonic() + _PATIENCE

@@ -219,8 +219,8 @@ def _functions(body: Sequence[ast.stmt], prefix: str = "") -> Iterator[tuple[str
 
 
 def _only(node: ast.stmt, wanted: set[str]) -> ast.stmt:
-    """Return an import reduced to the wanted names; return any other statement unchanged. The other names may not be importable yet
-    when the module that the import goes into runs.
+    """Return an import reduced to the wanted names; return any other statement unchanged. The import goes into another module, and
+    when that runs, the other names may not be importable yet.
     """
     if not isinstance(node, ast.Import | ast.ImportFrom):
         return node
@@ -297,5 +297,5 @@ def _root(node: ast.AST) -> str:
 
 
 def _is_for_the_program(node: ast.stmt) -> bool:
-    """Whether a statement is `if __name__ == "__main__"`."""
+    """Whether a statement is an `if` that tests `__name__`, such as `if __name__ == "__main__"`."""
     return isinstance(node, ast.If) and "__name__" in names_used(node.test)

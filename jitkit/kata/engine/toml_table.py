@@ -36,7 +36,7 @@ class TomlTable:
 
     Args:
       data: the table's contents.
-      file, text: the file, and its whole text, in which lines are looked up.
+      file, text: the file, and its whole text, in which the lines for errors are found.
       keys: the path of the table in the file.
       called: what errors say after the line, such as `, exercise 02.1`.
     """
@@ -110,7 +110,7 @@ class TomlTable:
         return TomlTable(self.get(key, dict, {}), self.file, self.text_of_file, (*self.keys, key))
 
     def named(self, key: str) -> Iterator[tuple[str, TomlTable]]:
-        """Return the tables in the table of this name, by their names."""
+        """Return pairs: the name of each table in the table `key`, and that table."""
         around = self.table(key)
         return ((name, around.table(name)) for name in around.data)
 

@@ -52,7 +52,7 @@ class Verdict(NamedTuple):
 
     @property
     def first_failure(self) -> CheckResult | None:
-        """The check to fix first."""
+        """The first check that does not pass, which is to be fixed first; None if all pass."""
         return next((result for result in self.results if result.status != Status.PASS), None)
 
 

@@ -83,7 +83,7 @@ def _bind(primitive: str, params: dict[str, Any], operands: list[Any]) -> list[A
 
 
 def _input(i: int, type: str) -> Any:
-    """Return small numbers with few digits for an input. They differ from input to input."""
+    """Return small numbers with few digits for an input. They differ from input to input. Raise _Unknown for a large array."""
     dtype, shape = _dtype(type), _shape(type)
     size = int(np.prod(shape))
     if size > _MOST_ELEMENTS:

@@ -15,7 +15,7 @@ A frame is one line of JSON, too, on a stream that nobody else can write to by a
 
     {"is": "ready"} | {"is": "prepared"} | {"is": "imported"} | {"is": "import failed", "error": ..., "output": ...}
     {"is": "begin", "check": name} | {"is": "result", "check": name, "value": ..., "output": ..., "seconds": ...}
-    {"is": "done", "modules": [those of jitkit that checks imported], "processor": seconds of it since the request}
+    {"is": "done", "modules": [those of jitkit that checks imported], "processor": processor seconds since the request}
     {"is": "ended", "code": ...} | {"is": "calls", "calls": [...], "misses": ...}
     {"is": "again"}: jitkit was imported already, and these functions cannot be put in place any more; ask another process
 
