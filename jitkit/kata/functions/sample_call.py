@@ -39,7 +39,7 @@ _SHAPE = re.compile(r"(?P<dtype>[a-z]\w*)(?:\[(?P<sizes>[\d, ]*)\])?")
 
 
 def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
-    """Read `f32[2,3],i32[]` as arguments without values. Raise WrongUsage if it cannot be read."""
+    """Return arguments without values for a text such as `f32[2,3],i32[]`. Raise WrongUsage if it cannot be read."""
     found = []
     for part in re.split(r"[,\s]+(?![^\[]*\])", text.strip()):
         match = _SHAPE.fullmatch(part)
@@ -91,7 +91,7 @@ def _with_types(tree: Any, types: Sequence[ShapeDtypeStruct]) -> Any:
 
 
 def parse_static(given: Sequence[str]) -> dict[str, Any]:
-    """Read `n=3` as `{"n": 3}`: values to trace the function with. Raise WrongUsage if Python cannot read one."""
+    """Return the values to trace the function with, by name: `{"n": 3}` for `n=3`. Raise WrongUsage if Python cannot read one."""
     found = {}
     for each in given:
         name, equals, text = each.partition("=")
@@ -158,9 +158,9 @@ def names_in(where: str) -> tuple[str, str]:
 
 
 def _run(path: Path) -> Any:
-    """Import a file, with its folder on the path and its name as the only argument, as Python does for a script. A module of a
-    package is imported as such, so that it can import its neighbours. The folder stays on the path: functions may import
-    when they are called.
+    """Import a file, with its folder on the path and its name as the only argument, as Python does for a script; return the module.
+    A module of a package is imported as such, so that it can import its neighbours. The folder stays on the path: functions may
+    import when they are called. Raise Problem, with the line, if the import fails.
     """
     folder, name = path.resolve().parent, path.stem
     while (folder / "__init__.py").is_file():

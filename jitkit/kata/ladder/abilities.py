@@ -138,7 +138,9 @@ def run(place: Place, screen: Screen) -> int:
 
 
 def measured(place: Place) -> Abilities:
-    """Run the programs of all rungs and of the tutorials, and measure the package and JAX."""
+    """Run the programs of all rungs and of the tutorials, measure the package and JAX, and return the results. A package in which
+    nothing is written yet is not run: none of its programs pass.
+    """
     package = place.package
     if package.is_untouched:  # nothing to run: do not compute jitkit's own results, which takes a minute
         rungs_, last = all_rungs(), tutorials()

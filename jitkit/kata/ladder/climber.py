@@ -81,14 +81,14 @@ class Package(NamedTuple):
         return digest.hexdigest()[:16]
 
 
-# A line that imports, to the end of its parentheses: `from . import (`, `__import__("core")`, `import_module(`. Comments match, too.
-_IMPORTS = re.compile(r"(?:import|\bfrom\b)(?:\\\n|[^\n(])*(?:\([^)]*\))?")
+# Comments match, too; names below the line of `from . import (` are missed.
+_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")
 _WORDS = re.compile(r"\w+")
 
 
 def reached(name: str, texts: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return `name` and the names that its texts import, directly or through others. `texts` has the texts of each file or folder
-    by its name.
+    """Return `name`, and the names that the lines of its texts with an `import` contain, directly or through others. `texts` has the
+    texts of each file or folder by its name.
     """
     found, rest = {name}, [name]
     while rest:
@@ -133,7 +133,7 @@ class RungVerdict(NamedTuple):
 
     @property
     def first_failure(self) -> CheckResult | None:
-        """The program to fix first."""
+        """The result of the first program that does not pass, which is to be fixed first; None if all pass."""
         return next((r for r in self.results if r.status != Status.PASS), None)
 
 
@@ -193,7 +193,7 @@ class Climber:
         return found
 
     def checks(self, rungs: Sequence[Rung]) -> list[Check]:
-        """Return the programs of some rungs."""
+        """Return the programs of some rungs, as checks. Without `is_thorough`, hidden programs are left out."""
         wanted = {rung.number for rung in rungs}
         with _loading:
             found = load_programs((*(rung.programs for rung in rungs), *self.hidden))

@@ -79,7 +79,7 @@ def status_of_red(place: Place, fallen: Sequence[str]) -> Status:
 
 
 def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> None:
-    """Show one sentence for all rungs."""
+    """Show why the package cannot be imported, in place of the rungs."""
     failure = verdict.results[0]
     screen.text(failure.sentence, 0, "red")
     show_line(screen, failure.line, place)

@@ -34,7 +34,9 @@ _TAKEN = sys.stdlib_module_names | {
 
 
 class Place:
-    """A folder of the ladder: it has a package from scratch. It implements the protocol `Places`, which displays take."""
+    """A folder of the ladder: it has a package that is written from scratch. Displays take it as `screens.display.Places`, since it
+    has `kept`, `relative` and `place`.
+    """
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root

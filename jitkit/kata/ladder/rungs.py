@@ -133,7 +133,7 @@ def _begin(text: str, number: str) -> int:
 
 
 def prefix(text: str, number: str) -> str:
-    """Return the file from its beginning to the end of this section."""
+    """Return a text of solutions from its beginning to the end of the section of this rung."""
     return next((text[: m.start()] for m in _SECTION.finditer(text) if m[1] > number), text)
 
 
@@ -149,5 +149,5 @@ def below(rung: Rung) -> str:
 
 
 def section(text: str, number: str) -> str:
-    """Return one section of the file."""
+    """Return the section of this rung in a text of solutions."""
     return text[_begin(text, number) : len(prefix(text, number))]

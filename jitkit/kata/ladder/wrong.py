@@ -44,7 +44,7 @@ def edit(label: str, question: str, old: str, new: str) -> None:
 
 
 def wrong_versions(rung: Rung) -> list[Wrong]:
-    """Return the wrong answers to a rung."""
+    """Return the wrong versions that the `wrong.py` of a rung declares."""
     path = rung.folder / "wrong.py"
     with _loading:
         _collected.clear()
@@ -55,7 +55,9 @@ def wrong_versions(rung: Rung) -> list[Wrong]:
 
 
 def failed(verdict: RungVerdict) -> dict[str, str]:
-    """Return, by name, the programs that a package fails, without hidden ones: each status, and the place of the difference."""
+    """Return, by the name of each program that a package fails, its status and the place of the difference. Hidden programs are left
+    out.
+    """
     return {
         r.check.name: f"{r.status} {r.difference.where if r.difference is not None else ''}".rstrip()
         for r in verdict.results

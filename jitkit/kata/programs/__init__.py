@@ -1,7 +1,7 @@
 """Writers of random programs, which the last check of an exercise runs: they are written anew for each seed. The engine runs them.
 
 arrays      functions of arrays, line by line, with shapes and dtypes that go together; `nested`: functions in functions, and loops
-transformed such functions by themselves, under `vmap`, and with their derivatives
+transformed functions of arrays by themselves, under `vmap`, and with their derivatives
 loops       loops and choices whose parts may not go together
 texts       programs that write constants of lab 04
 tracers     calls of a function of lab 01 with parts that may not go together

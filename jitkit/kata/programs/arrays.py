@@ -69,7 +69,7 @@ class Writer:
         return self.choices.of(found) if found else None
 
     def data(self, shape: Sequence[int], dtype: str = "float32") -> str:
-        """Return an expression for an array of numbers."""
+        """Return an expression for an array of this shape and dtype; the numbers in it are drawn."""
         count = math.prod(shape)
         start, stride = self.choices.below(11), 1 + self.choices.below(9)
         table = {"bool": (True, False, True)}.get(dtype, _FLOATS if "float" in dtype else _INTS)
@@ -80,7 +80,7 @@ class Writer:
         return listed if len(shape) == 1 else f"{listed}.reshape({', '.join(map(str, shape))})"
 
     def step(self) -> None:
-        """Write one of the operations; if there are no operands for it, write a plainer one."""
+        """Write one of the operations; if there are no operands for it, write a `unary` one."""
         if not self.choices.of(self.operations)(self):
             unary(self)
 
@@ -215,7 +215,7 @@ def moved(writer: Writer) -> bool:
 
 
 def constant(writer: Writer) -> bool:
-    """Write a constant array with the shape of a value in scope. Return False if there is none."""
+    """Write a constant array of float32 with the shape of a value in scope, or a scalar if there is none. Return True."""
     x = writer.pick()
     shape = x.shape if x is not None else ()
     writer.value(writer.data(shape), shape, "float32")
@@ -223,7 +223,7 @@ def constant(writer: Writer) -> bool:
 
 
 def numbered(writer: Writer) -> bool:
-    """Write an array that is made without operands, with the shape of a value that exists."""
+    """Write a `broadcasted_iota`, which has no operands, with the shape of a value in scope. Return False if none has an axis."""
     x = writer.pick(lambda value: bool(value.shape))
     if x is None:
         return False
@@ -233,7 +233,7 @@ def numbered(writer: Writer) -> bool:
 
 
 def stretched(writer: Writer) -> bool:
-    """Write an operation of `lax` on two arrays of one rank, in which some axes have size 1."""
+    """Write an operation of `lax` on two arrays of one rank, in which some axes have size 1. Return False if no value suits."""
     x = writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None:
         return False
@@ -250,7 +250,7 @@ def stretched(writer: Writer) -> bool:
 
 
 def twice(writer: Writer) -> bool:
-    """Write one operation twice, on one operand, with other parameters."""
+    """Write the difference of two calls of one operation, on one operand, with different parameters. Return False if no value suits."""
     x = writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None:
         return False

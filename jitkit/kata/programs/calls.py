@@ -141,7 +141,7 @@ def tried(f, *args):
 
 
 def misses(choices: Choices) -> str:
-    """Return a program that asks why a call was traced."""
+    """Return a program that traces several calls of a function, and asks for the reason of each miss."""
     static = choices.chance(50)
     lines = [f"f = jax.jit(lambda t, n=None, **more: t{', static_argnums=1' if static else ''})"]
     pool = [choices.of(_ARGUMENTS[:21]) for _ in range(2 + choices.below(2))]
@@ -254,7 +254,7 @@ def signatures(choices: Choices) -> str:
 
 
 def splits(choices: Choices) -> str:
-    """Write a program that splits a call, puts it together again with other values, and looks at what it was called with."""
+    """Return a program that splits a call, puts it together again with other values, and looks at what it was called with."""
     positions, names = ("0", "1", "2", "-1", "-2", "5"), ("b", "a", "n", "unknown")
     nums = [choices.of(positions) for _ in range(choices.below(4))]
     said = [choices.of(names) for _ in range(choices.below(4))]
@@ -278,7 +278,9 @@ def splits(choices: Choices) -> str:
 
 
 def names_of_leaves(choices: Choices) -> str:
-    """Write a program that names the leaves of calls: trees, arguments without leaves, static ones, collected ones."""
+    """Return a program that names the leaves of a call: trees, arguments without leaves, static ones, collected ones. In 40 of 100
+    cases, return a program of `misses` instead.
+    """
     if choices.chance(40):
         return misses(choices)
     signature = choices.of(_SIGNATURES)

@@ -15,7 +15,9 @@ _HEAD = "x, h, k = np.float32([1, 2, 3]), np.float16([1, 2, 3]), np.int32([3, 1,
 
 
 def unsettled(*kinds: str) -> Callable[[Choices], str]:
-    """Return a writer of loops (`while`, `fori`, `scan`) and choices (`cond`, `switch`). jitkit refuses some of them."""
+    """Return a writer of programs with a loop (`while`, `fori`, `scan`) or a choice (`cond`, `switch`) of one of these kinds. jitkit
+    refuses some of the programs.
+    """
 
     def write(choices: Choices) -> str:
         kind = choices.of(kinds)
@@ -59,7 +61,9 @@ _BOUNDS = (("0", "2"), ("0", "1"), ("1", "k[0]"), ("k[2]", "3"), ("2", "3"), ("2
 
 
 def _other_loop(choices: Choices, kind: str) -> str:
-    """Write a loop whose carry is not a flat tuple of several parts, or whose parts wait for each other to become floats."""
+    """Return a program with a loop whose carry is not a flat tuple of several parts, or whose parts become floats one after the
+    other.
+    """
     carry = choices.of(tuple(_CARRIES))
     written, taken, count = _CARRIES[carry]
     back = choices.of(tuple(_CARRIES)) if choices.chance(8) else carry
@@ -165,7 +169,9 @@ _TREES_ALIKE = (  # each of these is another tree
 
 
 def _branches(choices: Choices, names: Sequence[str], count: int) -> tuple[list[str], list[str]]:
-    """Return lines that define functions, and the names of as many branches: some of them the same function."""
+    """Return lines that define `count` functions, and the names of `count` branches. These are all of the functions, or are drawn
+    from them, so that some may be the same.
+    """
     alike = choices.of(_TREES_ALIKE) if choices.chance(30) else None
     first = alike[0] if alike else choices.of(_RESULTS)
     others = alike or _RESULTS

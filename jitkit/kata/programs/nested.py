@@ -1,7 +1,7 @@
-"""Functions in functions: a call of one under `jit`, branches, and loops, whose parts are written line by line, too.
+"""Writes functions inside of a function: a call under `jit`, branches, and loops. Their bodies are written line by line, too.
 
 Each takes a few values in scope as its operands and closes over others; it has one, two or three results, and later
-lines may use some, all or none of them.
+lines may use some, all or none of them. In a body, no further function is written: then the operations return False.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def _too_deep(writer: Writer) -> bool:
 
 
 def jit(writer: Writer) -> bool:
-    """Write a jitted function and a call of it. Return False, and write nothing, if no value suits or the nesting is too
-    deep.
-    """
+    """Write a jitted function and a call of it. Return False, and write nothing, if no value suits or a body is being written."""
     operands = _some(writer, 2)
     if not operands or _too_deep(writer):
         return False
@@ -83,8 +81,8 @@ def jit(writer: Writer) -> bool:
 
 
 def branches(writer: Writer) -> bool:
-    """Write a `cond`, or a `switch` with three branches, and the value that chooses. Return False, and write nothing, if no
-    value suits or the nesting is too deep.
+    """Write a `cond`, or a `switch` with three branches, and the value that chooses. Return False, and write nothing, if no value
+    suits or a body is being written.
     """
     operands = _some(writer, 2)
     chooser = writer.pick(lambda value: value.dtype != "bool")
@@ -109,7 +107,7 @@ def branches(writer: Writer) -> bool:
 
 def scan(writer: Writer) -> bool:
     """Write a scan, forwards or in reverse, over the first axis of a value or with a given length. Return False, and write
-    nothing, if no value suits or the nesting is too deep.
+    nothing, if no value suits or a body is being written.
     """
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
@@ -157,7 +155,7 @@ def _turn(writer: Writer, carry: Sequence[Value], counts: bool) -> str:
 
 
 def counted(writer: Writer) -> bool:
-    """Write a `fori_loop`. Return False, and write nothing, if no value suits or the nesting is too deep."""
+    """Write a `fori_loop`. Return False, and write nothing, if no value suits or a body is being written."""
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
         return False
@@ -168,8 +166,8 @@ def counted(writer: Writer) -> bool:
 
 
 def repeated(writer: Writer) -> bool:
-    """Write a `while_loop` whose carry has a counter, which bounds the number of turns. Return False, and write nothing, if
-    no value suits or the nesting is too deep.
+    """Write a `while_loop` whose carry has a counter, which bounds the number of turns. Return False, and write nothing, if no value
+    suits or a body is being written.
     """
     carry = _some(writer, 3)
     if not carry or _too_deep(writer):
@@ -183,9 +181,7 @@ def repeated(writer: Writer) -> bool:
 
 
 def unrolled(writer: Writer) -> bool:
-    """Write an unrolled scan, each trip of which makes several steps, or all of them. Return False, and write nothing, if no
-    value suits or the nesting is too deep.
-    """
+    """Write an unrolled scan: each trip makes several steps, or all of them. Return False where `scan` does."""
     if not scan(writer):
         return False
     writer.lines[-1] = f"{writer.lines[-1][:-1]}, unroll={writer.choices.of((2, 3, True, 4))})"

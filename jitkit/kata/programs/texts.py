@@ -16,7 +16,9 @@ _BITS = ("7fc00001", "ffc00000", "80000000", "00000000", "7f800000", "3f800000",
 
 
 def constants(choices: Choices) -> str:
-    """Write constants: arrays of random bits in several orders in memory, and single numbers, nan and zeros of both signs among them."""
+    """Return a program that writes constants: arrays of random numbers or bits in several orders in memory, and single numbers,
+    among them nan and zeros of both signs.
+    """
     lines = [
         "from jitkit.interpreters.mlir_text import dense, scalar_text, tensor_type",
         "from jitkit.kata.programs.texts import read",
@@ -53,8 +55,8 @@ def _size(shape: tuple[int, ...]) -> int:
 
 
 def read(text: str, dtype: Any, shape: tuple[int, ...] = ()) -> str:
-    """Return the bytes of the numbers in a text (`1.0`, `dense<[1, 2]>`), in hexadecimal. A single number is repeated for each element
-    of the shape.
+    """Return the bytes, in hexadecimal, of the numbers in a text (`1.0`, `dense<[1, 2]>`). If the text has only one number, it is
+    repeated for each element of the shape.
     """
     if text.startswith('dense<"'):
         return text[len('dense<"0x') : -len('">')].lower()

@@ -22,7 +22,9 @@ def _row(parts: Sequence[str]) -> str:
 
 
 def _shapes(choices: Choices, count: int) -> list[str]:
-    """Return shapes that often go together: of one rank, with sizes of an array, or 1 in their place; sometimes one size is another."""
+    """Return `count` shapes that often go together: they have one rank, and each size is that of a common shape, or 1. Sometimes a
+    whole shape, or a last size, is another.
+    """
     whole = [choices.of((2, 3, 0, 1)) for _ in range(choices.below(4))]
     shapes = [[1 if choices.chance(40) else size for size in whole] for _ in range(count)]
     for shape in shapes:
@@ -34,7 +36,7 @@ def _shapes(choices: Choices, count: int) -> list[str]:
 
 
 def shapes(choices: Choices) -> str:
-    """Write a call that finds the shape of some arrays together, or the type of an operation on operands of many types."""
+    """Return a program that finds the common shape of some arrays, or the type of an operation on operands of many types."""
     if choices.chance(50):
         several = [_shapes(choices, 1 + choices.below(4)) for _ in range(3)]
         listed = ", ".join(f"[{', '.join(given)}]" for given in several)
@@ -68,7 +70,7 @@ _NODES = (
 
 
 def bounds(choices: Choices) -> str:
-    """Write a call of `least_upper_bound` on one to four types, of which some may be the same."""
+    """Return a program with a call of `least_upper_bound` on one to four types, of which some may be the same."""
     few = [choices.of(_NODES) for _ in range(3)]
     if choices.chance(30):  # these are equal in Python
         few = choices.of((["int", "'int64'"], ["'float64'", "float"], ["'complex128'", "complex"]))
@@ -100,7 +102,7 @@ _LEFT = (
 
 
 def reflected(choices: Choices) -> str:
-    """Write calls of a reflected method, with objects of many kinds on the left and a function that may fail."""
+    """Return a program with calls of a reflected method, with objects of many kinds on the left and a function that may fail."""
     error = choices.of(("TypeError", "ValueError", "KeyError"))
     does = choices.of(("return type(left).__name__, left, right", f"raise {error}(right)"))
     lefts = [choices.of(_LEFT) for _ in range(2 + choices.below(3))]
@@ -127,7 +129,7 @@ _FORCES = (
 
 
 def questions(choices: Choices) -> str:
-    """Write programs that ask a value for its truth, for an integer, or for itself, and whether it is known."""
+    """Return a program that asks traced and known values for their truth, for an integer, or for themselves."""
     ways = [
         choices.of(
             (
@@ -180,7 +182,9 @@ two = Literal(2.0, jax.core.get_aval(2.0))
 
 
 def laws(choices: Choices) -> str:
-    """Write a place of a jaxpr, whose variables may be unbound, bound again, or of another type, and ask three laws about it."""
+    """Return a program that makes a place of a jaxpr, whose variables may be unbound, bound again, or of another type, and applies three
+    laws to it.
+    """
     reads = [choices.of(("a", "b", "c", "two", "d", "e")) for _ in range(choices.below(4))]
     binds = [choices.of(("c", "d", "b", "e", "a")) for _ in range(choices.below(4))]
     bound = [choices.of(("a", "b", "c")) for _ in range(choices.below(3))]

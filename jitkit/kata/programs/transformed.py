@@ -12,7 +12,7 @@ _SHAPES = ((3,), (), (2, 3), (3, 3), (1,), (0,))
 
 
 def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequence[str], most: int) -> list[Value]:
-    """Write `def f` with a parameter for each value; return the values that it returns."""
+    """Write `def f` with a parameter for each shape and dtype; return the values that `f` returns."""
     parameters = [Value(f"x{i}", shape, dtype) for i, (shape, dtype) in enumerate(zip(shapes, dtypes, strict=True))]
     writer.line(f"def f({', '.join(value.name for value in parameters)}):")
     writer.margin, writer.scope = "    ", list(parameters)
@@ -29,9 +29,8 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
 def plain(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
-    """Return a function that writes a random program: the program defines a function of at most `most` of these operations
-    (their names, with spaces between), and calls it. `way` is the text of the call, with `{args}` for the arguments; one of
-    several is chosen.
+    """Return a writer of programs. Each defines a function of one step and up to `most` more, with these operations (their names, with
+    spaces between), and calls it. `way` is the text of the call, with `{args}` for the arguments, or several such texts to choose from.
     """
     ways = (way,) if isinstance(way, str) else tuple(way)
 
@@ -64,7 +63,9 @@ def _drawn(
 
 
 def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations under `vmap`, with batch axes anywhere; some operands have none."""
+    """Return a writer of programs: a function of these operations, as in `plain`, and a call of it under `vmap`, with batch axes
+    anywhere; some operands have none.
+    """
 
     def write(choices: Choices) -> str:
         writer, shapes, kinds, results = _drawn(choices, operations, most, dtypes)
@@ -142,8 +143,8 @@ _WAYS = (
 def differentiated(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), ways: Sequence[int] = range(len(_WAYS))
 ) -> Callable[[Choices], str]:
-    """Return a writer of functions of these operations, and one of their derivatives. `ways` has the positions in
-    `_WAYS` to choose from.
+    """Return a writer of programs: a function of these operations, as in `plain`, and a call of one of its derivatives. `ways`
+    has the positions in `_WAYS` to choose from.
     """
 
     def write(choices: Choices) -> str:

@@ -72,7 +72,7 @@ class CheckItem(pytest.Item):
         self.owner = owner
 
     def runtest(self) -> None:
-        """Fail with the verdict as text; skip while nothing is written."""
+        """Raise Red, with the verdict as text, if the check does not pass. Skip while a function of the exercise is a stub."""
         report = self.owner.verdict()
         verdict = report.verdict
         if verdict.status == Status.TODO:

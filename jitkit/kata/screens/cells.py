@@ -44,7 +44,7 @@ class Shown:
 
     Attributes:
       passed: whether every check passes.
-      fraction: the part of the checks that do, from 0 to 1.
+      fraction: the part of the checks that pass, from 0 to 1.
     """
 
     def __init__(self, report: Report, notebook: Desk, note: str = "") -> None:
@@ -75,7 +75,9 @@ class Shown:
         return stream.getvalue().strip("\n")
 
     def require(self, check: str | None = None) -> None:
-        """Raise NotPassed, with the verdict as text, unless all checks pass, or the one of this name. For graded cells."""
+        """Raise NotPassed, with the verdict as text, unless all checks pass; with `check`, unless the check of this name passes. Raise
+        Unknown if there is no such check. For graded cells.
+        """
         if check is None:
             if not self.passed:
                 raise NotPassed(f"\n{self!r}")
@@ -115,7 +117,7 @@ class Plot:
         self.answer = answer
 
     def __repr__(self) -> str:
-        """Return what the plot shows."""
+        """Return the answer: what there is to see in the plot."""
         return self.answer
 
     def _repr_html_(self) -> str:

@@ -65,7 +65,9 @@ def amount(value: float, unit: str) -> str:
 
 
 def lines_of(kernel: Kernel) -> str:
-    """Return `line 12`, or `lines 12, 14`, with the file if there are several: `layer.py 12, 14; util.py 3`."""
+    """Return `line 12`, or `lines 12, 14`; with the files if there are several: `layer.py 12, 14; util.py 3`; or, if a kernel has
+    none, `no line of its own`.
+    """
     by_file: dict[str, list[str]] = {}
     for line in kernel.lines:
         by_file.setdefault(line.file, []).append(str(line.number))

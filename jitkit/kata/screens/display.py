@@ -161,7 +161,7 @@ def both_sides(expected: str, actual: str) -> tuple[list[str], list[str]]:
 
 
 def show_side(screen: Screen, name: str, lines: Sequence[str], color: str) -> None:
-    """Show one of the two sides; lines that are too long for the screen continue on the next."""
+    """Show lines beside a name, such as `expected`, at most `_MOST_LINES`. A line that is too long for the screen continues on the next."""
     lead = f"      {name:10}"
     room = max(screen.width - 1 - len(lead), 20)
     shown = [piece for line in lines for piece in _pieces(line, room)]
@@ -239,7 +239,7 @@ def show_program(
 
 
 def show_random_program(screen: Screen, report: Report, result: CheckResult, places: Desk) -> None:
-    """Show the random program that makes a difference, and how to run it alone."""
+    """Show the random program that makes a difference, write it to a file, and show how to run that."""
     path = places.kept / "last" / f"{report.exercise.id}.py"
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -290,7 +290,7 @@ def show_progress(screen: Screen, look: Look, lab_number: str) -> None:
 
 
 def glyph_of(look: Look, exercise: Exercise) -> str:
-    """Return the state of an exercise as one character."""
+    """Return the state of an exercise as one character: `!` if it passes and another exercise fails with it."""
     return "!" if look.suspicion(exercise) else MARKS[look.standing(exercise)][0]
 
 

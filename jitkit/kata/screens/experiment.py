@@ -66,8 +66,8 @@ def predict(
     guess: int | None,
     ask: Callable[[], str] | None,
 ) -> str | None:
-    """Show the question, and ask it unless an answer is known. Keep and return the answer; None if there is none. Raise Problem if
-    `guess` is not the number of an option.
+    """Show the question, and ask it unless an answer is known, or nobody can be asked. Keep and return the answer; None if there is
+    none. Raise Problem if `guess` is not the number of an option.
     """
     screen.line()
     screen.text(experiment.question, 2)
@@ -90,8 +90,8 @@ def predict(
 
 
 def measure(lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool) -> dict[str, list[float]]:
-    """Return what the experiment's `measure` returns with these functions of the learner's: lists of numbers, by name, in which nan
-    stands for anything else. Raise Problem if it fails.
+    """Return what the experiment's `measure` returns with these functions of the learner's: lists of numbers, by name. An item that is
+    not a number becomes nan. Raise Problem if it fails.
     """
     path = lab.folder / "experiment.py"
     files = {source.path: source for source, _ in functions}

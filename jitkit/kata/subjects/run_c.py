@@ -79,7 +79,7 @@ def run_c(
       types: shape and dtype of each result.
 
     Raises:
-      CError: see there.
+      CError: a C compiler would refuse the text, or an index is beyond the end of an array.
     """
     counts = {"reads": 0, "writes": 0}
     results = [np.full(shape, 77, dtype) for shape, dtype in types]
@@ -116,7 +116,7 @@ def _memory(name: str, ctype: str, offset: int, work: tuple[Any, int], counts: d
 
 
 def _converted(dtype: Any, value: Any) -> Any:
-    """Convert as an assignment does: integers wrap."""
+    """Return a value converted to a dtype as an assignment in C does: integers wrap."""
     if dtype.kind == "f":
         return float(value)
     number, bits = int(value), 8 * dtype.itemsize

@@ -39,7 +39,7 @@ def source_of(function: Callable[..., Any]) -> str:
 
 
 def show_arrows(screen: Screen, x: Any, folder: Path) -> None:
-    """Take `selu(x)` through all arrows. The full texts go to files in the folder."""
+    """Show the five stages of `selu(x)`, each by its result. The full texts go to files in the folder."""
     jitted = jitkit.jit(selu)
     with stage_log.listen() as events:
         traced = jitted.trace(x)

@@ -1,5 +1,5 @@
-"""SELU on a million numbers against the clock: numpy, operation by operation, jitted; the first call and the
-warm one apart.
+"""Measures SELU on a million numbers: by numpy, operation by operation, and jitted, where the first call is measured
+apart from warm ones.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from .example import selu, selu_numpy
 
 
 class Times(NamedTuple):
-    """Times in seconds for a call: medians with their spread. For the first jitted call: the time of each stage, and of
-    the whole call.
+    """Times of a call in seconds: medians with their spread; of the first jitted call, the time of the whole call and of each
+    stage.
     """
 
     numpy: Spread
@@ -29,7 +29,7 @@ class Times(NamedTuple):
     jitted: Spread
     first: float
     stages: dict[str, float]
-    difference: float  # between the results of numpy and of the jitted function
+    difference: float  # the largest difference between the results of numpy and of the jitted function
 
 
 def measure(x: Any, x_numpy: np.ndarray[Any, Any]) -> Times:
@@ -89,7 +89,9 @@ _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile"}
 
 
 def verdict(times: Times) -> str:
-    """Return, in words, the speed-up, and after how many calls the first one has paid for itself."""
+    """Return, in words, the speed-up; and, if jitted calls are faster than op by op, after how many the first one has paid for
+    itself.
+    """
     jitted = times.jitted.median
     saved = times.eager.median - jitted
     text = (

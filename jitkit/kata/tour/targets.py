@@ -14,7 +14,7 @@ from .example import selu
 
 
 def show(screen: Screen, x: Any) -> None:
-    """Show a row for each chip, or one sentence."""
+    """Show a row for each chip whose compiler is installed, and what was fused. If only CPUs have one, show how to get the others."""
     screen.heading("Other chips", "compiled ahead of time")
     there = [target for target in TARGETS.values() if obstacle(target) is None]
     if all(target.platform == "cpu" for target in there):

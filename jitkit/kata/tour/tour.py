@@ -1,5 +1,5 @@
-"""`jitkit tour`: one function through every stage of the JIT, then the clock, the pitfall, and a network that learns;
-it keeps a plot and the texts.
+"""`jitkit tour`: shows one function at every stage of the JIT, then the clock, the pitfall, a network that learns, and
+other chips; keeps a plot and the texts.
 """
 
 from __future__ import annotations

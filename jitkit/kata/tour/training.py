@@ -22,7 +22,9 @@ _SHOWN = 8  # lines of the loss that the screen shows
 
 
 class Training(NamedTuple):
-    """The results: the loss before each step; shares of points on the right side; seconds; counts."""
+    """The results: the loss before each step; the share of points on the right side, `before` and `after`; the seconds of the `first`
+    step; how often the step was traced and compiled.
+    """
 
     losses: list[float]
     before: float

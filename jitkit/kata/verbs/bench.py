@@ -31,7 +31,9 @@ from ..speed.save_to_verdict import SaveToVerdict
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure, and show. Returns 0 whether targets are met or not: a benchmark measures, it does not judge."""
+    """Measure, and show the results. Return 0 whether targets are met or not: a benchmark measures, it does not judge. Return 130 if
+    Ctrl-C interrupted it.
+    """
     benchmark = make_benchmark(arguments)
     steps = benchmark.steps()
     if not steps:
@@ -194,7 +196,7 @@ def show_summary(screen: Screen, benchmark: Benchmark, results: Sequence[Any], s
 def save(
     folder: Path, benchmark: Benchmark, results: Sequence[Any], data: str, seconds: float
 ) -> tuple[list[Path], str]:
-    """Write table, data and figures. Returns where, and a remark if something could not be done."""
+    """Write table, data and figures. Return the paths, and a remark if there are no figures, else ""."""
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     screen = Screen(text, width=100, interactive=False, color=False, unicode=True)

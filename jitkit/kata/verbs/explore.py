@@ -34,7 +34,7 @@ from .explore_again import explore_again
 
 class Explored(NamedTuple):
     """The exit status (1 if a function cannot be traced, a compiler refused it, or the script ended with an error), the pages, and
-    the files that were written, the first to read first.
+    the files that were written, beginning with the one to open.
     """
 
     status: int
@@ -183,8 +183,8 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
 def page_of(
     function: index.Function, run: Run, chosen: Sequence[Target], time_limit: float | None
 ) -> tuple[Exploration | None, str]:
-    """Make the page of a function of a run, for the types of its last miss, or of its last call if all calls failed; return
-    it with a remark. Return None if all calls were hits.
+    """Return the page of a function of a run, for the types of its last miss, or of its last call if all calls failed; and a
+    remark, or "". In place of the page return None if all calls were hits.
     """
     if not any(call.arguments is not None for call in function.calls):
         return None, "no call of it was traced in this run"

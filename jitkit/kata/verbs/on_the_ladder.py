@@ -87,7 +87,7 @@ def start(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Check a rung, and those below it (`rungs_up_to`). Returns 0 if all of them pass."""
+    """Check a rung, and those below it (`rungs_up_to`). Return 0 if all of them pass, otherwise 1."""
     place, screen = here(), Screen.of(sys.stdout)
     rung = _rung(arguments.what) if arguments.what else place.furthest()
     with contextlib.closing(Spare(str(machine_file()))) as spare:
@@ -266,7 +266,7 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    """Raise Problem: `export` makes a package from the labs of a workspace, and on the ladder the learner writes the
+    """Raise WrongUsage: `export` makes a package from the labs of a workspace, and on the ladder the learner writes the
     package.
     """
     raise WrongUsage("on the ladder there is nothing to export: your package is whole as it stands.")

@@ -1,4 +1,4 @@
-"""`jitkit reset`: the stub again, and the learner's version in a backup."""
+"""`jitkit reset`: puts the stub back, and the learner's version into a backup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`jitkit run FILE` and `jitkit python`: a program, or a prompt, with the learner's finished functions in place"""
+"""`jitkit run FILE` and `jitkit python`: run a program, or a prompt, with the learner's finished functions in place"""
 
 from __future__ import annotations
 

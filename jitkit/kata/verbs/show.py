@@ -1,4 +1,4 @@
-"""`jitkit show`: the task; the programs in its checks; the plot; and, after a pass, the solution."""
+"""`jitkit show`: shows the task of an exercise, the programs in its checks, a helper, the lab's plot, or, after a pass, the solution."""
 
 from __future__ import annotations
 

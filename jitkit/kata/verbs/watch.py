@@ -193,7 +193,9 @@ class Watch:
         self.running.add_done_callback(lambda done: self.changes.wake())
 
     def show(self, done: concurrent.futures.Future[Report]) -> None:
-        """Show a verdict, and get ready for the next one."""
+        """Take a verdict. If exercises of the same save wait, check the next one; else show the verdicts on this save, and prepare the
+        next check.
+        """
         self.running = None
         try:
             report = done.result()
@@ -262,7 +264,7 @@ class Watch:
         return {lab.number: stamp(self.workspace.file_of(lab)) for lab in self.workspace.labs}
 
     def changed_labs(self) -> list[Lab]:
-        """Return the labs whose file was saved since the last call, completely."""
+        """Return the labs whose file was saved since the last call. Wait until the save is complete, at most a second."""
         now = self.read_stamps()
         if now == self.stamps:
             return []

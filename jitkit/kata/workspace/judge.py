@@ -110,7 +110,7 @@ class Judge:
         draw: int = 0,
         hurried: float = 0.0,
     ) -> Verdict:
-        """Return the verdict with these other functions of the learner's."""
+        """Return the verdict with these other functions of the learner's. The checks of `hidden`, if there is such a file, count, too."""
         functions = [(binding.source, binding.target) for binding in others]
         assess = functools.partial(
             self.assessor.assess, lab, exercise, source, functions, seed=seed, draw=draw, hurried=hurried, stop=stop
@@ -195,7 +195,7 @@ class Judge:
             state.current = report.exercise.id
 
     def prepare(self, lab: Lab, exercise: Exercise) -> None:
-        """Prepare a process for the next check of an exercise, and the reference's results."""
+        """Prepare a process for the next check of an exercise, and the reference's results. Without `spare`, do nothing."""
         if self.spare is None:
             return
         job = self.job(lab, exercise)

@@ -169,7 +169,9 @@ class StateFile:
                     self.lock.unlink()
 
     def acquire(self) -> bool:
-        """Make the lock file, which exists as long as its owner writes: for milliseconds. Return whether that was possible."""
+        """Make the lock file, which exists as long as its owner writes: for milliseconds. If it is still there after `_LONGEST_WAIT`,
+        take it over. Return whether the lock is ours: False if no file can be made.
+        """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError:

@@ -106,7 +106,7 @@ class Workspace:
         return LearnerSource(str(path), text, lab.targets)
 
     def backup(self, path: pathlib.Path) -> pathlib.Path:
-        """Copy a file to a folder in which nothing is ever deleted. Raise Problem if that is impossible."""
+        """Copy a file to a folder in which nothing is ever deleted, and return the copy. Raise Problem if that is impossible."""
         folder = self.kept / "backups"
         name = f"{path.parent.name}-{path.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
         try:
