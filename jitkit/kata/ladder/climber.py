@@ -81,14 +81,14 @@ class Package(NamedTuple):
         return digest.hexdigest()[:16]
 
 
-# Comments match, too; names below the line of `from . import (` are missed.
-_IMPORTS = re.compile(r"\bimport\b.*|\bfrom\b.*")
+# A line that imports, to the end of its parentheses: `from . import (`, `__import__("core")`, `import_module(`. Comments match, too.
+_IMPORTS = re.compile(r"(?:import|\bfrom\b)(?:\\\n|[^\n(])*(?:\([^)]*\))?")
 _WORDS = re.compile(r"\w+")
 
 
 def reached(name: str, texts: Mapping[str, Iterable[str]]) -> set[str]:
-    """Return `name`, and the names that the lines of its texts with an `import` contain, directly or through others. `texts` has the
-    texts of each file or folder by its name.
+    """Return `name` and the names that its texts import, directly or through others. `texts` has the texts of each file or folder
+    by its name.
     """
     found, rest = {name}, [name]
     while rest:

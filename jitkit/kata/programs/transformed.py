@@ -29,8 +29,9 @@ def _function(writer: Writer, shapes: Sequence[tuple[int, ...]], dtypes: Sequenc
 def plain(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), way: str | Sequence[str] = "f({args})"
 ) -> Callable[[Choices], str]:
-    """Return a writer of programs. Each defines a function of one step and up to `most` more, with these operations (their names, with
-    spaces between), and calls it. `way` is the text of the call, with `{args}` for the arguments, or several such texts to choose from.
+    """Return a function that writes a random program. The program defines a function of one step and up to `most` more, with these
+    operations (their names, with spaces between), and calls it. `way` is the text of the call, with `{args}` for the arguments, or
+    several such texts, of which one is chosen.
     """
     ways = (way,) if isinstance(way, str) else tuple(way)
 
@@ -63,8 +64,8 @@ def _drawn(
 
 
 def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
-    """Return a writer of programs: a function of these operations, as in `plain`, and a call of it under `vmap`, with batch axes
-    anywhere; some operands have none.
+    """Return a function that writes a random program: a function of these operations, as in `plain`, and a call of it under `vmap`,
+    with batch axes anywhere; some operands have none.
     """
 
     def write(choices: Choices) -> str:
@@ -143,8 +144,8 @@ _WAYS = (
 def differentiated(
     operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",), ways: Sequence[int] = range(len(_WAYS))
 ) -> Callable[[Choices], str]:
-    """Return a writer of programs: a function of these operations, as in `plain`, and a call of one of its derivatives. `ways`
-    has the positions in `_WAYS` to choose from.
+    """Return a function that writes a random program: a function of these operations, as in `plain`, and a call of one of its
+    derivatives. `ways` has the positions in `_WAYS` to choose from.
     """
 
     def write(choices: Choices) -> str:
