@@ -51,7 +51,9 @@ Program = Callable[[Any, Any], Any]
 
 
 class Check(NamedTuple):
-    """A check: its exercise, the sentence that a learner reads, and the misconceptions that it refutes."""
+    """A check: its exercise, the sentence that a learner reads, the misconceptions that it refutes, and its program, which takes `jk`
+    and `rng`. The function `check` says what the other fields mean.
+    """
 
     exercise: str
     name: str

@@ -43,7 +43,7 @@ def parsed(source: LearnerSource) -> LearnerFile:
 class Climb(NamedTuple):
     """What a job on the ladder has instead of functions: a package, and files of programs, each a path and a text."""
 
-    package: Mapping[str, str]  # folder, name, machine (the path of `xla.py`); empty for jitkit itself
+    package: Mapping[str, str]  # folder, name, machine (the path of `xla.py`), perhaps executables; empty for jitkit
     programs: tuple[tuple[str, str], ...]
 
 

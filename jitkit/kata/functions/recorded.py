@@ -18,8 +18,8 @@ from .sample_call import names_in
 
 
 class Run(NamedTuple):
-    """A script that was run: its top-level names, the calls, how many more there were, and the error that it ended
-    with, if any.
+    """A script that was run: its top-level names, the calls that were recorded, how many more there were, the error that
+    it ended with, if any, and whether the calls are those of JAX's `jit`.
     """
 
     script: str

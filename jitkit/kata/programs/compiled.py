@@ -144,6 +144,7 @@ def np_size(shape: tuple[int, ...]) -> int:
 
 
 def _of(kinds: str, most: int = 6) -> object:
+    """Return a function that writes a program of one to `most` operations; `kinds` names the methods of `_Program` to choose from."""
     names = kinds.split()
 
     def write(choices: Choices) -> str:

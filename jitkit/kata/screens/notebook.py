@@ -51,6 +51,7 @@ class Notebook:
 
     Args:
       cells: pairs of a name, such as `In[3]`, and Python source.
+      path: the path under which the cells count as a file.
       undefined: the names that were not defined because their cell raised before, with the cell's name.
     """
 

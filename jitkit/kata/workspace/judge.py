@@ -169,7 +169,7 @@ class Judge:
         )
 
     def remember(self, report: Report, look: Look) -> None:
-        """Remember which exercises passed and failed, with fingerprints of their functions."""
+        """Remember whether the exercise passed, with a fingerprint of its functions, and the other exercises that made it fail."""
         now = look.fingerprint(report.exercise)
         with self.workspace.state.edit() as state:
             known = state.of(report.exercise.id)

@@ -28,7 +28,7 @@ _NAP = 0.02
 class Progress:
     """What is known about one exercise."""
 
-    passed: str = ""  # the fingerprint of the function that passed last
+    passed: str = ""  # the fingerprint of the function that passed last; on the ladder, that of the package
     failed: str = ""  # the fingerprint of the function that failed last
     suspect: str = ""  # the fingerprint of a function that passed, and made another exercise fail
     ground: str = ""  # the fingerprints, by id, of all that ran when the other one failed: `01.1=... 01.2=...`
@@ -43,7 +43,8 @@ class Progress:
 @dataclasses.dataclass
 class State:
     """What is known about a learner: the exercise they are at, each exercise, the answers to predictions by lab, the
-    exercises whose stubs they got, and a hash of each file that they got.
+    exercises whose stubs they got (`offered`), and a hash of each file that they got (`given`). On the ladder, exercises are
+    rungs, and `given` has the time of each rung's last pass.
     """
 
     current: str = ""

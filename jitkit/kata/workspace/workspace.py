@@ -37,7 +37,8 @@ class Workspace:
     Attributes:
       root: the folder.
       labs: all labs that this jitkit has.
-      state: what is remembered.
+      kept: the folder `.jitkit` in it.
+      state: the file with the learner's progress.
     """
 
     def __init__(self, root: pathlib.Path) -> None:
@@ -178,7 +179,7 @@ class Look(NamedTuple):
         return Status.STALE if known.passed or known.failed else Status.NEW
 
     def passes(self, exercise: Exercise) -> bool:
-        """Whether an exercise passed and has not changed since. A file without a pass is not parsed, which takes 10 ms."""
+        """Whether an exercise passed and has not changed since. If it never passed, its file is not parsed, which would take 10 ms."""
         passed = self.state.exercises.get(exercise.id, Progress()).passed
         return bool(passed) and self.fingerprint(exercise) == passed
 
