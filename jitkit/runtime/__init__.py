@@ -1,6 +1,6 @@
 """Connects jitkit with the machine: arrays, and everything that jax and jaxlib are used for.
 
-Input: StableHLO text, and values in the host's memory. Output: executables and buffers. Beside this room only
+Input: StableHLO text, and values in the host's memory. Output: executables and buffers. Besides this package only
 `targets.worker` and `kata.engine.worker`, in other processes, name jaxlib's private entry points. In the order of reading:
 
     jaxlib       the gate: opens at the first buffer, device or executable

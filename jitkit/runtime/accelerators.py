@@ -33,7 +33,9 @@ _SAID_TO_JAX = (
 
 
 def jax_has_to_choose() -> bool:
-    """Whether JAX must choose the devices: other platforms than the CPU are wanted, or there may be an accelerator."""
+    """Whether JAX must choose the devices: the user has set other platforms than the CPU or one of JAX's variables in the
+    environment, or there may be an accelerator. False if JAX is not installed.
+    """
     if _spec_of("jax") is None:
         return False
     if not os.environ.keys().isdisjoint(_SAID_TO_JAX):
@@ -69,7 +71,7 @@ def _is_in_a_cloud_of_tpus() -> bool:
 
 @contextlib.contextmanager
 def without_libraries_of_absent_gpus() -> Iterator[None]:
-    """Within the block, make it fail to import the libraries of CUDA's plugin, if there is no NVIDIA GPU: each would
+    """Within the block, if there is no NVIDIA GPU, make imports of the libraries of CUDA's plugin fail: each library would
     complain about the missing driver, and JAX does not need them.
     """
     hidden = [] if any(map(os.path.exists, _SIGNS_OF_A_GPU)) else [n for n in _CUDA_LIBRARIES if n not in sys.modules]

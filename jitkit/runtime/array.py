@@ -227,7 +227,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     @property
     def __jax_array__(self) -> Callable[[], runtime.Buffer]:
-        """Return the buffer. JAX calls this for a value of a foreign class."""
+        """The function that returns the buffer. JAX calls it for a value of a foreign class."""
         if runtime.is_asked_by_jax(sys._getframe(1)) and self._is_of_keys:
             # JAX itself would complain about the key's shape. Other libraries may read the attribute.
             raise errors.key_for_jax_error(self.aval)

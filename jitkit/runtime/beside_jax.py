@@ -55,8 +55,8 @@ def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) ->
 
 
 def is_asked_by_jax(asker: types.FrameType) -> bool:
-    """Whether it is a function of JAX that looks up an array's `__jax_array__`. If jitkit is in JAX's place and
-    somebody else looks, raise AttributeError: JAX's arrays do not have this attribute.
+    """Whether `asker`, the frame of a function that looks up an array's `__jax_array__`, is of JAX. If it is not, and
+    jitkit is in JAX's place, raise AttributeError: JAX's arrays do not have this attribute.
     """
     is_jax = is_of_jax(asker.f_globals.get("__name__"))
     if _apart is not contextlib.nullcontext and not is_jax:
@@ -99,7 +99,7 @@ def _meet(module: Any) -> None:
 
 
 def _looking_apart(discover: Callable[[], None]) -> Callable[[], None]:
-    """Make JAX look for plugins of accelerators, which import JAX, where the name `jax` means JAX."""
+    """Return `discover`, JAX's search for plugins of accelerators, so that it runs where the name `jax` means JAX: plugins import JAX."""
 
     @functools.wraps(discover)
     def discover_apart() -> None:

@@ -24,7 +24,7 @@ from .jaxlib import gate
 
 
 def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Return the executable of StableHLO text for these devices, loaded. XLA's error messages show our line of the text.
+    """Compile StableHLO text for these devices; return the loaded executable. XLA's error messages show our line of the text.
 
     Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own debug
     options. Raise JaxRuntimeError if XLA refuses the text.
@@ -41,7 +41,7 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
 def compile_with_callbacks(
     text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...], callbacks: Sequence[Callable[..., Any]]
 ) -> Any:
-    """Return the executable of a program that calls Python functions, which it knows by their index in `callbacks`.
+    """Compile a program that calls Python functions; return the loaded executable. It calls a function by its index in `callbacks`.
 
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text. Raise
     JaxRuntimeError if XLA refuses the text.
@@ -188,13 +188,13 @@ def serialize(executable: Any) -> bytes:
 
 
 def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Return an executable that was serialised, loaded. Raise an error for damaged data."""
+    """Load an executable from the bytes that `serialize` returned, and return it. Raise an error for damaged data."""
     prepare_lapack(data)
     return owners[0].client.deserialize_executable(data, list(owners), _compile_options(owners, options))
 
 
 def avals_of_results(loaded: Any) -> list[core.ShapedArray]:
-    """Return the shape and dtype of each result of an executable, if only the text of its program is known."""
+    """Return the shape and dtype of each result of an executable: for a program of which only the text is known."""
     program = gate().xla_client.XlaComputation(loaded.hlo_modules()[0].as_serialized_hlo_module_proto())
     shape = program.program_shape().result_shape()
     parts = shape.tuple_shapes() if shape.is_tuple() else [shape]
@@ -271,7 +271,7 @@ def memory_of_executable(executable: Any) -> Any:
 
 
 def portable_artifact(text: str) -> bytes:
-    """Return StableHLO text in its portable form, which versions of XLA of the last weeks and later ones can read."""
+    """Return StableHLO text in its portable form, which XLA can read from the version of four weeks ago on."""
     dialect = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
     version = dialect.get_version_from_compatibility_requirement(dialect.StablehloCompatibilityRequirement.WEEK_4)
     data: bytes = gate().ext.mlir.serialize_portable_artifact(mlir_module(text), version, True)

@@ -67,7 +67,7 @@ def default_device() -> Device:
 
 
 class _Clients(Mapping[str, Any]):
-    """Maps platforms to the clients made so far; it is empty before the first device is needed."""
+    """Maps platforms to the clients that jitkit has made. It is empty before the first device is needed, and if JAX makes the clients."""
 
     def __getitem__(self, platform: str) -> Any:
         if platform == "cpu" and _own_client.cache_info().currsize and (client := _own_client()) is not None:

@@ -117,7 +117,7 @@ def _check_sharding(sharding: Any) -> None:
 
 
 def _dtype(parts: Sequence[Any], dtype: Any, name: str) -> Any:
-    """Return the dtype of the whole array. Raise ValueError if `dtype` is not the dtype of the parts, or if neither is known."""
+    """Return the dtype of the whole array. Raise ValueError if `dtype` is not the dtype of the first part, or if neither is known."""
     if dtype is None and not parts:
         raise ValueError(
             "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
