@@ -284,7 +284,7 @@ register(
 
 
 class _HashableCallableShim:
-    """Wraps a callable, so that `functools.partial` does not merge with it; calls and equality go through."""
+    """Wraps a partial, so that `functools.partial` does not merge with it. It is called, compared and hashed like the partial."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun

@@ -213,7 +213,7 @@ class PyTreeDef:
 
 
 class ExactTreeDef(PyTreeDef):
-    """A treedef as a part of `jit`'s keys; lives as long as such a key. An interned treedef has one."""
+    """A treedef as a part of `jit`'s keys; lives as long as such a key. An interned treedef has at most one."""
 
     __slots__ = ("_plain",)
 
