@@ -60,7 +60,7 @@ _KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if fiel
 _globals: dict[str, Any] = {option.name: from_environment(option) for option in OPTIONS.values()}
 when_updated: dict[
     str, Callable[[str, Any], None]
-] = {}  # beginning of options' names -> called with name and new value
+] = {}  # prefix of options' names -> function to call with the name and the new value
 read_once: set[str] = set()  # options that cannot change any more, since they were used
 _interned: dict[tuple[Any, ...], Options] = {}
 _states: weakref.WeakSet[ThreadState] = weakref.WeakSet()

@@ -327,7 +327,7 @@ def _keeper(value: Any, ours: set[int]) -> str:
 
 
 def _is_ours(holder: Any, ours: set[int]) -> bool:
-    """Whether a reference belongs to this search or to one of our data structures, which users do not know."""
+    """Whether a holder of the value is not shown to users: it belongs to this search, is a frame, or is an object of jitkit's."""
     package = __name__.partition(".")[0]
     return id(holder) in ours or isinstance(holder, FrameType) or type(holder).__module__.startswith(package)
 

@@ -1,4 +1,4 @@
-"""Imports rooms, and names in them, on first use
+"""Imports rooms (the packages and modules of jitkit), and names in them, on first use
 
 Most programs use only a few rooms, and each costs time at every start: with all of them, `import jitkit` took twice as
 long. So a package's stub, `__init__.pyi`, says where its names come from, for type checkers and editors, too
@@ -86,7 +86,7 @@ def import_room(name: str, package: str | None = None) -> Any:
 
 
 class Slots:
-    """Base of slots: attributes are functions of rooms above, which fill them when they are imported."""
+    """Base of classes with slots: the attributes are functions of rooms above, which set them when they are imported."""
 
     if not TYPE_CHECKING:  # it would have every name in the eyes of mypy
 
