@@ -71,7 +71,9 @@ Atom = Var | Literal
 
 
 def _as_recorded(atom: Atom | None, x: Any) -> Any:
-    """Return an operand; a Python number, if the equation has one of 32 bits, as a number of its dtype."""
+    """Return operand x. If it is a Python number, and the dtype of `atom`, the equation's own operand, does not have 64 bits, return
+    it as a numpy scalar of that dtype.
+    """
     if type(x) not in python_scalar_types or atom is None or atom.aval.dtype in dtypes_of_x64:
         return x
     return atom.aval.dtype.type(x)

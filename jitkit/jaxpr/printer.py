@@ -227,7 +227,7 @@ def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
 
 
 def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
-    """Return a printing rule that adds parameters that JAX has since a release, each with one value here."""
+    """Return a printing rule that adds the parameters that JAX has since a release, each with its only value in jitkit."""
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = eqn.params | later if since(major, minor) else eqn.params
@@ -239,7 +239,8 @@ def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
 def pp_call(
     eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
 ) -> pp.Doc:
-    """Return a call, as printed, of the jaxpr in parameter `jaxpr`, whose variables use the names of operands and results.
+    """Print a call of the jaxpr in parameter `jaxpr`: return its document. The jaxpr's variables get the names of the call's operands
+    and results.
 
     Parameter `name` comes first, then the others; or only those in `params`, when that is given.
     """
