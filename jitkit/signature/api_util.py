@@ -113,8 +113,8 @@ class Arguments(NamedTuple):
 class CallForm(NamedTuple):
     """Says which arguments of a call are static and which are dynamic."""
 
-    positions: tuple[int, ...]
-    names: tuple[str, ...]
+    positions: tuple[int, ...]  # of the dynamic arguments
+    names: tuple[str, ...]  # of the dynamic arguments that are passed by keyword
     static_positions: tuple[int, ...]
     static_names: tuple[str, ...]
 
