@@ -7,7 +7,7 @@ Input: a record of each call that missed. Output: `explain`. In the order of rea
     short_text     a value in a few words
     advice         two types of one argument -> the edit that lets both calls share a program
     edits          what to say of a difference that no edit takes away
-    cached         the same for all cached calls: another entry may lose no value
+    cached         advice that considers all cached calls, not only the closest
     origin         function -> the source that made it, and how many functions that source has made
     explain        why each call missed, as data and as sentences
 

@@ -1,7 +1,8 @@
-"""a change, the cached calls -> advice that looks beyond the closest call: another entry may cost no value, or be the same function
+"""a change + the cached calls -> advice to share an entry other than the closest
 
-The closest call has the fewest differences, which says nothing of what is lost on the way to its types. An int32 array
-that comes after a bfloat16 array may also find an entry for float32.
+The closest call has the fewest differences, but a conversion to its types may lose values, and another entry may lose
+none: an int32 array that comes after a bfloat16 array may also find an entry for float32. Or another entry may be for a
+function with the same code.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """

@@ -16,7 +16,7 @@ ONE_MORE_SHAPE = f"{_NO_EDIT} If sizes keep coming, pad to a few of them, and ma
 
 
 def with_edits(lines: Sequence[str], differences: Sequence[Difference]) -> list[str]:
-    """Return the lines on a miss, where a line stands below each kind of difference without advice: that there is no edit to make."""
+    """Return the lines on a miss, with a new line below the first difference of each kind without advice: that no edit is needed."""
     found, kinds = [*lines], {each.kind for each in differences if each.advice}
     for difference in differences:
         if difference.kind not in kinds:
@@ -33,7 +33,7 @@ def _without_an_edit(difference: Difference) -> str:
 
 
 def one_more_static_value(text: str) -> str:
-    """Return what to say of another static value, given as text."""
+    """Return what to say if a static argument had one more value: `text` is that value."""
     is_number = text.removeprefix("-")[:1].isdigit()
     return (
         f"{_NO_EDIT} If it is to compute with, and no shape, make it an ordinary argument." if is_number else _NO_EDIT
