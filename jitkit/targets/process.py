@@ -60,7 +60,7 @@ class Compilers:
             worker.kill()
 
     def compile(self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()) -> TargetProgram:
-        """Return StableHLO text, compiled for a target; `options` are XLA's own debug options, names and values.
+        """Compile StableHLO text for a target, and return the program. `options` are XLA's own debug options, names and values.
 
         Raise TargetError when the compiler is missing, refuses, takes too long or crashes.
         """

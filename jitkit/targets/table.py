@@ -179,7 +179,7 @@ def _absent(target: Target) -> list[str]:
     return plugin + ([] if toolkit() else [cuda().toolkit[0]])
 
 
-# What the extras of the same names consist of. Written with JAX's names, since jitkit is in no package index.
+# The packages that jitkit's extras of the same names install. They are JAX's extras, since jitkit is not in a package index.
 EXTRAS = {"tpu": ("jax[tpu]",), "gpu": ("jax[cuda12-local]", "nvidia-cuda-nvcc-cu12>=12.6")}
 
 
