@@ -1,6 +1,6 @@
 """traced call -> C -> executable: `jit(f, backend="c")`
 
-This module does with the room `loops` what `program` and `compiler` do with XLA: it writes the jaxpr as C, and compiles
+This module does with the package `loops` what `program` and `compiler` do with XLA: it writes the jaxpr as C, and compiles
 that to a library, unless the disk cache has it.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation

@@ -39,7 +39,7 @@ class Program(NamedTuple):
     donated: tuple[bool, ...] = ()
     keep_unused: bool = False
     options: CompilerOptions = ()  # XLA's own options, as pairs of name and value
-    backend: str | None = None  # "c": the room `loops` instead of XLA
+    backend: str | None = None  # "c": compiled by the package `loops`; None: by XLA
 
 
 def lower_program(
@@ -169,6 +169,6 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 
 
 def _by_loops(program: Program, placement: Placement, options: CompilerOptions) -> Executable:
-    """Return the executable that the room `loops` makes, which is imported only when needed."""
+    """Return the executable that the package `loops` makes. It is imported only here."""
     made: Executable = late_rooms.import_room("jitkit.compiler.by_loops").compile_by_loops(program, placement, options)
     return made
