@@ -21,7 +21,9 @@ Move = Callable[[Nest, Index], Index]
 def write_piece(
     writer: Writer, place: Place, x: Atom, shape: Sequence[int], read: Move | None, write: Move, name: str
 ) -> None:
-    """Write a loop over `shape` that reads an operand at one index, and writes it at another."""
+    """Write a loop over `shape` that reads an operand at one index, and writes it at another: `read` and `write` make these
+    from the loop's index. If `read` is None, the loop's index is read.
+    """
 
     def body(nest: Nest, index: Index) -> None:
         found = writer.emit(nest, x, read(nest, index) if read else index)
