@@ -118,7 +118,9 @@ def explore(
 def subject_of(
     function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any], of_jax: bool | None = None
 ) -> Subject:
-    """Trace a function for these arguments, with JAX if JAX made it or `of_jax` is true; return it as a Subject."""
+    """Trace a function for these arguments, and return it as a Subject. `of_jax` says whether to trace it with JAX; if it is None,
+    JAX traces the functions that `jax.jit` made.
+    """
     function, args = unbound(function, tuple(args))
     take = real_jax.subject if (real_jax.made_by_jax(function) if of_jax is None else of_jax) else ours.subject
     return take(function, args, kwargs)

@@ -150,7 +150,7 @@ class Copies:
 
 
 def _arranged(before: str, after: str) -> str:
-    """Say in which layout, or in which memory, a copy is, if its source is in another one."""
+    """Return in words in which layout, or in which memory, a copy is, if its source is in another one; else ""."""
     one, other = _LAYOUT.search(before), _LAYOUT.search(after)
     if one and other and one[1] != other[1]:
         return f"in another layout: the axes in memory are {{{other[1]}}} after {{{one[1]}}}"

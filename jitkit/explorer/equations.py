@@ -43,8 +43,9 @@ def paths_in(name: str) -> list[list[int]]:
 
 
 def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
-    """Return the equation that one path names. (When XLA inlines a call, it writes the call's name before the names of
-    its operations. A library function is traced once, so its operations have the line of its first call.)
+    """Return the equation that one path names: the last one; but if an equation in the path was traced for another call and
+    has the line of that call, return the call before it. (When XLA inlines a call, it writes the call's name before the
+    names of its operations. A library function is traced once, so its operations have the line of its first call.)
     """
     for outer, inner in itertools.pairwise(marks):
         first = equations[inner].parent if inner < len(equations) else None

@@ -10,6 +10,7 @@ ARRANGING = frozenset({
     "broadcast", "reshape", "transpose", "convert", "copy", "slice", "reverse", "bitcast", "bitcast-convert", "dynamic-reshape",
     "copy-start", "copy-done", "slice-start", "slice-done", "optimization-barrier", "opt-barrier",
 })  # fmt: skip
+# product of StableHLO -> the operations of HLO that it may become
 PRODUCTS = {"dot": {"dot", "convolution", "custom-call"}, "convolution": {"convolution", "custom-call"}}
 # operations whose operands may come in any order
 COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor", "dot", "convolution", "custom-call"})

@@ -187,7 +187,7 @@ def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _spec(jax: Any, value: Any) -> Any:
-    """Return JAX's form of one of our types."""
+    """Return an argument with jitkit's `ShapeDtypeStruct` replaced by JAX's; return any other argument unchanged."""
     if type(value).__name__ == "ShapeDtypeStruct" and not isinstance(value, jax.ShapeDtypeStruct):
         return jax.ShapeDtypeStruct(value.shape, value.dtype)
     return value
