@@ -295,4 +295,4 @@ def register_call_type(name: str, registration: Any, platform: str) -> None:
 
 def folder_of_headers() -> str:
     """Return the folder of the headers that come with jaxlib."""
-    return os.path.join(os.path.dirname(os.path.abspath(importlib.import_module("jaxlib").__file__ or "")), "include")
+    return os.path.join(os.path.dirname(os.path.abspath(gate().xla_client.__file__)), "include")

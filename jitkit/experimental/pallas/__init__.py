@@ -2,6 +2,8 @@
 
 Pallas is a language of kernels, with compilers of its own.
 
+    triton       the name of its module for kernels in Triton
+
 JAX: jax/_src/pallas/pallas_call.py:pallas_call
 """
 
