@@ -630,8 +630,8 @@ def bound_again(jk, rng):
 
 @check(
     "02.5",
-    "That includes one equation that binds a variable to two of its results.",
-    against=["one equation cannot bind twice"],
+    "That includes one equation that binds a variable to two of its results, also if another one is between them.",
+    against=["one equation cannot bind twice", "twice means one after the other"],
     fixed="a law has its own words",
 )
 def bound_twice_at_once(jk, rng):
@@ -641,7 +641,11 @@ def bound_twice_at_once(jk, rng):
     twice = program.replace(
         eqns=[*program.eqns[:-1], eqn.replace(outvars=eqn.outvars[:1] * 2)], outvars=eqn.outvars[:1]
     )
-    return law(jk, twice, "already bound", "R2")
+    sort = jk.make_jaxpr(lambda x: jk.lax.sort([x, -x, x * 2], num_keys=1))(x)
+    last = sort.eqns[-1]
+    first, second, _ = last.outvars
+    apart = sort.replace(eqns=[*sort.eqns[:-1], last.replace(outvars=[first, second, first])], outvars=[first])
+    return law(jk, twice, "already bound", "R2"), law(jk, apart, "already bound", "R2")
 
 
 @check(

@@ -205,6 +205,8 @@ def any_two_types(jk, rng):
         for kind in ("int32", "float16", "bool_", "complex64", "float32", "bfloat16", "int8", "uint32")
     ]
     outs = [jk.core.ShapedArray(drawn([(), (), (2,)]), drawn(kinds), bool(rng.integers(2))) for _ in leaves]
+    leaves.append(number(rng))  # one that differs in its shape alone, which the others do in half of all draws
+    outs.append(jk.core.ShapedArray((2,), np.dtype(jk.numpy.float32), bool(rng.integers(2))))
     return promote(jk, leaves, outs)
 
 
