@@ -36,7 +36,8 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "jax._src.dispatch": {},  # equinox looks for a function that waits at exit, and works without
     "jax._src.distributed": {"global_state": "jitkit.distributed:global_state"},  # orbax
-    "jax._src.dtypes": {  # used by equinox and flax (for floats of 8 bits)
+    "jax._src.dtypes": {  # used by equinox and flax (for floats of 8 bits), tinygp
+        "to_complex_dtype": "jitkit.core.dtypes:to_complex_dtype",
         "TypePromotionError": "jitkit.dtypes:TypePromotionError",
         "extended": "jitkit.dtypes:extended",
         "finfo": "jitkit.dtypes:finfo",
