@@ -67,7 +67,7 @@ formulas = {convert_p: conversion, broadcast_p: lambda eqn: "{0}", select_p: lam
 def formula(eqn):
     """Return the C of an elementwise operation, which depends on its name and on the kind of its operands."""
     name, kind = eqn.primitive.name, eqn.invars[0].aval.dtype.kind
-    special = {"f": OF_FLOATS, "b": {"not": "!{0}"}}.get(kind, OF_INTEGERS)
+    special = {"f": OF_FLOATS, "b": {"not": "!{0}", "abs": "{0}"}}.get(kind, OF_INTEGERS)
     return special.get(name) or FORMULAS.get(name, f"{name}f({{0}})")
 
 

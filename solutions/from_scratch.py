@@ -1078,8 +1078,8 @@ def trace_body(name, f, init, row_avals, rows_tree, again=True):
     carry, tree = flatten_values(init)
     jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *row_avals])
     outs, returned = jaxpr.out_avals[: len(carry)], out_tree.children[:1]
-    # If a weak number comes out with another type, let it go in with that type, and trace again: once, as in JAX.
-    strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
+    # If a weak number comes out with a higher type, let it go in with that type, and trace again: once, as in JAX.
+    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
     if again and returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
         return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)
     must_agree(f"{name} carry input and carry output", [x.aval for x in carry], outs, (tree,), returned)
@@ -1143,12 +1143,12 @@ scan_p = define("scan", scan_as_while, scan_type, lambda text, outs, *xs, **para
 def scan(f, init, xs=None, length=None, reverse=False):
     """Run `carry, y = f(carry, x)` for each row x of `xs`. Return the last carry, and the ys as rows of arrays."""
     rows, tree = flatten_values(xs)
-    lengths = {len(x) for x in rows} | ({length} - {None})
-    if len(lengths) != 1:
+    lengths = {x.shape[:1] for x in rows} | ({(length,)} - {(None,)})
+    if len(lengths) != 1 or () in lengths:
         raise ValueError(f"scan needs one length, of all rows or its own, and got {lengths or 'none'}")
     body, out_tree, carry = trace_body("scan body function", f, init, [resized(x, x.shape[1:]) for x in rows], tree)
     consts, [body] = hoist(body)
-    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, length=lengths.pop(), reverse=reverse,
+    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body, length=lengths.pop()[0], reverse=reverse,
                        num_consts=len(consts), num_carry=len(carry))
     return unflatten(out_tree, outs)
 
@@ -1159,7 +1159,7 @@ def fori_loop(lower, upper, body, init):
     lower, upper = [convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]
     if type(lower) is type(upper) is Array:
         turn = lambda carry, _: ((carry[0] + 1, body(*carry)), None)
-        return scan(turn, (lower, init), length=max(int(upper) - int(lower), 0))[0][1]
+        return scan(turn, (int(lower), init), length=max(int(upper) - int(lower), 0))[0][1]
     return while_loop(lambda carry: carry[0] < upper, lambda carry: (carry[0] + 1, body(*carry)), (lower, init))[1]
 
 

@@ -205,3 +205,86 @@ def any_value(jk, rng):
     g, x = jk.jit(f, static_argnames=("how", "times")), floats(rng, 2)
     calls = [g(x), g(x, None), g(x, "a"), g(x, how="a"), g(x, int), g(x, times=(3, 2)), g(x), g(x, "a", times=(2, 3))]
     return [c.shape for c in calls], sorted(set(traces))
+
+
+# --- random values ------------------------------------------------------------------------------------------------------
+
+VALUES = [
+    1, 1.0, True, 0, False, 2, -1, -2, 2.5, "a", "A", "", "b", "1", None, (), (1, 2), (2, 1), (1, 2, 2), ((1, 2),), (1, (2,)),
+    ("a", "b"), ("b", "a"), frozenset((1, 2)), frozenset(), frozenset((2,)), int, float, str, np.sin, np.cos, b"a", range(2), range(3),
+    Level(2), Level(3), 2**70, (None,), ("a", None),
+]  # fmt: skip
+
+
+def said(value):
+    """Return a static value as text, with its class."""
+    inside = sorted(value) if isinstance(value, frozenset) else value.n if isinstance(value, Level) else value
+    return f"{type(value).__name__} {getattr(inside, '__name__', inside)!r}"
+
+
+def pick(rng, found):
+    return found[int(rng.integers(len(found)))]
+
+
+def made_anew(value):
+    """Return an equal object, which is another one."""
+    if type(value) in (str, bytes):
+        return value[:1] + value[1:] if len(value) < 2 else type(value)().join([value[:1], value[1:]])
+    kinds = {tuple: lambda: (*value,), frozenset: lambda: frozenset([*value]), Level: lambda: Level(value.n)}
+    return kinds.get(type(value), lambda: value)()
+
+
+def called(jk, rng, count):
+    """Call functions with random static arguments, each call nearly like one before. A result says what its trace was given."""
+
+    def ways(f, within):
+        static = {
+            "numbers": {"static_argnums": pick(rng, [(1, 2, 3), (3, 1, 2), [1, 2, 3], (-1, -2, -3), (-3, 2, 3)])},
+            "names": {"static_argnames": pick(rng, [("a", "bb", "how"), ["how", "a", "bb"]])},
+        }[within]
+        return jk.jit(f, **static)
+
+    found, traces = {}, []
+
+    def f(x, a, bb, how):
+        traces.append(1)
+        return {f"trace {len(traces)}, of {said(a)}, {said(bb)}, {said(how)}": x * 2.0}
+
+    x, values = floats(rng, 2), [pick(rng, VALUES) for _ in range(3)]
+    for within in ("numbers", "names")[:: int(rng.choice([-1, 1]))][: 1 + (count > 99)]:
+        g, first, known = ways(f, within), int(rng.integers(3)), [values]
+        for turn in range(count):
+            values = [made_anew(v) for v in (known[-1] if turn < len(VALUES) else pick(rng, known))]
+            at, other = map(int, rng.permutation(3)[:2])
+            if turn < len(VALUES):
+                values[first] = VALUES[turn]  # beside which stand those that are nearly the same
+            elif rng.integers(3) == 0:
+                values[at], values[other] = values[other], values[at]
+            else:
+                values[at] = pick(rng, VALUES)
+            known.append(values)
+            key = f"call {turn} by {within}: {', '.join(map(said, values))}"
+            if within == "names":
+                found[key] = g(x, how=values[2], bb=values[1], a=values[0])
+            else:
+                found[key] = g(x, *values)
+    return found, len(traces)
+
+
+@program(
+    "09",
+    "Random static values, each call nearly like one before: of many classes, equal and new, in other places, by number or by name.",
+    against=[
+        "texts are compared without their case",
+        "a tuple is a set",
+        "a float becomes one of numpy's",
+        "a set has no hash, frozen or not",
+    ],
+)
+def random_values(jk, rng):
+    return called(jk, rng, 70)
+
+
+@program("09", "Hundreds of random static values.", hidden=True)
+def many_random_values(jk, rng):
+    return called(jk, rng, 150)

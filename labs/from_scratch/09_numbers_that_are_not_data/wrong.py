@@ -110,3 +110,34 @@ def marked(self, name, x):
 StaticJit.marked = marked
 """,
 )
+edit(
+    "texts are compared without their case",
+    'f(x, "a") and f(x, "A"): how many programs?',
+    """lambda x: ((), (type(x.value), x.value))""",
+    """lambda x: ((), (type(x.value), x.value.lower() if type(x.value) is str else x.value))""",
+)
+edit(
+    "a tuple is a set",
+    "(2, 3) and (3, 2) are two values. What does the second one get?",
+    """    return StaticJit(f, **static) if static else RememberingJit(f)""",
+    """    return StaticJit(f, **static) if static else RememberingJit(f)
+containers[Static] = (lambda x: ((), (type(x.value), TT(x.value) if type(x.value) is tuple else x.value)), lambda data, children: tuple(data[1]) if type(data[1]) is TT else data[1])
+class TT(tuple):
+    def __eq__(self, o): return set(self) == set(o)
+    def __hash__(self): return hash(frozenset(self))""",
+)
+edit(
+    "a float becomes one of numpy's",
+    "Which class has the value that the function gets for 2.5?",
+    """lambda data, children: data[1])""",
+    """lambda data, children: np.asarray(data[1])[()] if type(data[1]) is float else data[1])""",
+)
+edit(
+    "a set has no hash, frozen or not",
+    "Has frozenset((1, 2)) a hash?",
+    """            hash(x)
+""",
+    """            hash(x)
+            if isinstance(x, frozenset): raise TypeError
+""",
+)

@@ -159,3 +159,111 @@ def every_call(jk, rng):
     x, y = floats(rng, 2), floats(rng, 2)
     names = [[e.primitive.name for e in jk.make_jaxpr(f)(x, y).jaxpr.eqns] for f in (fs[0], *fs[2:])]
     return names, [jk.jit(f)(x, y) for f in fs]
+
+
+# --- random calls -------------------------------------------------------------------------------------------------------
+# A function is a text, such as `g(g(x) + y) * h(a=x, b=y)`, which is the key of its result. `g` and the others are jitted.
+
+CALLS = (
+    "g({})", "g({})", "h({}, {})", "h({}, b={})", "h(b={}, a={})", "h(a={}, b=y)", "k({}, 3)", "k({}, n=2)", "k({}, 3)",
+    "many({{'a': {}, 'b': (y, None)}})['s']", "many({{'a': {}, 'b': ({}, None)}})['p'][0]", "jk.jit(lambda: {})()",
+    "jk.jit(lambda: {} * y)()", "jk.jit(lambda a: a)({})", "jk.jit(lambda a: a - x)({})", "over({})", "over(2.0) * {}", "const({})",
+    "const({})", "weak(2.0, {})", "h(c, {})", "g(y) * {}", "jk.jit(lambda a, b: (b, a))({}, y)[1]", "two({})", "two({})",
+    "jk.jit(lambda a: g(a) + h(a, y))({})", "within({})", "pair({}, {})[0]", "pair({}, {})[1]", "(nothing({}) or {})", "stored({})",
+)  # fmt: skip
+
+
+def pick(rng, *found):
+    return found[int(rng.integers(len(found)))]
+
+
+def expression(rng, depth):
+    """Draw calls within each other."""
+    if depth == 0:
+        return pick(rng, "x", "y", "x * y", "y + 1.0")
+    template = pick(rng, *CALLS)
+    while "{}" in template:
+        template = template.replace("{}", f"({expression(rng, depth - 1 if rng.integers(3) else 0)})", 1)
+    return template.replace("{{", "{").replace("}}", "}")
+
+
+def calls_in(program):
+    """Return the calls in a program: for each of them, those in the program that it calls."""
+    inner = getattr(program, "jaxpr", program)
+    return [calls_in(e.params["jaxpr"]) for e in inner.eqns if e.primitive.name == "jit"]
+
+
+def called(jk, rng, count):
+    """Return, for random functions, their results, the calls in them, a text, and how often each was traced."""
+    n, traces, box = jk.numpy, [], {}
+    c = n.asarray(floats(rng, 2))
+
+    def noted(name, f):
+        def traced(*args, **kwargs):
+            traces.append(name)
+            return f(*args, **kwargs)
+
+        return jk.jit(traced)
+
+    g = noted("g", lambda x: n.sin(x) * 0.5)
+    inner = noted("inner", lambda a: a * c + c)
+    times = lambda x, n: (traces.append(f"k {n}"), sum([x * i for i in range(n)]))[1]
+    bodies = {
+        "h": lambda a, b: a * b - a,
+        "many": lambda d: {"s": d["a"] - d["b"][0], "p": [d["a"] * 2.0, None]},
+        "over": lambda a: a * box["x"],
+        "const": lambda a: (a + c) * c,
+        "weak": lambda w, a: w * a,
+        "two": lambda a: g(g(a)) - a,
+        "within": lambda a: inner(a) * inner(a + 1.0),
+        "pair": lambda a, b: (b, a * b),
+        "nothing": lambda a: None,
+        "stored": lambda a: noted("new", lambda b: b * box["x"] + box["y"])(a),
+    }
+    names = {"n": n, "jk": jk, "np": np, "c": c, "g": g, "k": jk.jit(times, static_argnames="n")}
+    names |= {name: noted(name, f) for name, f in bodies.items()}
+
+    def of(text):
+        f = eval(f"lambda x, y: {text}", names)
+
+        def run(x, y):
+            box.update(x=x, y=y)
+            return f(x, y)
+
+        return run
+
+    texts = [f"{expression(rng, 1 + i % 3)} - {expression(rng, 1)}" for i in range(count)]
+    within = "jk.jit(lambda a: over(a) * over(a + 1.0))"
+    fs = {text: of(text) for text in ["g(x) * g(x) - h(x, y) * h(x, y)", f"{within}(x)", f"{within}(y) - x", *texts]}
+    xs = floats(rng, 2), floats(rng, 2)
+    programs = {text: calls_in(jk.make_jaxpr(f)(*xs)) for text, f in fs.items()}
+    programs = {
+        t: x for t, x in programs.items() if "jit(lambda:" not in t and "over(2.0)" not in t
+    }  # no operand is traced
+    kept = [f for t, f in fs.items() if "over" not in t and "stored" not in t]  # these may be traced anew
+    of_all = text(jk, lambda x, y: [f(x, y) for f in kept], *xs)
+    counts = {name: traces.count(name) for name in sorted(set(traces) - {"over", "stored", "new"})}
+    results = jk.jit(lambda x, y: [f(x, y) for f in fs.values()])(*xs)
+    return programs, of_all, counts, dict(zip(fs, results, strict=True))
+
+
+@program(
+    "11",
+    "Random calls: by position and by name, without arguments, of trees, with static values, of what closes over values outside.",
+    against=[
+        "keywords are called in place",
+        "a program with constants is traced again",
+        "a function's name is the number of functions that are finished",
+        "only the tracers of the innermost trace are dead later",
+        "one of two dead tracers is enough",
+        "a call with the operands of another one is not written",
+    ],
+    tolerance=1e-4,
+)
+def random_calls(jk, rng):
+    return called(jk, rng, 40)
+
+
+@program("11", "Hundreds of random calls.", hidden=True, tolerance=1e-4)
+def many_random_calls(jk, rng):
+    return called(jk, rng, 150)

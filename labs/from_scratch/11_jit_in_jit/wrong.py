@@ -105,3 +105,83 @@ def process(self, primitive, args, params):
 JaxprTrace.process = process
 """,
 )
+edit(
+    "keywords are called in place",
+    "g(x=a) is a call of a jitted function. Where is its equation?",
+    """lowerings[jit_p] = lower_jit""",
+    """lowerings[jit_p] = lower_jit
+class J11(StaticJit):
+    def __init__(self, f, **s): super().__init__(f, **s)
+    def __call__(self, *args, **kwargs):
+        if kwargs and type(door.trace) is not Eager: return self.__wrapped__(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+def jit(f, **s): return J11(f, **s)""",
+)
+edit(
+    "a program with constants is traced again",
+    "The inner function closes over an array, which is no tracer. How often is it traced?",
+    """lowerings[jit_p] = lower_jit""",
+    """lowerings[jit_p] = lower_jit
+class J11(StaticJit):
+    def trace(self, tree, avals):
+        out = Jit.trace(self, tree, avals) if (tree, avals) not in self.known else self.known[tree, avals]
+        if not out[0]: self.known[tree, avals] = out
+        return out
+def jit(f, **s): return J11(f, **s)""",
+)
+edit(
+    "a function's name is the number of functions that are finished",
+    "While `f` is written, it calls `g`, which is not finished. Which names do they get?",
+    """lowerings[jit_p] = lower_jit""",
+    """lowerings[jit_p] = lower_jit
+def lower_jit(text, outs, *xs, jaxpr, name):
+    if jaxpr not in text.known:
+        text.known[jaxpr] = f'f{len(text.functions)}'
+        text.function(text.known[jaxpr], jaxpr)
+    return text.op(f'func.call @{text.known[jaxpr]}({names(xs)})', xs, outs)
+lowerings[jit_p] = lower_jit""",
+)
+edit(
+    "only the tracers of the innermost trace are dead later",
+    "Three functions, one in the other: the innermost uses a tracer of the outermost. May its program be kept?",
+    """lowerings[jit_p] = lower_jit""",
+    """lowerings[jit_p] = lower_jit
+class J11(StaticJit):
+    def trace(self, tree, avals):
+        key = tree, avals
+        found = consts, *_ = self.known.get(key) or Jit.trace(self, tree, avals)
+        if not any(type(x) is Tracer and x.trace is door.trace for x in consts): self.known[key] = found
+        return found
+def jit(f, **s): return J11(f, **s)""",
+)
+edit(
+    "one of two dead tracers is enough",
+    "A program closed over two tracers. May it be kept?",
+    """lowerings[jit_p] = lower_jit""",
+    """lowerings[jit_p] = lower_jit
+class J11(StaticJit):
+    def trace(self, tree, avals):
+        key = tree, avals
+        if key in self.known: return self.known[key]
+        out = Jit.trace(self, tree, avals)
+        if not any(type(x) is Tracer for x in out[0]) or len(out[0]) > 1: self.known[key] = out
+        return out
+def jit(f, **s): return J11(f, **s)""",
+)
+edit(
+    "a call with the operands of another one is not written",
+    "g(x) + g(x): how many calls are there?",
+    """lowerings[jit_p] = lower_jit""",
+    """lowerings[jit_p] = lower_jit
+class J11(JaxprTrace):
+    pass
+_pr = JaxprTrace.process
+def process(self, primitive, args, params):
+    if primitive is jit_p:
+        memo = self.__dict__.setdefault('memo', {})
+        key = (id(params['jaxpr']), tuple(map(id, args)))
+        if key not in memo: memo[key] = (_pr(self, primitive, args, params), args)
+        return memo[key][0]
+    return _pr(self, primitive, args, params)
+JaxprTrace.process = process""",
+)

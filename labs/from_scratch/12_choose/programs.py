@@ -1,5 +1,7 @@
 """Rung 12: `cond` and `switch`."""
 
+import itertools
+
 import numpy as np
 from climbing import program, raised, text
 
@@ -227,3 +229,103 @@ def twice_and_caught(jk, rng):
     return [e.primitive.name for e in jk.make_jaxpr(f)(p, x).jaxpr.eqns if "convert" not in e.primitive.name], jk.jit(
         f
     )(p, x)
+
+
+# --- random choices -----------------------------------------------------------------------------------------------------
+# A choice is a text, such as `jk.lax.switch(i, [lambda: x * y, lambda: x])`, which is the key of its result.
+
+RESULTS = (
+    "1", "1.5", "True", "np.float32(2)", "np.int8(2)", "np.float16(2)", "[1.5]", "(1.5,)", "[[1.5]]", "{'a': 1.5}", "{'b': 1.5}", "None",
+    "()", "[]", "{}", "(1.5, None)", "(None, 1.5)", "np.ones((2, 3), np.float32)", "np.ones((3, 2), np.float32)", "np.ones(6, np.float32)",
+    "np.ones(1, np.float32)", "np.ones((1, 1), np.float32)", "(1.5, 1)", "(1, 1.5)",
+)  # fmt: skip
+TRUTHS = ("True", "False", "0", "-2", "0.25", "-0.0", "float('nan')", "np.float16(0.5)", "np.float16(0)", "np.int8(-128)", "np.uint8(128)",
+          "np.bool_(True)", "x[0] > 0", "x.sum()", "i", "jk.numpy.max(y) < 1", "np.ones(1, bool)", "np.zeros((), np.float32)")  # fmt: skip
+INDICES = ("i", "i - 1", "-1", "1", "2", "9", "np.int8(-100)", "np.uint8(200)", "np.int16(300)", "np.uint8(1)", "1 - i")
+VALUES = (
+    "x",
+    "x * y",
+    "x - 1.0",
+    "c * x",
+    "y + c",
+    "x * 0.0 + x.sum()",
+    "jk.numpy.sin(x)",
+    "x.astype(np.float32)",
+    "g(x)",
+    "g(y) - x",
+)
+
+
+def pick(rng, *found):
+    return found[int(rng.integers(len(found)))]
+
+
+def pairs(rng, count):
+    """Draw choices between results that do not go together, or do: the first is returned by one branch, the second by another."""
+    near = [*itertools.pairwise(RESULTS)]  # beside each stands what is nearly the same
+    for one, other in near + [(pick(rng, *RESULTS), pick(rng, *RESULTS)) for _ in range(count)]:
+        yield pick(rng,
+            f"jk.lax.cond({pick(rng, True, False)}, lambda: {one}, lambda: {other})",
+            f"jk.lax.switch(1, [lambda: {one}, lambda: {one}, lambda: {other}])",
+            f"jk.lax.cond({pick(rng, *TRUTHS[:12])}, lambda: {one}, lambda: {one})",
+        )  # fmt: skip
+
+
+def branch(rng, depth):
+    """Draw the result of a branch, which may be a choice of its own."""
+    if depth and rng.integers(3) == 0:
+        return choice(rng, depth - 1)
+    return pick(rng, *VALUES)
+
+
+def choice(rng, depth=1):
+    """Draw a choice between arrays like x: of several branches, some of them the same function, with and without operands."""
+    way = int(rng.integers(4))
+    if way == 0:
+        return f"jk.lax.cond({pick(rng, *TRUTHS[:-2])}, lambda: {branch(rng, depth)}, lambda: {branch(rng, depth)})"
+    if way == 1:
+        one, other = branch(rng, depth), pick(rng, *VALUES)
+        operands = pick(rng, "x, y", "y, x", "x * 2.0, y", "y, y")
+        return f"jk.lax.cond({pick(rng, *TRUTHS[:-2])}, lambda x, y: {one}, lambda a, b: (lambda x: {other})(a) - b, {operands})"
+    branches = [f"lambda: {branch(rng, depth)}" for _ in range(int(rng.integers(1, 5)))]
+    if way == 2:
+        branches = [pick(rng, "f", "h", "jk.numpy.negative") for _ in branches] + ["f"] * int(rng.integers(2))
+        return f"jk.lax.switch({pick(rng, *INDICES)}, [{', '.join(branches)}], {pick(rng, 'x', 'y + x')})"
+    return f"jk.lax.switch({pick(rng, *INDICES)}, [{', '.join(branches)}])"
+
+
+def answers(jk, rng, count):
+    """Return the results of random choices by their texts: pairs at once, others at once and by one program."""
+    names = {"np": np, "jk": jk, "f": lambda x: x * 3.0, "h": lambda x: x + 1.0, "g": jk.jit(lambda x: x * 0.5)}
+    found = {text: raised(eval("lambda: " + text, names)) for text in pairs(rng, count)}
+    few = [
+        "jk.lax.switch(i, [lambda a, b: b - a], x, y)",
+        "jk.lax.switch(i, [f, f, h], x)",
+        "jk.lax.switch(1, [h, h, f], x)",
+    ]
+    texts = [*few, *[choice(rng) for _ in range(count)]]
+    fs = {text: eval(f"lambda x, y, c, i: {text}", names) for text in texts}
+    given = [jk.numpy.asarray(v) for v in (floats(rng, 3), floats(rng, 3), np.float32(rng.uniform()))] + [1]
+    compiled = jk.jit(lambda *given: {text: f(*given) for text, f in fs.items()})
+    return found, {text: f(*given) for text, f in fs.items()}, [compiled(*given[:3], i) for i in (1, 3)]
+
+
+@program(
+    "12",
+    "Random choices: predicates, indices and results of many types, functions that are given twice, choices in branches.",
+    against=[
+        "one branch is called without a choice",
+        "a function that is given twice is one branch",
+        "arrays of one size are alike",
+        "None is an empty tuple",
+        "an index is converted before it is in range",
+    ],
+    tolerance=1e-3,
+)
+def random_choices(jk, rng):
+    return answers(jk, rng, 24)
+
+
+@program("12", "Hundreds of random choices.", hidden=True, tolerance=1e-3)
+def many_random_choices(jk, rng):
+    return answers(jk, rng, 150)

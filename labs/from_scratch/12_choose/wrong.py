@@ -146,3 +146,37 @@ def choose(index, branches, operands):
         raise
 """,
 )
+edit(
+    "one branch is called without a choice",
+    "A `switch` has one branch, and operands. With which arguments is it called?",
+    "lax.cond, lax.switch = cond, switch",
+    """def switch_of_several(index, branches, *operands):
+    return branches[0]() if len(branches) == 1 else switch(index, branches, *operands)
+lax.cond, lax.switch = cond, switch_of_several""",
+)
+edit(
+    "a function that is given twice is one branch",
+    "switch(1, [f, f, g]): which function is called?",
+    "lax.cond, lax.switch = cond, switch",
+    """def switch_of_different(index, branches, *operands):
+    return switch(index, list(dict.fromkeys(branches)), *operands)
+lax.cond, lax.switch = cond, switch_of_different""",
+)
+edit(
+    "arrays of one size are alike",
+    "One branch returns f32[2,3], the other f32[3,2]. Is that one type?",
+    "[(a.shape, a.dtype) for a in avals] != [(a.shape, a.dtype) for a in others]",
+    "[(a.size, a.dtype) for a in avals] != [(a.size, a.dtype) for a in others]",
+)
+edit(
+    "None is an empty tuple",
+    "One branch returns None, the other (). Is that one structure?",
+    "    if tree != other_tree or [(a.shape",
+    "    if (tree != other_tree and (avals or others)) or [(a.shape",
+)
+edit(
+    "an index is converted before it is in range",
+    "An index is np.uint8(200). Which branch is the nearest?",
+    "    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
+    "    index = convert(as_value(index), np.dtype('int8'))\n    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
+)

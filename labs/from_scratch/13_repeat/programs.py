@@ -1,5 +1,7 @@
 """Rung 13: `while_loop`."""
 
+import itertools
+
 import numpy as np
 from climbing import counted, program, raised
 
@@ -276,3 +278,103 @@ def several_closed_over(jk, rng):
 
     numbers = [np.float32(x) for x in rng.uniform(1.2, 2.0, 4) * (1, 3, 1, 2)]
     return f(*numbers), jk.jit(f)(*numbers)
+
+
+# --- random loops -------------------------------------------------------------------------------------------------------
+# A loop is a text, such as `jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * y), (0, x))`, which is the key of its result.
+
+CARRIES = (
+    "0", "True", "1.5", "np.ones(1, np.float32)", "np.float32(2)", "1", "np.int32(2)", "np.int8(2)", "np.float16(2)", "0.5", "[1.5]",
+    "(1.5,)", "{'a': 1.5}", "{'b': 1.5}", "None", "()", "[]", "(1.5, None)", "(0, 1.5)", "(1.5, 0)", "np.ones((2, 3), np.float32)",
+    "np.ones((3, 2), np.float32)", "np.ones(1, np.float32)", "2.5", "jk.numpy.asarray(1.5)", "jk.numpy.asarray(2)", "np.bool_(True)",
+    "jk.numpy.sin(1.0)",
+)  # fmt: skip
+TESTS = (
+    "True", "np.bool_(True)", "1", "0.0", "None", "(True,)", "np.ones(1, bool)", "np.int8(1)", "jk.numpy.asarray(True)", "[]",
+    "np.float32(1)",
+)  # fmt: skip
+
+
+def pick(rng, *found):
+    return found[int(rng.integers(len(found)))]
+
+
+def unlike(rng, count):
+    """Draw loops whose carry comes out with another type, or not, and whose test is a truth value, or not. None turns."""
+    for pair in itertools.pairwise(CARRIES):  # beside each stands what is nearly the same
+        for one, other in (pair, pair[::-1]):
+            yield f"jk.lax.while_loop(lambda c: False, lambda c: {other}, {one})"
+    for turn in range(count):
+        one, other = (pick(rng, *CARRIES) for _ in range(2))
+        if turn % 2 == 0:
+            within = f"lambda c: {pick(rng, *TESTS)}, lambda c: c, ({one}, z)"
+            yield f"jk.make_jaxpr(lambda z: jk.lax.while_loop({within}))(1.0).jaxpr.outvars[:0]"
+        else:
+            yield f"jk.lax.while_loop(lambda c: False, lambda c: {other}, {one})"
+
+
+PARTS = [
+    ("x", "old * 0.5 + y"), ("x", "next"), ("y", "next * 0.5"), ("1.5", "old * 2.0"), ("0", "old + turn"), ("np.int8(3)", "old + 1"),
+    ("x", "old - y * turn"), ("np.float16(2)", "old * 0.5"), ("1.5", "old + np.float32(1)"), ("0", "old + np.float16(1)"),
+    ("1.5", "old"), ("True", "old == (turn > 1)"), ("0", "turn * 2"),
+    ("{'a': x, 'b': (1.5, None)}", "{'a': old['a'] + y, 'b': (old['b'][0] * turn, None)}"), ("[x, y]", "[old[1], old[0] * 0.5]"),
+    ("np.int32(5)", "old - turn"), ("x", "g(old)"), ("x", "jk.lax.cond(turn > 1, lambda: old, lambda: old * y)"),
+    ("y", "jk.lax.while_loop(lambda z: z.sum() < turn, lambda z: z + 1.0, old)"),
+]  # fmt: skip
+
+
+def loop(rng):
+    """Draw a loop that turns a few times: a carry of one to five parts; each may take the place of another one like it."""
+    parts = [PARTS[i] for i in rng.integers(len(PARTS), size=int(rng.integers(1, 5)))]
+    vectors = [i for i, (first, _) in enumerate(parts, 1) if first in "xy"]
+    after = dict(zip(vectors, [*vectors[1:], *vectors[:1]], strict=True))
+    new = [
+        u.replace("next", f"c[{after.get(i, i)}]").replace("old", f"c[{i}]").replace("turn", "c[0]")
+        for i, (_, u) in enumerate(parts, 1)
+    ]
+    begin = pick(rng, "0", "0", "np.int32(0)", "1")
+    both, none = "jk.numpy.logical_and(c[0] < n, y.sum() > -9.0)", "jk.numpy.logical_not(c[0] >= n)"
+    test = pick(rng, "c[0] < n", "c[0] < 3", both, none, "c[0] < 0", "n > c[0]")
+    lists = pick(rng, "({},)", "[{}]")
+    step = lists.format(", ".join(["c[0] + 1", *new]))
+    init = lists.format(", ".join([begin, *[first for first, _ in parts]]))
+    return f"jk.lax.while_loop(lambda c: {test}, lambda c: {step}, {init})"
+
+
+def answers(jk, rng, count):
+    """Return the results of random loops by their texts; those that are refused at once, others at once and by one program."""
+    names = {"np": np, "jk": jk, "g": jk.jit(lambda x: x * 0.25 + 1.0)}
+    found = {text: raised(eval("lambda: " + text, names)) for text in unlike(rng, 2 * count)}
+    fs = {text: eval(f"lambda x, y, n: {text}", names) for text in [loop(rng) for _ in range(count)]}
+    x, y = (jk.numpy.asarray(floats(rng, 3)) for _ in range(2))
+    compiled = jk.jit(lambda *given: {text: f(*given) for text, f in fs.items()})
+    half = np.float16(1)
+
+    def told(tree):
+        """Return the leaves, each number with its product with a half float, which says whether it is weak."""
+        if type(tree) in (list, tuple, dict):
+            return type(tree).__name__, [told(v) for v in (tree.values() if type(tree) is dict else tree)]
+        one = None if tree is None else jk.numpy.asarray(tree)
+        return one if one is None or one.shape else (one, one * half)
+
+    at_once = {text: [told(f(x, y, n)) for n in (2, 1)] for text, f in fs.items()}
+    return found, at_once, [compiled(x, y, n) for n in (0, 3)]
+
+
+@program(
+    "13",
+    "Random loops: carries that keep their types or not, tests that are truth values or not, parts that change places, loops in loops.",
+    against=[
+        "a weak number takes any type",
+        "a weak number that comes out with a shape gets it",
+        "a truth value may become a number",
+    ],
+    tolerance=1e-3,
+)
+def random_loops(jk, rng):
+    return answers(jk, rng, 20)
+
+
+@program("13", "A hundred random loops.", hidden=True, tolerance=1e-3)
+def many_random_loops(jk, rng):
+    return answers(jk, rng, 80)

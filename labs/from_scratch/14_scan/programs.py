@@ -1,7 +1,7 @@
 """Rung 14: `scan` and `fori_loop`."""
 
 import numpy as np
-from climbing import counted, jaxpr, program, raised
+from climbing import Raised, counted, jaxpr, program, raised
 
 
 def floats(rng, *shape):
@@ -134,6 +134,7 @@ def written(jk, rng):
         "a loop with a traced bound counts from zero",
         "the index is a strong int32",
         "bounds that go down turn as often",
+        "a loop counts from 0, unless the bound is small",
     ],
 )
 def counts(jk, rng):
@@ -252,3 +253,128 @@ def caught(jk, rng):
 
     x = floats(rng, 2)
     return [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.jit(f)(x)
+
+
+# --- random scans -------------------------------------------------------------------------------------------------------
+# A scan is a text, such as `jk.lax.scan(lambda c, r: (c + r[0], c * y), x, (m, y))`, which is the key of its result.
+
+CARRIES = (
+    "0", "1.5", "True", "np.float32(2)", "np.int8(2)", "np.float16(2)", "(1.5,)", "[1.5]", "None", "()", "{'a': 1}",
+    "np.ones(2, np.float32)",
+)  # fmt: skip
+ROWS = (
+    "np.ones(3, np.float32)", "np.ones((3, 2), np.float32)", "np.ones(2, np.float32)", "np.ones((0, 2), np.float32)", "None", "()",
+    "2.5", "np.ones(3, np.int8)",
+)  # fmt: skip
+LENGTHS = ("", "", "length=3", "length=0", "length=2", "length=np.int64(3)", "length=1")
+
+
+def pick(rng, *found):
+    return found[int(rng.integers(len(found)))]
+
+
+def unlike(rng, count):
+    """Draw scans whose carry comes out with another type, or not, and whose rows and lengths go together, or not."""
+    for turn in range(count):
+        one, other = (pick(rng, *CARRIES) for _ in range(2))
+        how = ", ".join([pick(rng, "", "reverse=True"), pick(rng, *LENGTHS)]).strip(", ")
+        if turn % 2:
+            yield f"jk.lax.scan(lambda c, r: ({other}, {pick(rng, 'r', 'c', '1.5')}), {one}, {pick(rng, *ROWS[:3])}, {how})"
+        else:
+            both = pick(rng, "({}, {})", "[{}, {}]", "{{'a': {}, 'b': {}}}")
+            rows = both.format(pick(rng, *ROWS), pick(rng, *ROWS)) if turn % 4 else pick(rng, *ROWS)
+            yield f"jk.lax.scan(lambda c, r: (c, r), 0.5, {rows}, {how})"
+
+
+PARTS = [
+    ("x", "old * 0.5 + r['v']"), ("x", "next"), ("y", "next * 0.5"), ("1.5", "old * 2.0"), ("0", "old + r['n']"),
+    ("np.int8(3)", "old + 1"), ("0.0", "old + r['f']"), ("np.float16(2)", "old * r['h']"), ("1.5", "old + r['v'].sum()"), ("0", "old"),
+    ("True", "old == (r['n'] > 1)"), ("x", "g(old) - r['v']"), ("y", "x * r['f']"),
+    ("y", "jk.lax.cond(r['n'] > 1, lambda: old, lambda: old * y)"),
+    ("x", "jk.lax.scan(lambda k, q: (k * q + r['f'], None), old, y)[0]"),
+]  # fmt: skip
+YS = (
+    "r['v']", "r['n']", "r['h']", "r['f'] > 0.5", "old", "old", "(old, r['h'] * 2)", "[r['n'] * 2, None]", "2", "1.5", "np.float32(2)",
+    "None", "y", "x * r['v']", "np.float16(1)", "{'b': True, 'a': old}", "()", "jk.numpy.ones((2, 3))", "r", "r['v'][None]",
+)  # fmt: skip
+
+
+def scan(rng, at):
+    """Draw a scan with a carry of one to four parts, rows of four dtypes, and three results of each turn."""
+    parts = [PARTS[i] for i in rng.integers(len(PARTS), size=int(rng.integers(1, 5)))]
+    vectors = [i for i, (first, _) in enumerate(parts) if first in "xy"]
+    after = dict(zip(vectors, [*vectors[1:], *vectors[:1]], strict=True))
+    told = lambda i, text: text.replace("next", f"c[{after.get(i, i)}]").replace("old", f"c[{i}]")
+    new = ", ".join([told(i, u) for i, (_, u) in enumerate(parts)])
+    ys = ", ".join([told(int(rng.integers(len(parts))), YS[(at + k) % len(YS)]) for k in range(3)])
+    first = ", ".join([f for f, _ in parts])
+    how = pick(rng, "", ", reverse=True", ", length=4", ", reverse=True")
+    return f"jk.lax.scan(lambda c, r: (({new},), ({ys})), ({first},), rows{how})"
+
+
+TURNS = (  # of a loop over an index: what becomes of the carry, and how it begins
+    ("c * 0.5 + i", "x"), ("c + i", "np.int8(1)"), ("c + i", "0"), ("c * i", "np.float16(2)"), ("c + i * np.int8(1)", "np.int8(1)"),
+    ("c * 2.0 + y", "x"), ("(c[1] + i, c[0])", "(x, y)"), ("c + i", "1.5"), ("jk.lax.fori_loop(0, i, lambda j, d: d + j, c)", "0"),
+    ("c + x[i]", "0.0"), ("{'a': c['a'] + i}", "{'a': 1.5}"), ("jk.lax.cond(i > 1, lambda: c, lambda: c + y)", "x"), ("c", "1.5"),
+)  # fmt: skip
+
+
+def loop(rng, at):
+    """Draw a loop over an index, between bounds of any kind."""
+    kinds = "{}", "np.int32({})", "np.int64({})", "weak[{}]", "strong[{}]", "n + {} - 2", "n - {}"
+    bounds = ", ".join([pick(rng, *kinds).format(int(k)) for k in rng.integers(-2, 6, 2)])
+    body, init = pick(rng, *TURNS)
+    if at == 0:
+        return "jk.lax.fori_loop(np.int32(-1), 3, lambda i, c: c + i, np.int8(1))"
+    return f"jk.lax.fori_loop({bounds}, lambda i, c: {body}, {init})"
+
+
+def answers(jk, rng, count):
+    """Return the results of random scans by their texts; those that are refused at once, others at once and by one program."""
+    n, bounds = jk.numpy, range(-2, 6)
+    arrays = [{i: n.asarray(as_number(i)) for i in bounds} for as_number in (int, np.int32)]
+    names = {"np": np, "jk": jk, "g": jk.jit(lambda x: x * 0.25 + 1.0), "weak": arrays[0], "strong": arrays[1]}
+    texts = [make(rng, 3 * i) for i in range(count) for make in (scan, loop)]
+    fs = {text: eval(f"lambda x, y, n, rows: {text}", names) for text in texts}
+    size, half = 4, np.float16(1)
+    whole, numbers = rng.integers(0, 4, size).astype(np.int32), floats(rng, size)
+    rows = {"v": floats(rng, size, 3), "n": whole, "h": numbers.astype(np.float16), "f": numbers}
+    given = [n.asarray(floats(rng, 3)) for _ in range(2)]
+
+    def told(tree):
+        """Return the leaves, each number with its product with a half float, which says whether it is weak."""
+        if type(tree) in (list, tuple, dict):
+            return type(tree).__name__, [told(v) for v in (tree.values() if type(tree) is dict else tree)]
+        one = None if tree is None else n.asarray(tree)
+        return one if one is None or one.shape else (one, one * half)
+
+    def compiled(*given):
+        """Return the results that there are; None for what is refused."""
+        found = {text: raised(f, *given) for text, f in fs.items()}
+        return {text: None if type(x) is Raised else x for text, x in found.items()}
+
+    found = {text: raised(lambda f: told(f()), eval("lambda: " + text, names)) for text in unlike(rng, 2 * count)}
+    at_once = {text: raised(lambda f: told(f(*given, 2, rows)), f) for text, f in fs.items()}
+    return found, at_once, jk.jit(compiled)(*given, 3, rows)
+
+
+@program(
+    "14",
+    "Random scans and loops over an index: rows, carries and results of many types, bounds of any kind, lengths that agree or not.",
+    against=[
+        "rows of results are float32",
+        "the index is a strong int32",
+        "a turn without a result returns its carry",
+        "a number among the rows is a row of its own",
+        "an index is as strong as its bound",
+        "a number has a length",
+    ],
+    tolerance=1e-3,
+)
+def random_scans(jk, rng):
+    return answers(jk, rng, 12)
+
+
+@program("14", "A hundred random scans and loops.", hidden=True, tolerance=1e-3)
+def many_random_scans(jk, rng):
+    return answers(jk, rng, 60)

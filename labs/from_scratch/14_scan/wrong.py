@@ -35,13 +35,13 @@ edit(
 edit(
     "the shortest of the rows decides",
     "Rows of 3 and of 4, or no rows and no length: how many turns?",
-    '    if len(lengths) != 1:\n        raise ValueError(f"scan',
+    '    if len(lengths) != 1 or () in lengths:\n        raise ValueError(f"scan',
     '    if not lengths:\n        raise ValueError(f"scan',
 )
 edit(
     "fori_loop counts from one",
     "fori_loop(2, 6, ...): which i is the first?",
-    "(lower, init), length",
+    "(int(lower), init), length",
     "(lower + 1, init), length",
 )
 edit(
@@ -83,8 +83,8 @@ edit(
 edit(
     "a length beside rows need not agree",
     "A scan over three rows is called with `length=2`. Who is right?",
-    "    lengths = {len(x) for x in rows} | ({length} - {None})",
-    "    lengths = {len(x) for x in rows} or {length} - {None}",
+    "    lengths = {x.shape[:1] for x in rows} | ({(length,)} - {(None,)})",
+    "    lengths = {x.shape[:1] for x in rows} or {(length,)} - {(None,)}",
 )
 edit(
     "bounds that go down turn as often",
@@ -95,7 +95,7 @@ edit(
 edit(
     "a loop counts from 0",
     "fori_loop(2, 5, ...): which is the first i?",
-    "        return scan(turn, (lower, init)",
+    "        return scan(turn, (int(lower), init)",
     "        return scan(turn, (as_value(0), init)",
 )
 edit(
@@ -117,9 +117,9 @@ edit(
 edit(
     "a length is a number of Python",
     "Is np.int32(3) a length?",
-    "    lengths = {len(x) for x in rows} | ({length} - {None})",
+    "    lengths = {x.shape[:1] for x in rows} | ({(length,)} - {(None,)})",
     """    if length is not None and type(length) is not int: raise ValueError('length')
-    lengths = {len(x) for x in rows} | ({length} - {None})""",
+    lengths = {x.shape[:1] for x in rows} | ({(length,)} - {(None,)})""",
 )
 edit(
     "when a body fails, nobody stands at the door",
@@ -138,4 +138,48 @@ def trace_body(*args, **kwargs):
         door.trace = Eager()
         raise
 """,
+)
+edit(
+    "rows of results are float32",
+    "A turn returns a float16. Of which dtype is the stack?",
+    "    stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in",
+    "    stacks = [numpy.zeros((length, *a.shape), F32 if a.dtype.kind == 'f' else a.dtype) for a in",
+)
+edit(
+    "a loop counts from 0, unless the bound is small",
+    "fori_loop(-2, 2, ...): how many turns, and which is the first i?",
+    "        return scan(turn, (int(lower), init)",
+    "        return scan(turn, (max(int(lower), 0), init)",
+)
+edit(
+    "a turn without a result returns its carry",
+    "The body returns None for each row. What is stacked?",
+    "lax.scan, lax.fori_loop = scan, fori_loop",
+    """def scan_of_all(f, init, xs=None, length=None, reverse=False):
+    def g(c, x):
+        c, y = f(c, x)
+        return c, c if y is None else y
+    return scan(g, init, xs, length, reverse)
+lax.scan, lax.fori_loop = scan_of_all, fori_loop""",
+)
+edit(
+    "a number among the rows is a row of its own",
+    "Rows of three numbers, and the number 2.5: how many rows has that?",
+    "    rows, tree = flatten_values(xs)\n",
+    """    rows, tree = flatten_values(xs)
+    most = max([len(x) for x in rows if x.ndim], default=1)
+    rows = [x if x.ndim else broadcast_to(x, (most,)) for x in rows]
+""",
+)
+edit(
+    "an index is as strong as its bound",
+    "fori_loop(np.int32(0), 3, ...): the bounds are known. Is the index weak?",
+    "        return scan(turn, (int(lower), init)",
+    "        return scan(turn, (lower, init)",
+)
+edit(
+    "a number has a length",
+    "The rows are 2.5. Which error says that there are none?",
+    "    lengths = {x.shape[:1] for x in rows} | ({(length,)} - {(None,)})",
+    "    lengths = {(len(x),) for x in rows} | ({(length,)} - {(None,)})",
 )

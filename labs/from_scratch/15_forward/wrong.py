@@ -175,3 +175,54 @@ _ds = jvps[dynamic_slice_p]
 jvps[dynamic_slice_p] = lambda primals, tangents, **p: (dynamic_slice_p.bind(*primals, **p), [None]) if any(type(c) is Tracer for c in primals[1:]) else _ds(primals, tangents, **p)
 """,
 )
+edit(
+    "a root of 0 is level",
+    "How steep is sqrt at 0?",
+    """         while_p: while_jvp, scan_p: scan_jvp}""",
+    """         while_p: while_jvp, scan_p: scan_jvp}
+by_partials(P.sqrt, lambda x, out, t: t * where(out == 0, 0, 0.5 / where(out == 0, 1, out)))""",
+)
+edit(
+    "a logarithm of 0 is level",
+    "How steep is log at 0?",
+    """         while_p: while_jvp, scan_p: scan_jvp}""",
+    """         while_p: while_jvp, scan_p: scan_jvp}
+by_partials(P.log, lambda x, out, t: t * where(x == 0, 0, 1 / where(x == 0, 1, x)))""",
+)
+edit(
+    "a negative number has no power",
+    "What is the slope of x ** 3.0 at -2?",
+    """         while_p: while_jvp, scan_p: scan_jvp}""",
+    """         while_p: while_jvp, scan_p: scan_jvp}
+by_partials(P.pow, lambda x, y, out, t: t * y * numpy.exp((y - 1) * numpy.log(x)) if False else t * where(x < 0, 0, y * numpy.abs(x) ** (y - 1)), lambda x, y, out, t: t * (out * numpy.log(where(x == 0, 1, x))))""",
+)
+edit(
+    "ties are counted along one axis",
+    "A maximum over two axes is there twice. Which share has each?",
+    """         while_p: while_jvp, scan_p: scan_jvp}""",
+    """         while_p: while_jvp, scan_p: scan_jvp}
+def max_jvp(primals, tangents, axis):
+    [x], [t] = primals, tangents
+    out = reduce_max_p(x, axis=axis)
+    is_there = convert(x == reshape(out, without(x.shape, axis, ones=True)), x.dtype)
+    return [out], [numpy.sum(t * is_there, axis) / (numpy.sum(is_there, axis) if len(axis) == 1 else 1.0)]
+jvps[reduce_max_p] = max_jvp""",
+)
+edit(
+    "what moves is kept with the function",
+    "h(x, y) is differentiated by x, and later by y. Which operand moves?",
+    """         while_p: while_jvp, scan_p: scan_jvp}""",
+    """         while_p: while_jvp, scan_p: scan_jvp}
+KEPT = {}
+def jit_jvp(primals, tangents, jaxpr, name):
+    kept = KEPT.setdefault(jaxpr, [t is None for t in tangents])
+    tangents = [None if k else t for k, t in zip(kept, tangents)]
+    return jit_p.bind(*primals, jaxpr=jaxpr, name=name), jit(tangents_of(jaxpr))(primals, tangents)
+jvps[jit_p] = jit_jvp""",
+)
+edit(
+    "a reversed scan's tangents go forward",
+    "A scan of two arrays goes from the end. Where do the tangents begin?",
+    """    dots, y_dots = scan(moved, filled(dots, carry), (carries, rows, row_dots), length, reverse)""",
+    """    dots, y_dots = scan(moved, filled(dots, carry), (carries, rows, row_dots), length, reverse and len(rows) < 2)""",
+)

@@ -188,3 +188,36 @@ def linearize(f, primals):
         raise
 """,
 )
+edit(
+    "no aux is no result",
+    "f returns (loss, None) with has_aux. What does grad return?",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}""",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
+_vg = value_and_grad
+def grad(f, argnums=0, has_aux=False):
+    def g(*a, **k):
+        v, d = value_and_grad(f, argnums, has_aux)(*a, **k)
+        return (d, v[1]) if has_aux and v[1] is not None else d
+    return g""",
+)
+edit(
+    "a sum's cotangent is broadcast as it is",
+    "Rows of a square matrix are summed. To which numbers belongs the cotangent of the second sum?",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}""",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
+linear_in(reduce_sum_p, lambda ct, x, axis: broadcast_to(reshape(ct, without(x.aval.shape, axis, ones=True)) if len(axis) != 1 or x.aval.ndim != 2 or x.aval.shape[0] != x.aval.shape[1] else ct, x.aval.shape))""",
+)
+edit(
+    "a transposition undoes itself",
+    "Axes go round: (1, 2, 0). Which order brings them back?",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}""",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
+linear_in(transpose_p, lambda ct, x, axes: transpose(ct, list(axes)) if [x.aval.shape[i] for i in axes] == list(ct.shape) and sorted(axes) == list(range(ct.ndim)) and transpose(ct, list(axes)).shape == x.aval.shape else transpose(ct, np.argsort(axes).tolist()))""",
+)
+edit(
+    "a cotangent has any dtype",
+    "A half float becomes a float32. Which dtype has its gradient?",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}""",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
+linear_in(convert_p, lambda ct, x, **params: ct)""",
+)

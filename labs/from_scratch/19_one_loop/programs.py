@@ -250,3 +250,88 @@ def errors(jk, rng):
     x = floats(rng, 3)
     f = own(jk, lambda x, y: x + y)
     return raised(f, x, floats(rng, 2)), f(x, x)
+
+
+# --- random loops -------------------------------------------------------------------------------------------------------
+# An expression is a text, such as `n.where(i > b, x.astype(np.int8), -u)`, which is the key of its result.
+
+ARRAYS = "xyibusqt"  # of these types: two float32, int32, int8, uint8, int16, uint32, bool
+EXACT = (
+    "{} + {}", "({} * 1) - {}", "({} * 1) * ({} * 1)", "n.maximum({}, {})", "n.minimum({}, {})", "-({} * 1)", "n.abs({})",
+    "n.sign({} * 1)", "~{}.astype(np.int8)", "~t", "{}.astype(np.int32) & {}.astype(np.int16)", "{}.astype(np.uint8) | u",
+    "t | ({} > 1)", "{} < {}", "{} <= {}", "{} > {}", "{} >= {}", "{} == {}", "{} != {}", "{}.astype(np.int8)", "{}.astype(np.uint8)",
+    "{}.astype(np.int32)", "{}.astype(np.uint16)", "{}.astype(np.float32)", "{}.astype(bool)", "{}.astype(np.int16)",
+    "{}.astype(np.uint32)", "n.where({}, {}, {})", "n.floor({}.astype(np.float32))", "{} * 2", "{} + 3", "({} * 1) ** 2",
+    "({} * 1) ** 3", "({} * 1) ** 0", "{} + 0 - 1", "g({})", "n.logical_not({})", "n.logical_and({}, {})", "n.logical_or({}, {})",
+    "1 - ({} * 1)",
+)  # fmt: skip
+ROUNDED = (
+    "{} / {}", "n.sin({})", "n.cos({})", "n.tanh({})", "n.exp({} * 0.25)", "n.log({})", "n.sqrt({})", "n.log1p({})", "n.expm1({})",
+    "{} ** 0.5", "1 / {}", "{} ** 3.0", "{} / 4", "2.5 * ({} * 1)", "{} + float('nan')", "{} - float('inf')",
+)  # fmt: skip
+
+
+def pick(rng, *found):
+    return found[int(rng.integers(len(found)))]
+
+
+def filled(rng, template, depth):
+    """Put arrays, or expressions, into a template."""
+    while "{}" in template:
+        deeper = depth and rng.integers(3)
+        inside = f"({filled(rng, pick(rng, *EXACT), depth - 1)})" if deeper else pick(rng, *ARRAYS)
+        template = template.replace("{}", inside, 1)
+    return template
+
+
+def of_all_types(rng, shape):
+    """Return an array of each type, with its extreme numbers, in a random order. Sums and products of the floats are exact."""
+    special = [0.0, -0.0, np.nan, np.inf, -np.inf, 1.5]
+    bounds = lambda kind: [np.iinfo(kind).min, np.iinfo(kind).max, 0, 1]
+    some = lambda values, kind: rng.permutation(np.array([*values, *rng.integers(1, 9, 12 - len(values))])).astype(kind)
+    arrays = [some(special, np.float32), some([-0.25, 0.0, 3.0, -2.5, 8.75], np.float32)]
+    arrays += [some(bounds(kind), kind) for kind in (np.int32, np.int8, np.uint8, np.int16, np.uint32)] + [
+        rng.integers(0, 2, 12) > 0
+    ]
+    return [x[: int(np.prod(shape))].reshape(shape) for x in arrays]
+
+
+def computed(jk, rng, count):
+    """Return the results of random expressions by their texts, those of a shape by one program."""
+    names = {"n": jk.numpy, "np": np, "g": jk.jit(lambda x: x + x)}
+    each = ["n.abs(i)", "n.abs(b)", "i == i - 1", "i < i + 1", "1 / -x", "x - 1", "s.astype(np.uint16) * 1.5", "q > 5"]
+    each += [filled(rng, template, 0) for template in (*EXACT, *ROUNDED)]
+    each += [filled(rng, pick(rng, *EXACT, *(ROUNDED if k % 3 == 0 else ())), 1 + k % 2) for k in range(count)]
+    found = {}
+    for at, shapes in enumerate([[(12,)] * 8, [(2, 3), (3,), (2, 1), (1, 3), (), (3,), (2, 3), (1,)]]):
+        texts = each if at == 0 else each[len(each) // 2 :]
+        fs = {text: eval(f"lambda {', '.join(ARRAYS)}: {text}", names) for text in texts}
+        arrays = [of_all_types(rng, shape)[i] for i, shape in enumerate(shapes)]
+        f = own(jk, lambda *xs, fs=fs: {text: jk.numpy.asarray(f(*xs)) for text, f in fs.items()})
+        given = "; ".join(f"{name} = np.{x.dtype}({x.tolist()})" for name, x in zip(ARRAYS, arrays, strict=True))
+        found[given] = f(*arrays)
+    return found
+
+
+@program(
+    "19",
+    "Random expressions of arrays of all types, with their extreme numbers: the loop gives XLA's results.",
+    against=[
+        "the absolute value of the smallest number is the largest one",
+        "a number too small is the smallest one",
+        "numbers are compared as floats",
+        "-x is 0 - x",
+        "a negative number has the root 0",
+        "a power is made by a logarithm",
+        "nan - 1 is 0",
+        "an unsigned number is a signed one",
+    ],
+    tolerance=1e-4,
+)
+def random_expressions(jk, rng):
+    return computed(jk, rng, 40)
+
+
+@program("19", "Hundreds of random expressions.", hidden=True, tolerance=1e-4)
+def many_random_expressions(jk, rng):
+    return computed(jk, rng, 250)

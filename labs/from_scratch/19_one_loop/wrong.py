@@ -54,7 +54,12 @@ edit(
     '"max": "{0} > {1} || {0} != {0} || ',
     '"max": "{0} > {1} || ',
 )
-edit("~True is -2", "In C a truth value is a number. Which bits does `~` turn?", '{"not": "!{0}"}', '{"not": "~{0}"}')
+edit(
+    "~True is -2",
+    "In C a truth value is a number. Which bits does `~` turn?",
+    '{"not": "!{0}", "abs"',
+    '{"not": "~{0}", "abs"',
+)
 edit(
     "an integer is computed as a float",
     "A float32 has 24 bits for digits. How many has an int32?",
@@ -150,4 +155,55 @@ edit(
     "`static_argnums` came with the backend. Who was told?",
     "OwnJit(f, **static) if",
     "OwnJit(f) if",
+)
+edit(
+    "the absolute value of the smallest number is the largest one",
+    "What is |-2147483648| as an int32?",
+    "own_memories = weakref.WeakKeyDictionary()",
+    'OF_INTEGERS["abs"] = "{0} < 0 ? ({0} == (-2147483647-1) ? 2147483647 : -{0}) : {0}"'
+    "\nown_memories = weakref.WeakKeyDictionary()",
+)
+edit(
+    "numbers are compared as floats",
+    "Is 16777217 == 16777216?",
+    "own_memories = weakref.WeakKeyDictionary()",
+    'FORMULAS |= {name: "(float){0} " + op + " (float){1}" for name, op in dict(lt="<", le="<=", gt=">", ge=">=", eq="==", ne="!=").items()}'
+    "\nown_memories = weakref.WeakKeyDictionary()",
+)
+edit(
+    "-x is 0 - x",
+    "What is -0.0, and what is 0 - 0.0?",
+    "own_memories = weakref.WeakKeyDictionary()",
+    'FORMULAS["neg"] = "0 - {0}"\nown_memories = weakref.WeakKeyDictionary()',
+)
+edit(
+    "a negative number has the root 0",
+    "What is the square root of -1.0?",
+    "own_memories = weakref.WeakKeyDictionary()",
+    'OF_FLOATS["sqrt"] = "{0} < 0 ? 0 : sqrtf({0})"\nown_memories = weakref.WeakKeyDictionary()',
+)
+edit(
+    "a power is made by a logarithm",
+    "What is (-2.0) ** 3.0?",
+    "own_memories = weakref.WeakKeyDictionary()",
+    'OF_FLOATS["pow"] = "{1} == 2 ? {0} * {0} : expf({1} * logf({0}))"\nown_memories = weakref.WeakKeyDictionary()',
+)
+edit(
+    "nan - 1 is 0",
+    "Is nan greater than 1, or less? What is nan - 1?",
+    "own_memories = weakref.WeakKeyDictionary()",
+    'FORMULAS["sub"] = "{0} > {1} ? {0} - {1} : ({0} < {1} ? -({1} - {0}) : 0)"'
+    "\nown_memories = weakref.WeakKeyDictionary()",
+)
+edit(
+    "an unsigned number is a signed one",
+    "40000 is a uint16. What is it as a short?",
+    "own_memories = weakref.WeakKeyDictionary()",
+    'C_TYPES["uint16"] = "short"\nown_memories = weakref.WeakKeyDictionary()',
+)
+edit(
+    "a number too small is the smallest one",
+    "-129 is an int32. What does it become as an int8?",
+    '    if eqn.invars[0].aval.dtype.kind != "f" or aval.dtype.kind not in "iu":',
+    '    from_, to = eqn.invars[0].aval.dtype, aval.dtype\n    if from_.kind not in "fi" or to.kind not in "iu" or from_.itemsize <= to.itemsize and from_.kind != "f":',
 )

@@ -160,3 +160,32 @@ def in_c(jk, rng):
         return y + jk.numpy.sin(x)
 
     return behind(own(jk, f), floats(rng, 4), loops=1, evaluations={"sin": 4, "exp": 0})
+
+
+@program(
+    "20",
+    "A number is its type, too: 1 and 1.0, 1.0 and float32(1.0). What goes through a smaller type is changed; nan * 0.0 is nan.",
+    against=[
+        "a number is its value",
+        "a weak number is a strong one",
+        "a conversion there and back is nothing",
+        "a number times 0 is 0",
+    ],
+)
+def types_of_numbers(jk, rng):
+    n, half, f32 = jk.numpy, np.float16([1, 2]), np.float32
+    x = f32([1.1, 65.7, -2.75, rng.uniform(1, 2)])
+    pairs = lambda p: [n.where(p, a, 2 * a) for a in (1, 1.0, f32(1), np.int8(1), np.int32(1))]
+    there = lambda x: (
+        x.astype(np.float16).astype(f32),
+        x.astype(np.int32).astype(f32),
+        x.astype(np.int8).astype(np.int32),
+    )
+    closed = jk.make_jaxpr(pairs)(True)
+    closed = closed if not hasattr(jk.core, "optimise") else jk.core.optimise(closed)
+    chosen = [jk.core.eval_jaxpr(closed.jaxpr, closed.consts, p) for p in (True, False)]
+    return (
+        [[y, y * half] for ys in chosen for y in ys],
+        optimised(jk, there, x, left=["convert_element_type"] * 6),
+        [optimised(jk, lambda c: c * 0.0, f32(c), left=["mul"]) for c in (np.nan, np.inf, -1.0)],
+    )

@@ -110,3 +110,52 @@ edit(
     return Jaxpr([whole.invars[i] for i in kept], whole.invars[n:], whole.eqns, whole.outvars, [consts[i] for i in kept])
 """,
 )
+edit(
+    "a number is its value",
+    "where(p, 1, 2) and where(p, 1.0, 2.0): are these one equation?",
+    "    return (x.aval, np.asarray(x).tobytes()) if type(x) is Array else x.data",
+    "    return (x.shape, float(np.asarray(x)), math.copysign(1, float(np.asarray(x)))) if type(x) is Array else x.data",
+)
+edit(
+    "a weak number is a strong one",
+    "where(p, 1.0, 2.0) is weak, and where(p, float32(1), float32(2)) is not. Are these one equation?",
+    "    return (x.aval, np.asarray(x).tobytes()) if type(x) is Array else x.data",
+    "    return (x.dtype, np.asarray(x).tobytes()) if type(x) is Array else x.data",
+)
+edit(
+    "a conversion there and back is nothing",
+    "1.1 becomes a float16, and a float32 again. Is it 1.1?",
+    "core.optimise = optimise",
+    """process_of_thrifty = Thrifty.process
+
+
+def process(self, primitive, args, params):
+    if primitive is not convert_p or type(args[0]) is Array:
+        return process_of_thrifty(self, primitive, args, params)
+    sources = self.__dict__.setdefault("sources", {})
+    [out] = process_of_thrifty(self, primitive, args, params)
+    source, _ = sources.get(id(args[0]), (None, None))
+    if source is not None and source.aval == out.aval:
+        return [source]
+    sources[id(out)] = args[0], out
+    return [out]
+
+
+Thrifty.process = process
+core.optimise = optimise""",
+)
+edit(
+    "a number times 0 is 0",
+    "What is nan * 0.0, where nan is a number without axes?",
+    "core.optimise = optimise",
+    """unchanged_of_thrifty = unchanged
+
+
+def unchanged(primitive, args, aval):
+    if primitive.name == "mul" and aval.shape == () and type(args[1]) is Array and np.asarray(args[1]).item() == 0:
+        return args[1]
+    return unchanged_of_thrifty(primitive, args, aval)
+
+
+core.optimise = optimise""",
+)

@@ -197,3 +197,33 @@ def no_turns(jk, rng):
 def calls(jk, rng):
     g = jk.jit(lambda x: x / jk.numpy.sum(x))
     return behind(own(jk, lambda x: g(g(x) + 1.0)), floats(rng, 6), loops=3)
+
+
+@program(
+    "21",
+    "Maxima of small types and of their smallest numbers, beside what is computed of them; sums and maxima along any axes of a cube.",
+    against=[
+        "nothing is smaller than -127",
+        "numbers of two bytes take one",
+        "what is left of a cube lies the other way round",
+    ],
+)
+def small_types(jk, rng):
+    n, kinds = jk.numpy, (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32)
+    low = {kind: np.array([np.iinfo(kind).min] * 3, kind) for kind in kinds}
+    chain = lambda x: [(n.max(x) - x) * n.max(x * n.max(x - 1)), x * n.max(x + x) + n.max(x), n.max(x)]
+    cube = floats(rng, 3, 3, 3)
+    axes = (0, 1, 2, (0, 1), (0, 2), (2, 1), (-1, 0), -2)
+
+    def rows(x):
+        y = (x * 2 + 1) * x
+        z = y - n.max(y, 0)
+        w = z * n.max(z + 1, 0) + n.max(y, 0)
+        return w - n.max(w, 0) * z + n.max(y * w, 0)
+
+    return (
+        {np.dtype(kind).name: own(jk, n.max)(x) for kind, x in low.items()},
+        {np.dtype(k).name: own(jk, chain)(rng.integers(1, 9, 5).astype(k)) for k in kinds},
+        {np.dtype(k).name: own(jk, rows)(rng.integers(1, 9, (4, 40)).astype(k)) for k in (np.int16, np.int8)},
+        own(jk, lambda x: [f(x * 2.0, a) for f in (n.sum, n.max) for a in axes])(cube),
+    )

@@ -246,3 +246,21 @@ def scans(jk, rng):
     f = own(jk, lambda xs: jk.lax.scan(lambda c, x: (c + x, None), 0.0, xs)[0])
     g = own(jk, lambda x: jk.lax.scan(lambda c, _: (c * 0.5 + 1.0, None), x, None, length=6)[0])
     return refused(f, floats(rng, 3), word="dynamic_slice", instead="scan"), g(floats(rng, 3))
+
+
+@program(
+    "22",
+    "A product of truth values is one; a reshape turns no axes around, also where the sizes are those of a transpose.",
+    against=["a reshape to the sizes of a transpose is one"],
+)
+def truths_and_sizes(jk, rng):
+    n, b, c = jk.numpy, rng.integers(0, 2, (3, 4)) > 0, rng.integers(0, 2, (4, 3)) > 0
+    x, y = floats(rng, 2, 3), floats(rng, 2, 3, 4)
+    f = lambda x, y: (
+        n.reshape(x, (3, 2)) * x.T,
+        n.reshape(y, (4, 3, 2)) - y.T,
+        n.reshape(y, (3, 1, 2, 4)),
+        n.reshape(x, (1, 3, 2)),
+    )
+    g = lambda b, c: ((b @ c).astype(np.int32), (c @ b) * 2)
+    return own(jk, g)(b, c), own(jk, f)(x, y)

@@ -81,3 +81,9 @@ edit(
     "    trace = Thrifty([x.aval for x in operands])  #",
     "    trace = Inliner([x.aval for x in operands])  #",
 )
+edit(
+    "a reshape to the sizes of a transpose is one",
+    "f32[2,3] is reshaped to [3,2]. Is that its transpose?",
+    "    if [n for n in x.aval.shape if n != 1] == [n for n in out.aval.shape if n != 1]:",
+    "    if sorted([n for n in x.aval.shape if n != 1]) == sorted([n for n in out.aval.shape if n != 1]):",
+)

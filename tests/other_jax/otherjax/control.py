@@ -111,7 +111,8 @@ def steady(f, carry, s, rows, rows_s):
         if out[2][:1] != (s,):
             raise TypeError(f"the carry goes in as {s} and comes out as {out}")
         for x, a in zip(carry, avals, strict=True):
-            if x.shape != a.shape or (x.dtype != a.dtype and (is_last or not x.aval.weak_type)):
+            is_lower = "biuf".index(a.dtype.kind) < "biuf".index(x.dtype.kind)
+            if x.shape != a.shape or (x.dtype != a.dtype and (is_last or is_lower or not x.aval.weak_type)):
                 raise TypeError(f"the carry goes in as {x.aval} and comes out as {a}")
         stronger = [convert(x, a.dtype, x.aval.weak_type and a.weak_type) for x, a in zip(carry, avals, strict=True)]
         if is_last or all(x is y for x, y in zip(carry, stronger, strict=True)):
@@ -123,8 +124,9 @@ def steady(f, carry, s, rows, rows_s):
 def while_loop(test, body, init):
     carry, s = flatten(init)
     program, out, carry = steady(lambda c, _: (body(c), None), [thing(x) for x in carry], s, [], flatten(None)[1])
-    asks, _ = trace_tree(test, (tuple, None, (s,)), [x.aval for x in carry])
-    if [(v.aval.shape, v.aval.dtype) for v in asks.jaxpr.outvars] != [((), np.dtype(bool))]:
+    asks, tree = trace_tree(test, (tuple, None, (s,)), [x.aval for x in carry])
+    types = [(v.aval.shape, v.aval.dtype) for v in asks.jaxpr.outvars]
+    if types != [((), np.dtype(bool))] or tree != flatten(True)[1]:
         raise TypeError("the test is no truth value")
     (a, [asks]), (b, [program]) = hoisted(asks), hoisted(program)
     return unflatten(out, While(asks, program, (len(a), len(b))).all(*a, *b, *carry))[0]
@@ -196,8 +198,8 @@ def scan(f, init, xs=None, length=None, reverse=False):
     carry, s = flatten(init)
     rows, rows_s = flatten(xs)
     rows = [thing(x) for x in rows]
-    lengths = {x.shape[0] for x in rows} | ({length} - {None})
-    if len(lengths) != 1:
+    lengths = {x.shape[0] if x.shape else None for x in rows} | ({length} - {None})
+    if len(lengths) != 1 or None in lengths:
         raise ValueError(f"how many turns? {lengths}")
     avals = [Type(x.shape[1:], x.dtype, x.aval.weak_type) for x in rows]
     program, out, carry = steady(f, [thing(x) for x in carry], s, avals, rows_s)
@@ -208,13 +210,12 @@ def scan(f, init, xs=None, length=None, reverse=False):
 
 def fori_loop(lower, upper, body, init):
     if not any(isinstance(n, Symbol) for n in (lower, upper)):
-        is_weak = isinstance(lower, int) and isinstance(upper, int)
 
         def turn(c, _):
             return (c[0] + 1, body(*c)), None
 
-        return scan(turn, (lower if is_weak else np.int32(lower), init), length=max(int(upper) - int(lower), 0))[0][1]
-    lower, upper = (convert(thing(n), INT, False) for n in (lower, upper))
+        return scan(turn, (int(lower), init), length=max(int(upper) - int(lower), 0))[0][1]
+    lower, upper = (convert(thing(n), INT, thing(n).aval.weak_type) for n in (lower, upper))
     return while_loop(lambda c: c[0] < upper, lambda c: (c[0] + 1, body(*c)), (lower, init))[1]
 
 
