@@ -1,5 +1,6 @@
-"""Makes the errors where `jax` cannot be replaced: JAX itself was imported before, or jitkit lacks a module; with the
-importer
+"""Makes the errors for imports that cannot be answered: JAX itself was imported before, or jitkit lacks the module
+
+The messages name the importer.
 
 JAX: jax/_src/deprecations.py:deprecation_getattr
 """
@@ -83,7 +84,7 @@ def no_private_name(inside: str, name: str) -> str:
 
 def _asker() -> str:
     """Return who is importing, as `module (file:line)`: the first frame that belongs neither to Python's import system
-    nor to this room; "" if there is none.
+    nor to this package; "" if there is none.
     """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
