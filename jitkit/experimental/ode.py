@@ -110,7 +110,7 @@ def _first_step(func: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: An
 
 
 def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
-    """Return the error relative to the tolerance, the root of its mean square over the state: a step is good up to 1."""
+    """Return the error relative to the tolerance, the root of its mean square over the state: up to 1, the step is accepted."""
     tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error / tolerated.astype(error.dtype)
     square = ratio.real**2 + ratio.imag**2 if jnp.iscomplexobj(ratio) else ratio**2
@@ -132,8 +132,8 @@ def _next_step(last: Any, ratio: Any) -> Any:
 def odeint(
     func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: Any = 1.4e-8, atol: Any = 1.4e-8, mxstep: Any = np.inf, hmax: Any = np.inf
 ) -> Any:  # fmt: skip
-    """Return the state at each of the times `t`, of a system whose derivative is `func(y, t, *args)`, with `y0` at the
-    first of them.
+    """Solve dy/dt = func(y, t, *args), with the state `y0` at the first of the times `t`; return the state at each of
+    them.
 
     Args:
       y0: an array, or a tree of arrays. `func` returns a tree like it, and `odeint` one with a new first axis for the

@@ -43,7 +43,7 @@ def register_rule(*primitives: Primitive) -> Callable[[Callable[..., Any]], Call
 
 @traceback_util.api_boundary
 def checkify(f: Callable[..., Out], errors: frozenset[ErrorCategory] = user_checks) -> Callable[..., tuple[Error, Out]]:
-    """Return a function that also returns an Error: what was found first of what it looked for.
+    """Return a function that returns an Error, with the first error found of each kind in `errors`, and the result of `f`.
 
         err, y = checkify.checkify(f, errors=checkify.nan_checks)(x)
         err.throw()

@@ -93,7 +93,7 @@ def _filled(value: Any, terms: Any, order: int) -> Series:
 
 
 class _JetTracer(Tracer):
-    """A value and the coefficients of its Taylor series, the value excepted."""
+    """A value and the coefficients of its Taylor series, from order 1 on."""
 
     __slots__ = ("primal", "terms")
 
@@ -146,13 +146,13 @@ class _JetTrace(core.Trace):
 
 
 def defzero(*primitives: Primitive) -> None:
-    """Say of primitives that their results do not change along a path, but for jumps."""
+    """Define the rule of primitives whose results do not change along a path, except by jumps: no coefficients."""
     for each in primitives:
         jet_rules[each] = lambda primals, series, _p=each, **params: (_p.bind(*primals, **params), None)
 
 
 def deflinear(*primitives: Primitive) -> None:
-    """Say of primitives that they are linear: each coefficient goes through the operation itself."""
+    """Define the rule of linear primitives: the operation itself is applied to each coefficient."""
     for each in primitives:
         jet_rules[each] = lambda primals, series, _p=each, **params: _linear(_p, primals, series, params)
 

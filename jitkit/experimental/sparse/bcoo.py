@@ -42,7 +42,7 @@ class BCOO(JAXSparse):
         M @ jnp.ones(3)                                                  # [2. 5.]
 
     Axes beyond the first n_sparse are dense: an entry has them whole. `@` multiplies with dense arrays, `*` with dense arrays and numbers,
-    `+` and `-` join two sparse arrays.
+    `+` and `-` add and subtract two sparse arrays.
 
     Raises:
       ValueError: the shapes do not fit each other.
@@ -233,7 +233,7 @@ class BCOO(JAXSparse):
 
 
 def _check_matmul(left: Any, right: Any) -> None:
-    """Raise where `@` is not for one or two axes each, or the sizes differ."""
+    """Raise NotImplementedError unless both operands have one or two axes, none of them dense; TypeError if the sizes differ."""
     for each in (left, right):
         if each.ndim not in (1, 2) or (isinstance(each, BCOO) and each.n_dense):
             refuse(f"a matrix product with an array of {each.ndim} axes, or with dense axes,")
@@ -328,7 +328,7 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
-    """Return the sum over some axes: a sparse axis is forgotten, so that entries come to stand at one place."""
+    """Return the sum over some axes. Coordinates along a sparse axis are dropped, so several entries may be at one place."""
     data = mat.data.sum(tuple(axis - mat.n_sparse + 1 for axis in axes if axis >= mat.n_sparse))
     if mat.n_sparse:
         inside = (mat.indices < jnp.array(mat.shape[: mat.n_sparse], mat.indices.dtype)).all(-1)

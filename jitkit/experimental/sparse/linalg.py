@@ -60,7 +60,7 @@ def _rows(indices: Any, indptr: Any) -> Any:
 
 
 def _tangent_of_matrix(data_dot: Any, data: Any, indices: Any, indptr: Any, b: Any, **how: Any) -> Any:
-    """The tangent for entries: -M^-1 (dM x), where x is the solution."""
+    """Return the tangent of the solution x for a tangent dM of the entries: -M^-1 (dM x)."""
     solution = spsolve(data, indices, indptr, b, **how)
     product = jnp.zeros_like(b).at[_rows(indices, indptr)].add(data_dot * solution[indices])
     return -spsolve(data, indices, indptr, product, **how)
@@ -92,7 +92,7 @@ def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reo
       tol, reorder: for JAX on GPUs; not used.
 
     Raises:
-      ValueError: dtypes or shapes do not fit, or `reorder` is none of 0, 1, 2, 3.
+      ValueError: dtypes or shapes do not fit, or `reorder` is not 0, 1, 2 or 3.
     """
     return spsolve_p.bind(*map(jnp.asarray, (data, indices, indptr, b)), tol=tol, reorder=reorder)
 
