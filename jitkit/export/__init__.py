@@ -3,7 +3,7 @@
     exported = export.export(jit(f))(jnp.ones(3))       its StableHLO, with the types of arguments and results
     export.deserialize(exported.serialize()).call(x)    and no Python of `f` any more
 
-Comes in: a jitted function, and the types of its arguments. Goes out: an `Exported`, a module in StableHLO's portable form, which later
+Input: a jitted function, and the types of its arguments. Output: an `Exported`, a module in StableHLO's portable form, which later
 versions of XLA can read. It can be called alone, and in `jit` and `grad`. In the order of reading:
 
     exported         jitted function -> Exported

@@ -111,7 +111,7 @@ class Exported:
         return self._get_vjp()
 
     def serialize(self, vjp_order: int = 0) -> bytearray:
-        """Return the function as bytes for `deserialize`, with so many orders of reverse passes.
+        """Return the function as bytes for `deserialize`, with its reverse passes up to the order `vjp_order`.
 
         Raise NotImplementedError for a tree with a type of node that is not known there, ValueError for a reverse pass
         that is not known.

@@ -127,7 +127,7 @@ def _tree_to_json(tree: PyTreeDef) -> Any:
 
 
 def _example(tree: Any) -> Any:
-    """Return a tree whose structure was written."""
+    """Return a tree with the structure that this JSON describes; its leaves are 0."""
     if tree is None or tree == "leaf":
         return None if tree is None else 0
     kind, children, *rest = tree
