@@ -2,7 +2,7 @@
 
 Our Jaxpr includes its constants, so it is a ClosedJaxpr as well.
 
-    primitives    `add_p`, `jit_p` and the others: each is found in the rooms that define primitives
+    primitives    `add_p`, `jit_p` and the others: looked up in the packages that define primitives
 
 JAX: jax/_src/core.py:get_opaque_trace_state
 """
@@ -46,8 +46,8 @@ array_types = frozenset({Array, np.ndarray, *dtypes.numpy_scalar_types})
 
 
 class DropVar(Var):
-    """A result that nobody reads. Our jaxprs use an ordinary Var for it, printed as `_`: nothing is an instance of
-    this.
+    """A result that nobody reads. Our jaxprs use an ordinary Var for it, or a `DropVar` of `jaxpr.language`: nothing is
+    an instance of this class.
     """
 
 
@@ -58,9 +58,7 @@ class OpaqueTraceState(NamedTuple):
 
 
 def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
-    """Return a value that compares equal as long as the thread is in the same trace. `convention` is for JAX's older
-    versions.
-    """
+    """Return a value that compares equal as long as the thread is in the same trace. `convention` is not used."""
     return OpaqueTraceState(_current_trace())
 
 

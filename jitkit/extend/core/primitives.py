@@ -1,4 +1,4 @@
-"""`add_p`, `jit_p` and the others: each is found in the rooms that define primitives
+"""`add_p`, `jit_p` and the others: looked up in the packages that define primitives
 
 JAX: jax/_src/core.py:Primitive
 """
