@@ -260,8 +260,8 @@ def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Sche
 
 
 def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
-    """Return a schedule of `step_size` over one plus the rate times how often `decay_steps` steps have passed; with `staircase`,
-    that number is rounded down.
+    """Return the schedule `step_size / (1 + decay_rate * step / decay_steps)`; with `staircase`, `step / decay_steps` is
+    rounded down.
     """
     if staircase:
         return lambda step: step_size / (1 + decay_rate * jnp.floor(step / decay_steps))
@@ -269,7 +269,9 @@ def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, stairc
 
 
 def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0) -> Schedule:
-    """Return a schedule from `step_size` to `final_step_size` in `decay_steps` steps, along a power."""
+    """Return a schedule from `step_size` to `final_step_size` in `decay_steps` steps; what is left of the way falls as
+    `(1 - step / decay_steps) ** power`.
+    """
 
     def schedule(step: Any) -> Any:
         step = jnp.minimum(step, decay_steps)

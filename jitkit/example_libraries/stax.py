@@ -113,8 +113,8 @@ def BatchNorm(
     axis: Any = (0, 1, 2), epsilon: float = 1e-5, center: bool = True, scale: bool = True, beta_init: Any = zeros,
     gamma_init: Any = ones,
 ) -> Layer:  # fmt: skip
-    """Return a layer that normalises to mean 0 and variance 1 over axes; times a parameter with `scale`, plus one with
-    `center`.
+    """Return a layer that normalises to mean 0 and variance 1 over axes, then multiplies by a parameter if `scale`, and
+    adds one if `center`.
     """
     axes = (axis,) if jnp.isscalar(axis) else axis
 
