@@ -38,9 +38,9 @@ def initialize(
     """Begin the work of one process, which is the only one. Nothing is sent to the address.
 
     Raises:
-      NotImplementedError: there are to be several processes.
+      NotImplementedError: `num_processes` is not 1.
       RuntimeError: after a first call, or after the first array.
-      ValueError: no address, number or place of the process, none of which is found out here.
+      ValueError: one of the first three arguments is missing: jitkit does not find them out.
     """
     if clients:
         raise RuntimeError(

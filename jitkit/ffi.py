@@ -254,7 +254,7 @@ def ffi_call(
       has_side_effect: whether the call is made even if its results are not used.
       vmap_method: what `vmap` does, as for `pure_callback`.
       input_layouts, output_layouts: for each array None (row after row) or the order of its axes in memory, the slowest first.
-      input_output_aliases: operand -> result that has its memory.
+      input_output_aliases: a dict from the number of an operand to the number of the result that gets its memory.
       custom_call_api_version, legacy_backend_config: for functions of older forms.
 
     Raises:
