@@ -42,7 +42,7 @@ def _points(calls: Sequence[Call]) -> tuple[list[int], list[float]]:
 
 def _named_misses(calls: Calls) -> str:
     """Return a text such as `1 first call, 2-8 new shape`, in which neighbouring calls with the same reason are one
-    entry: the first three entries; "no miss" if there is none.
+    entry. Entries after the third are replaced by `...`; without a miss, the text is "no miss".
     """
     names = []
     for reason, group in itertools.groupby(calls.calls, key=operator.attrgetter("why")):

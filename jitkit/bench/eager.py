@@ -1,7 +1,7 @@
 """`jitkit bench eager`: the same six programs op by op and jitted, with jitkit and with JAX, and with numpy and numba.
 
 The warm calls have their turns in rounds; the first calls are made apart, each from empty caches: op by op it compiles each
-operation, jitted the whole program. What does not take part says why.
+operation, jitted the whole program. Where numba does not take part, a footnote says why.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ QUICK = Effort(rounds=15, batch=0.001, seconds=1.0, firsts=1)
 
 
 class Compared(NamedTuple):
-    """A measured program: for each side that took part its warm call, and its first call, where there is something to
-    compile.
+    """A measured program: for each side that took part, its warm call and its first call. numpy has no first call,
+    because it compiles nothing.
     """
 
     program: Program

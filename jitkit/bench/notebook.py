@@ -46,7 +46,7 @@ class Shown(abc.ABC):
     @property
     @abc.abstractmethod
     def rows(self) -> list[dict[str, Any]]:
-        """The rows as plain data, seconds throughout."""
+        """The rows as plain data; times are in seconds."""
 
     @abc.abstractmethod
     def drawing(self) -> Any:
@@ -196,8 +196,8 @@ class Misses(Shown):
 def timed(function: Callable[..., Any], *args: Any, rounds: int = 51, **kwargs: Any) -> Timing:
     """Return the times of a function's first call and of a warm one, each with the wait for its result.
 
-    The first call is the first one here: its stages are those that ran in it, and there are none when the function was
-    called like this before. The warm call is the median of `rounds` batches of some milliseconds.
+    `timed` makes the first call itself. Its stages are those that ran in it; there are none if the function was called
+    like this before. The warm call is the median of `rounds` batches of some milliseconds.
     """
     with stage_log.listen() as events:
         start = time.perf_counter()

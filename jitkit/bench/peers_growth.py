@@ -1,6 +1,6 @@
 """`jitkit bench growth`: how many times JAX's time something takes, as it grows, and the exponent of that ratio.
 
-A slope of 0 means that the cost grows as JAX's does. With a larger slope, a measurement at a small size flatters.
+A slope of 0 means that the cost grows as JAX's does. With a larger slope, a measurement at a small size makes jitkit look too good.
 Tracing and lowering are measured in processor time, with the garbage collector as it runs for users, because its cost
 grows with the number of live objects.
 """

@@ -306,7 +306,7 @@ def _import(effort: Effort) -> Measured:
 
 
 def _import_and_names(effort: Effort) -> Measured:
-    """Measure the import of a library and of two names that every program asks for: jitkit imports its rooms and numpy only
+    """Measure the import of a library and of two names that every program asks for: jitkit imports its packages and numpy only
     when one of their names is asked for.
     """
     return once_a_round(

@@ -38,7 +38,7 @@ def times(ratio: float) -> str:
 
 
 def quartiles(spread: Spread) -> str:
-    """Return the quartiles, `3.1-4.0 µs`, with one unit if they share one; "one round" if there are none."""
+    """Return the quartiles, `3.1-4.0 µs`, with one unit if they share one; "one round" if only one was measured."""
     if spread.rounds < 2:
         return "one round"
     low, high = duration(spread.low), duration(spread.high)
@@ -57,7 +57,7 @@ def compared(ratio: float, other: str) -> str:
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:
-    """Return a sentence that says which names there are, and which is nearest to one that does not exist."""
+    """Return the message for a name that does not exist: which name is nearest, if one is near, and which there are."""
     names = list(names)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."

@@ -74,7 +74,7 @@ class Result(NamedTuple):
 
 def explanation(calls: Calls) -> tuple[str, ...]:
     """Return what `explain` says about the last miss of a program. If the program ended with an error, return the
-    error; if there was no miss, say so.
+    error; if there was no miss, or all were first calls, say so.
     """
     misses = calls.misses
     if calls.error is not None:

@@ -32,7 +32,7 @@ def _first(node: ast.stmt) -> int:
 
 
 def _names(node: ast.stmt) -> set[str]:
-    """Return the names that a statement at the top of a module defines; none for an import."""
+    """Return the names that a function, a class or an assignment without annotation defines; none for other statements."""
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return {node.name}
     if isinstance(node, ast.Assign):
