@@ -425,7 +425,7 @@ def functions(jk, rng, count):
     every = [fill(rng, template, 0) for template in (*CALLED, *JOINED)]
     for turn, text in enumerate(every + [expression(rng, 1 + turn % 3) for turn in range(count)]):
         f = eval(f"lambda x, y, i: {text}", names)
-        x, y = (pick(rng, *vectors(rng)[-2 * (turn < len(every)) :]) for _ in range(2))
+        x, y = (pick(rng, *vectors(rng)[slice(-2, None) if turn < len(every) else slice(4)]) for _ in range(2))
         yield (
             f"x = {x.tolist()}; y = {y.tolist()}; i = {turn % 4}; {text}",
             lambda x, y, f=f, i=turn % 4: f(x, y, i),
