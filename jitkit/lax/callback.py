@@ -99,7 +99,7 @@ def _row_major(aval: Any) -> str:
 def _with_tokens(
     function: Callable[..., Sequence[Any]], avals_out: Sequence[Any], tokens: int
 ) -> Callable[..., tuple[Any, ...]]:
-    """Wrap the function for XLA, which calls it with a None for each token before the arrays, and wants these back before the results."""
+    """Return the function as XLA calls it: with a None for each token before the arrays. It returns these Nones before its results."""
 
     def called_by_xla(*args: Any) -> tuple[Any, ...]:  # `runtime.explained` looks for this name in a traceback
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))

@@ -1,4 +1,4 @@
-"""Differentiates conversions, and operations that only change where or how exactly a number is kept.
+"""Differentiates conversions to another dtype, `stage`, and `reduce_precision`.
 
 JAX: jax/_src/lax/lax.py:_convert_element_type_jvp_rule
 """

@@ -1,4 +1,4 @@
-"""Convolutions (as in neural networks: the kernel is not flipped), of any number of spatial axes.
+"""Computes convolutions, as in neural networks (the kernel is not flipped), of any number of spatial axes.
 
 Input and kernel have a feature axis each; the output at a position is the sum over the window and over the input
 features. `lhs_dilation` puts holes into the input (a transposed convolution), `rhs_dilation` into the kernel. With
@@ -193,7 +193,7 @@ def batch_convolution(
 
 def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
     """Return x with the axis `source` merged into the axis `destination`, which is counted without `source`. An axis of size
-    groups * n and the `source` of size s become one of size groups * s * n, the groups first, as in `reshape`.
+    groups * n becomes one of size groups * s * n: the groups vary slowest, then the s elements of `source`, then the n.
     """
     if groups > 1:
         x = split_axis(x, destination + (source <= destination), groups)

@@ -255,14 +255,14 @@ def conv_transpose_shape_tuple(
 def _in_order(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Sequence[str]
 ) -> tuple[Shape, Shape, Any]:
-    """Return both shapes with feature axes first, and the permutation for the result."""
+    """Return both shapes with their spatial axes last, and the permutation from such an order to that of the result."""
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
     return tuple(np.take(lhs_shape, lhs)), tuple(np.take(rhs_shape, rhs)), np.argsort(out)
 
 
 def transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
-    """Return the padding of the dilated input with which the result gets the size of the convolution's input. Raise
-    ValueError for another name.
+    """Return the padding (before, after) of the dilated input of a transposed convolution, from that of the convolution: a
+    pair, "SAME" or "VALID". With it the result has the size of the convolution's input. Raise ValueError for another name.
     """
     if isinstance(padding, tuple):
         before, after = (window - 1 - part for part in padding)

@@ -134,7 +134,7 @@ def differentiate_as_tree(primitive: Primitive, combine: Callable[[Any, Any], An
 
 
 class _Combining(Slots):
-    """Slot for `logaddexp` with its derivative, which `numpy.log_sums` has."""
+    """A slot for `logaddexp` with its derivative. `numpy.log_sums` fills it."""
 
     logaddexp: Callable[[Any, Any], Any]
 

@@ -141,7 +141,7 @@ def _rank(dtype: Any) -> tuple[Any, ...]:
 
 
 def _bits(dtype: Any) -> int:
-    """Return the bits of a number, or of one part of a complex one, which XLA compares."""
+    """Return the width that XLA compares: the bits of a number, or of one part of a complex number; 1 for bool."""
     if dtype == np.bool_:
         return 1
     return dtypes.itemsize_bits(dtype) // (2 if is_a(dtype, np.complexfloating) else 1)

@@ -112,7 +112,9 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -
 
 
 def _index_vectors(axis: AxisData, corner: Sequence[Any], dims: Dims) -> tuple[Any, Dim]:
-    """Return the corners' indices as index vectors: one, or if any index is a batch, one for each element."""
+    """Return the corner's indices as an index vector, and None; or, if any index is a batch, an index vector for each
+    element, and the batch axis 0.
+    """
     if not corner:
         return np.array([], "int32"), None
     if all(dim is None for dim in dims):

@@ -313,7 +313,7 @@ deflinear(neg_p, lambda ct, x: [neg(ct)])
 
 
 def _dtype_of(x: Any, out_dtype: Any) -> Any:
-    """Return x's dtype, to which a cotangent is converted, if the product was computed in another one; else None."""
+    """Return x's dtype, to which a cotangent is converted, if the product was given an `out_dtype`; else None."""
     return None if out_dtype is None else x.aval.dtype
 
 

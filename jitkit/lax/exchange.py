@@ -102,11 +102,12 @@ def all_to_all(
       split_axis: the axis along which x is split, a part for each element.
       concat_axis: the axis along which the received parts are joined.
       axis_index_groups: not supported.
-      tiled: whether both axes stay, as multiples; otherwise `split_axis` is removed, and `concat_axis` is new.
+      tiled: whether both axes stay, with `split_axis` shorter and `concat_axis` longer by the size of the named axis, as a
+        factor; otherwise `split_axis` is removed, and `concat_axis` is new.
 
     Raises:
       NameError: there is no axis of this name around.
-      ValueError: x cannot be split so.
+      ValueError: the size of `split_axis` is not that of the named axis, or, with `tiled`, not a multiple of it.
       NotImplementedError: with `axis_index_groups`.
     """
     if axis_index_groups is not None:

@@ -35,7 +35,7 @@ from .selection import select_n_p
 from .shaping import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_p
 from .slicing import slice_p
 
-# --- how a parameter goes on ---------------------------------------------------------------------------
+# --- how a parameter is extended to the storage --------------------------------------------------------
 # Each is called as `go_on(value, ctx)`, where the context still has the types that the user sees.
 
 _GoOn = Callable[[Any, LoweringContext], Any]
@@ -132,7 +132,9 @@ def _rest_of_corner(ctx: LoweringContext, operands: list[tuple[str, Any]]) -> li
 def _choice_for_each_part(
     ctx: LoweringContext, which: str, aval: ShapedArray, shape: tuple[int, ...]
 ) -> tuple[str, ShapedArray]:
-    """Repeat the choice for an element for each of its parts. A single choice for all elements is returned unchanged."""
+    """Return the choices, each repeated for every part of its element, and their type. A single choice for all elements
+    is returned unchanged.
+    """
     if not aval.shape:
         return which, aval
     return ctx.broadcast_in_dim(which, aval, shape, range(aval.ndim)), aval.update(shape=shape)

@@ -46,7 +46,9 @@ def _numerator(n: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 def _fraction(a: Any, b: Any, x: Any) -> Any:
-    """Return the value of the continued fraction, with as many steps as the slowest element needs."""
+    """Return the value of the continued fraction, with as many steps as the slowest element needs, but at most
+    `_MOST_STEPS`.
+    """
     tiny = np.asarray(dtypes.finfo(x.dtype).eps / 2, x.dtype)
     one = full_like(x, 1)
 

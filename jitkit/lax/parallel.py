@@ -267,7 +267,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
 
     Raises:
       NameError: there is no axis of this name.
-      NotImplementedError: with `axis_index_groups`.
+      NotImplementedError: with `axis_index_groups`, or for several names at once.
     """
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap")
@@ -340,8 +340,8 @@ def psum_scatter(
 
     Raises:
       NameError: there is no axis of this name.
-      ValueError: x has another size.
-      NotImplementedError: with `axis_index_groups`.
+      ValueError: x has another size along `scatter_dimension`.
+      NotImplementedError: with `axis_index_groups`, or for several names at once.
     """
     if axis_index_groups is not None:
         raise NotImplementedError("axis_index_groups not supported in vmap")

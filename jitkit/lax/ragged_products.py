@@ -343,7 +343,8 @@ def ragged_dot_general(
     group_offset: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Return a dot product over any pairs of axes, of which one has groups of `group_sizes` elements.
+    """Return a dot product over any pairs of axes, where one axis of `lhs`, the ragged one, consists of groups of
+    `group_sizes` elements.
 
     If the ragged axis is kept, `rhs` has an axis of groups, and each row is multiplied by the matrix of its group. If it
     is contracted, the result has a first axis of groups. If it is a batch axis, the product is that of `dot_general`.

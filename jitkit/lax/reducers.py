@@ -62,7 +62,8 @@ def reducer_jaxpr(
 
 
 def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unary: bool = False) -> Jaxpr:
-    """Trace a reducer `computation(x, y)` on two scalars of one type; with `unary` it takes the first only. Cached.
+    """Return the jaxpr of a reducer `computation(x, y)` of two scalars of one type; with `unary`, `computation` takes the
+    first only. The jaxpr is remembered (`remembered`).
 
     Raises:
       ValueError: where the reducer returns anything but one array.
@@ -87,7 +88,7 @@ def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unar
 def inline_function(
     ctx: LoweringContext, function: Callable[..., Sequence[Any]], names: Sequence[str], avals: Sequence[Any]
 ) -> list[str]:
-    """Write, in a region, what `function` does to the values of these names and types. Returns the names of the
+    """Write the operations that `function` does on the values of these names and types; return the names of the
     results.
     """
     return ctx.inline(reducer_jaxpr(function, avals, "lowering", function), names)

@@ -110,8 +110,8 @@ def _define_reduction(
     shape_rule: Callable[[str, ShapedArray, tuple[int, ...]], ShapedArray],
     complex_op: Callable[[Any, Any], Any] | None = None,
 ) -> Primitive:
-    """Return a new primitive, a reduction by the StableHLO operation `op`, or by a region of `complex_op` where StableHLO has no such
-    order.
+    """Return a new primitive, a reduction by the StableHLO operation `op`; or, for complex numbers, by a region of
+    `complex_op`, if that is given, since StableHLO does not order them.
     """
     primitive = Primitive(name)
     defreducer(primitive)

@@ -83,8 +83,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def _for_each_of(x: Any, shape: Sequence[int], dim: Any) -> Any:
-    """Return x, with one scalar for each element of the batch, broadcast to a batch of this shape along `dim`. A shape that does
-    not fit is left to the primitive's own check.
+    """Return x, which has one scalar for each element of the batch, broadcast to a batch of this shape along `dim`. An x that has
+    as many axes already is returned itself: the primitive checks its shape.
     """
     return x if np.ndim(x) == len(shape) else broadcasting.broadcast_in_dim(x, shape, [dim])
 

@@ -106,9 +106,9 @@ def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jax
 def region_of(
     ctx: LoweringContext, jaxpr: Jaxpr, args: Sequence[str], scope: str, ordered: Sequence[Effect]
 ) -> Callable[[], list[tuple[str, Any]]]:
-    """Return a function that writes a jaxpr as a region, which uses the names `args` from outside, and returns what the
-    region yields: pairs of a name and its type, the tokens of the ordered effects before the outputs. All regions of an
-    operation begin with the current tokens.
+    """Return a function that writes a jaxpr as a region, and returns what the region yields: pairs of a name and its type,
+    first the tokens of the ordered effects, then the outputs. The region uses the names `args` from outside. All regions
+    of an operation begin with the current tokens.
     """
     tokens = [ctx.tokens[effect] for effect in ordered]
 
@@ -237,8 +237,8 @@ def cond(
           in (d,) }
 
     Only if jit is disabled and the predicate is concrete does Python choose: then it calls one function. Otherwise
-    `choose` makes the equation. It takes a dict of the functions by the names that messages use, `true_fun` first; in the
-    equation the branch of `false_fun` is the first, since False is 0.
+    `choose` makes the equation. It takes a dict from the names that messages use to the functions, `true_fun` first; in
+    the equation it puts the branch of `false_fun` first, since False is 0.
 
     Args:
       pred: a scalar; a number is true if it is not 0 (`truth_of`).
@@ -248,7 +248,7 @@ def cond(
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar, a function is not callable, or they return different structures or types.
+      TypeError: `pred` is not a scalar number, a function is not callable, or they return different structures or types.
     """
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
@@ -373,7 +373,7 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
       what: `cond` or `switch`. Messages use it, and the functions are traced for it. In an equation of `cond`, the branch
         for False is the first.
       index: an int32 scalar within bounds.
-      functions: the functions by the names that messages use; for `cond` the one for True comes first.
+      functions: a dict from the names that messages use to the functions; for `cond` the one for True comes first.
       operands: the arguments of the functions, trees of arrays.
     """
     args, in_tree = tree_flatten(operands)
@@ -390,8 +390,8 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
-    """Write the equation, with `params` added. If all branches return the same input unchanged, it is not a result of the
-    equation.
+    """Write the equation, with `params` added; return the branches' results. If all branches return the same input
+    unchanged, this result is the input itself, and not a result of the equation.
     """
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]

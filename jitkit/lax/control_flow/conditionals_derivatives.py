@@ -123,8 +123,8 @@ def _partial_eval(
 
 
 def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Merge the branches' lists of types into one list, with a place for each type of every branch. Return the list and
-    each branch's places.
+    """Merge the branches' lists of types into one list. Equal types of different branches share a place in it, equal types
+    of one branch do not. Return the list, and for each branch the places of its types.
     """
     merged: dict[tuple[Any, int], int] = {}
     places = []

@@ -77,8 +77,8 @@ def traced_length(length: core.Tracer) -> ConcretizationTypeError:
 
 
 def steps_at_once(unroll: Any, length: int) -> int:
-    """Return `unroll` as a number of steps; 0 means all of them. Raise ValueError for a negative one, or for a negative
-    number of all steps. Raise TypeError unless it is a bool or an int.
+    """Return `unroll` as a number of steps, where 0 means all of them; True is all steps, at least 1, and False is 1.
+    Raise ValueError if `unroll` or `length` is negative, TypeError if `unroll` is neither a bool nor an int.
     """
     if length < 0:
         raise ValueError(f"scan got `length` argument of {length}: a number of steps is 0 or more.")

@@ -198,7 +198,7 @@ def batch_while(
     """Batching rule of loops: the loop goes on as long as any element does.
 
     If the condition is a batch, all parts of the carry must be batches: finished elements keep their last carry
-    (`lower_while`). Otherwise, if the condition has axes of an outer batch, these stay in front. Raise Exception for
+    (`lower_batch_of_loops`). Otherwise, if the condition has axes of an outer batch, these stay in front. Raise Exception for
     ordered effects, and for unordered ones if the condition is a batch.
     """
     if ordered_io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
@@ -281,8 +281,8 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 
 def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
-    """Write the equation. If the body returns a part of the carry unchanged, and the condition does not read it, it becomes a
-    constant of the body.
+    """Write the equation; return the leaves of the last carry. If the body returns a part of the carry unchanged, and the
+    condition does not read it, this part becomes a constant of the body.
     """
     cond_jaxpr, body_jaxpr, constant = without_constant_carry(cond, body)
     carry, moved = partition_list(constant, init)

@@ -1,7 +1,7 @@
 """Differentiates `while_loop`, in forward mode only: without a known number of steps, residuals cannot be allocated.
 
-The JVP of the loop carries the carry, and the tangents of those parts that depend on the arguments. To find these parts,
-repeat until nothing changes: a part whose tangent is zero at first may get a tangent in a step.
+The carry of the JVP's loop is the carry, and the tangents of those parts that depend on the arguments. To find these
+parts, repeat until nothing changes: a part whose tangent is zero at first may get a tangent in a step.
 
 To linearise the loop, run the loop of primals now, and record the whole JVP.
 
@@ -66,8 +66,8 @@ def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
 def _partial_eval(
     trace: PartialTrace, *operands: Any, cond_nconsts: int, cond_jaxpr: Jaxpr, body_nconsts: int, body_jaxpr: Jaxpr
 ) -> list[Any]:
-    """Partial evaluation rule: run the loop now for the parts of the carry that depend on no tangent; record the whole loop for the
-    others.
+    """Partial evaluation rule: record the whole loop, for the parts of the carry that depend on tangents; and run the loop
+    now for the other parts, if there are any, and if the condition depends on no tangent.
     """
     known = [not trace.is_tangent(x) for x in operands]
     cond_known, body_known, carry_known = split_list(known, [cond_nconsts, body_nconsts])

@@ -123,7 +123,9 @@ def _linearize(
 def _linearized_body(
     nonzero: Sequence[bool], primals: Sequence[Any], jaxpr: Jaxpr, num_consts: int, num_carry: int
 ) -> tuple[LinearizedJaxpr, list[bool]]:
-    """Linearise the body to two jaxprs. Also return, for each operand of the loop, whether it has a tangent."""
+    """Return the body, linearised to two jaxprs; and for each operand of the loop whether it has a tangent: a part of the
+    carry also has one if a step may give it one.
+    """
     const_nz, carry_nz, xs_nz = split_list(nonzero, [num_consts, num_carry])
     forward = (True,) * len(jaxpr.consts) + tuple(_may_be_residual(primals, num_consts, num_carry))
     while True:

@@ -296,7 +296,7 @@ def custom_linear_solve(
       solve: returns x with `matvec(x) = b`; this is not checked. It need not be differentiable.
       transpose_solve: takes the transpose of `matvec` and a right side, and returns the solution; needed for reverse-mode derivatives,
         unless `symmetric`.
-      symmetric: `matvec` is its own transpose, and `solve` solves for it.
+      symmetric: whether `matvec` is its own transpose; then `solve` is also the `transpose_solve`, unless one is given.
       has_aux: `solve` and `transpose_solve` return a pair: the solution, and other data, which is returned beside it.
 
     Raises:

@@ -204,7 +204,7 @@ def eig(
     wanted.
 
     Derivatives raise NotImplementedError if there are eigenvectors, unless `enable_eigvec_derivs`. Lowering raises ValueError for
-    an `implementation` that the platform does not have, NotImplementedError for left eigenvectors by one that finds none.
+    an `implementation` that the platform does not have, NotImplementedError for left eigenvectors by CUSOLVER.
     """
     found: list[Any] = eig_p.bind(
         x,

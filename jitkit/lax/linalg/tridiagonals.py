@@ -114,7 +114,7 @@ def _(ctx: LoweringContext, *operands: str, perturb_singular: bool) -> str:
 
 def _by_elimination(dl: Any, d: Any, du: Any, b: Any) -> Any:
     """Return the solution of one system, by two passes over its rows (Thomas' algorithm). This is for platforms that
-    have no routine.
+    have no routine, and for GPUs if there are fewer rows than cuSPARSE takes.
     """
 
     def eliminate(row_above: Any, row: Any) -> Any:
@@ -183,7 +183,7 @@ primitive_transposes[tridiagonal_solve_p] = _transpose
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
-    """Return the X for which A @ X = b, where A has numbers on three diagonals: nan where A is singular.
+    """Return the X for which A @ X = b, where A has numbers on three diagonals. If A is singular, X is nan on CPUs.
 
     Args:
       dl: the numbers left of the diagonal, row after row; the first is not read.
