@@ -248,8 +248,8 @@ def kron(a: Any, b: Any) -> Any:
 
 @jit(static_argnames=("axisa", "axisb", "axisc", "axis"))
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """Return the vector perpendicular to two vectors of three elements. Up to JAX 0.11 they may have two: if both have two, the
-    result is the third component only; beside a vector of three, the third element counts as 0.
+    """Return the cross product of vectors of three elements. Up to JAX 0.11 they may have two: if both have two, the result
+    is the third component only; beside a vector of three, the third element counts as 0.
 
     The vectors are along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`. Raise ValueError for
     another number of elements.

@@ -41,7 +41,7 @@ def array(
 
     Raises:
       TypeError: where the values are not numbers.
-      ValueError: for None.
+      ValueError: for None, and for nested lists that have no common shape.
       NotImplementedError: for an `order` other than "K" or None.
     """
     if order is not None and order != "K":

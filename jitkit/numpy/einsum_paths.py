@@ -108,7 +108,8 @@ class _Search:
     def all_orders(self, path: Path, terms: tuple[_Labels, ...], left: set[int], cost: int) -> None:
         """Try each order that can still be the cheapest. `left` are the places of the terms that are not contracted yet.
 
-        Of equally cheap orders the first is kept. Sets have an order of their own, so this one makes its sets as opt_einsum does.
+        Of equally cheap orders the first is kept. A set is iterated in an order that depends on how it was made, so the sets
+        here are made as in opt_einsum.
         """
         if len(left) == 1:
             self.path, self.cost = _positions(path, len(terms) - len(path)), cost

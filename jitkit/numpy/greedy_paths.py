@@ -1,9 +1,9 @@
 """labels of many operands -> the order in which they are contracted, found without trying others
 
 Each step contracts the pair that frees the most memory, among pairs that share a label to be summed over. Before that,
-operands with equal labels are multiplied; after it, what shares no label, from the smallest on. Candidates wait in a
-heap: a new product adds its best partner only. This is opt_einsum's search of that name, which JAX uses from fifteen
-operands on.
+operands with equal labels are multiplied; after it, the terms that share no label, from the smallest on. Candidates wait
+in a heap; a new product adds one of them, the pair with its best partner. This is opt_einsum's search of that name,
+which JAX uses from fifteen operands on.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """
@@ -67,7 +67,7 @@ class _Terms:
         return len(self.holders.get(label, ())) >= count
 
     def candidate(self, one: Labels, two: Labels) -> _Candidate:
-        """Return the product of two terms: a label stays if the result has it, or a third term."""
+        """Return the candidate for two terms. A label stays in their product if the result has it, or a third term."""
         either, both = one | two, one & two
         product = frozenset(
             label for label in either if label in self.result or self.held_by(label, 3 if label in both else 2)

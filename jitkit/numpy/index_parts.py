@@ -137,7 +137,7 @@ def _has_axes_or_is_special(i: Any) -> bool:
 
 
 def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
-    """Return one part for each axis: `...`, and missing parts at the end, become full slices."""
+    """Return the parts without an ellipsis: `...`, and missing parts at the end, become full slices, one for each axis."""
     expanded: list[Part] = []
     for part in parts:
         if part.kind is Kind.ELLIPSIS:
@@ -150,7 +150,7 @@ def expand_ellipsis(parts: list[Part], rank: int) -> list[Part]:
 
 def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
     """Return the parts with masks replaced by the positions of their true elements, one integer array per axis. A mask
-    without axes stays one.
+    without axes stays a mask.
 
     Raises:
       NonConcreteBooleanIndexError: for a traced mask.

@@ -297,8 +297,8 @@ def scatter_update(
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Any:
-    """Return x, with `y` written to `x[index]` by one of lax's scatter functions. The dtype stays that of x. For the options see
-    `IndexUpdateRef`.
+    """Return x, with `y` written to `x[index]` by one of lax's scatter functions. The dtype stays that of x; warn if `y` cannot
+    be cast to it safely. For the options see `IndexUpdateRef`.
     """
     x = asarray(x)
     if isinstance(x.dtype, dtypes.ExtendedDType):

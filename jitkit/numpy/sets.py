@@ -278,7 +278,7 @@ def setdiff1d(
     """Return the distinct elements of `ar1` that are not in `ar2`, in ascending order.
 
     Args:
-      assume_unique: `ar1` has no element twice, and keeps its order.
+      assume_unique: promises that `ar1` has no element twice. Then the elements keep their order.
       size: how many to return, so that the function can be traced; what is missing is `fill_value`, by default 0.
     """
     ar1, ar2 = ensure_arraylikes("setdiff1d", ar1, ar2)

@@ -1,4 +1,4 @@
-"""mean, average, var and std.
+"""Computes means, weighted means, variances and standard deviations.
 
 JAX: jax/_src/numpy/reductions.py:mean
 """
@@ -67,7 +67,9 @@ def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
-    """Return the mean over `axis`, weighted by `weights`; with `returned`, also the sum of the weights."""
+    """Return the mean over `axis`, weighted by `weights`; with `returned`, also the sum of the weights. `weights` has the
+    shape of `a`, or of its reduced axes. Raise ValueError for another shape.
+    """
     return _average(a, static_axes(axis), weights, returned, keepdims)
 
 
@@ -116,7 +118,7 @@ def var(
     correction: float | None = None,
 ) -> Any:
     """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan where that is not positive.
-    `correction` is another name of `ddof`, and `mean` is the mean, if it is known.
+    `correction` is another name of `ddof` (raise ValueError for both), and `mean` is the mean, if it is known.
     """
     correction = _correction(ddof, correction)
     check_arraylike("var", a)

@@ -39,6 +39,10 @@ def take(
       mode: for indices out of bounds: "fill" (the default) gives `fill_value`, by default nan, the least signed or the greatest unsigned
         integer, or True; "clip" gives the nearest element; "wrap" wraps around.
       unique_indices, indices_are_sorted: promises that may make it faster.
+
+    Raises:
+      IndexError: for indices of an axis without elements.
+      ValueError: for another mode. NotImplementedError: for the mode "raise", and if `out` is given.
     """
     return _take(
         a,

@@ -36,7 +36,7 @@ def intersect1d(
     of each in `ar1` and in `ar2`.
 
     Args:
-      assume_unique: neither array has an element twice.
+      assume_unique: promises that neither array has an element twice.
       size: how many to return, so that the function can be traced. What is missing is `fill_value`, by default the least.
     """
     ar1, ar2 = map(ravel, promote_dtypes(*ensure_arraylikes("intersect1d", ar1, ar2)))

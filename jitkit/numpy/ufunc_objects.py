@@ -126,8 +126,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        """Return the elements along `axis`, folded from the first one or from `initial`; those where `where` is False are left
-        out.
+        """Return the elements along `axis`, folded from `initial`, or without it from the identity, or if there is none from the
+        first element. Elements where `where` is False are left out.
 
         Raise ValueError unless the function takes two and returns one, and without an identity or `initial` for
         `where` or no elements.

@@ -47,8 +47,8 @@ _METHODS = ("reduce", "accumulate", "at", "reduceat", "outer")
 
 
 def with_ufunc_methods(function: Any, identity: Any = None, nin: int = 2) -> None:
-    """Give a function numpy's ways to use it along an axis (`add.reduce`, `add.at`), whose module is imported by the first
-    use.
+    """Give a function the methods of numpy's ufuncs (`add.reduce`, `add.at`). Their module is imported when one of them is
+    first called.
     """
     vars(function).update(nin=nin, nout=1, nargs=nin, identity=identity)
     for name in _METHODS:

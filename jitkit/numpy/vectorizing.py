@@ -148,7 +148,7 @@ def _note_sizes(sizes: dict[str, int], axes: CoreAxes, shape: tuple[int, ...], c
 def _checking_results(
     function: Callable[..., Any], sizes: dict[str, int], result_axes: Sequence[CoreAxes], context: str
 ) -> Callable[..., Any]:
-    """Return the function, which then raises TypeError or ValueError if its results do not fit the signature."""
+    """Return a function that does the same, and raises TypeError or ValueError if the results do not fit the signature."""
 
     def checked(*operands: Any) -> Any:
         out = function(*operands)
