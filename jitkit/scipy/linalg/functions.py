@@ -1,6 +1,6 @@
-"""Functions of matrices: the exponential, and its derivative.
+"""Computes the exponential of matrices, and its derivative.
 
-The exponential is a quotient of polynomials (Pade's) of a matrix that was halved until its norm is small, and then squared as often:
+The matrix is halved until its norm is small; a quotient of polynomials of it (Pade's) is then squared as many times:
 Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM J. Matrix Anal. Appl. 26 (2005).
 
 JAX: jax/_src/scipy/linalg.py:expm

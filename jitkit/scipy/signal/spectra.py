@@ -64,8 +64,8 @@ def csd(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Any, Any]:
-    """Return frequencies and the cross power spectral density of two signals: the mean, or median, over segments. If y is None, it is
-    the power spectral density of x.
+    """Return frequencies and the cross power spectral density of two signals; if y is None, the power spectral density of x. It is
+    the mean over segments (`average="mean"`), or the median ("median"), corrected for its bias.
 
     `scaling` is "density" or "spectrum"; other arguments are as for `stft`. Raise ValueError for an unknown word.
     """

@@ -2,8 +2,7 @@
 
 Above the real axis, Faddeeva's function is approximated by a rational function with 32 coefficients: Weideman, "Computation of the
 complex error function", SIAM J. Numer. Anal. 31 (1994). Dawson's integral is a quotient of polynomials on each of three intervals,
-with the coefficients of
-Cephes (S. Moshier, dawsn.c), after Cody, Paciorek and Thacher (1970).
+with the coefficients of Cephes (S. Moshier, dawsn.c), after Cody, Paciorek and Thacher (1970).
 
 JAX: jax/_src/scipy/special.py:wofz
 """

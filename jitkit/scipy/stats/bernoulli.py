@@ -1,4 +1,4 @@
-"""One trial, which succeeds with probability `p`: 1, or else 0, plus `loc`.
+"""The Bernoulli distribution: 1 if a trial with success probability `p` succeeds, else 0; plus `loc`.
 
 JAX: jax/_src/scipy/stats/bernoulli.py:logpmf
 """
