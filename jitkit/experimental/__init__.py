@@ -1,6 +1,6 @@
 """The names of `jax.experimental`: `io_callback` and `enable_x64` are here, the rest in modules
 
-    array_serialization  a class of managers of checkpoints, for which orbax tests
+    array_serialization  the base class of checkpoint managers, which orbax uses in `isinstance`
     checkify     errors as values: checks within traced code
     colocated_python  functions that run where the devices of their arguments are: in this process
     compilation_cache  the folder where executables are kept

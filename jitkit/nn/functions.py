@@ -214,8 +214,8 @@ def logsumexp(
 ) -> Any:
     """Return log(sum(b * e**a)) over `axis`, without overflow: the largest element is factored out first.
 
-    With `return_sign`, return the logarithm of the sum's absolute value, and its sign; without, nan where the sum is
-    negative.
+    With `where`, only elements where it is True count. With `return_sign`, return the logarithm of the sum's absolute value,
+    and its sign; without, the result is nan where a real sum is negative.
     """
     if where is not None:
         a = jnp.where(where, a, 0)

@@ -212,7 +212,7 @@ def _split_by_range(keys: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _words_by_range(keys: Any, count: int) -> Any:
-    """Return `count` words for each key: of one range, or if that is too long, of one for each part of them."""
+    """Return `count` words for each key: from one range; or if that is too long, from several ranges, each under a new key."""
     parts, rest = divmod(count, _MOST)
     if not parts:
         return _hash_of_range(keys, count)

@@ -14,4 +14,4 @@ def set_cache_dir(path: str) -> None:
 
 
 def reset_cache() -> None:
-    """Return None: in JAX the folder is asked for once, and this makes it be asked for anew; jitkit asks for it at each compilation."""
+    """Do nothing. In JAX the folder is read once, and this function makes it be read again; jitkit reads it at each compilation."""

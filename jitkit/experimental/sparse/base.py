@@ -60,7 +60,7 @@ class JAXSparse:
 
 
 class BCSR(JAXSparse):
-    """Entries by rows. There are no instances."""
+    """A sparse array in compressed rows. It is not supported: there are no instances."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> BCSR:
         """Raise NotImplementedError."""

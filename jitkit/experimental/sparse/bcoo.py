@@ -341,8 +341,8 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 def bcoo_dot_general(
     lhs: BCOO, rhs: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Return the product of a sparse array and a dense one, summed over pairs of axes, as `lax.dot_general` does; dense. The array has no
-    dense and no batch axes.
+    """Return the product of a sparse array and a dense one, summed over pairs of axes, as `lax.dot_general` does; dense. Raise
+    NotImplementedError if the sparse array has dense axes, or for batch axes.
     """
     if lhs.n_dense:
         refuse("bcoo_dot_general with dense axes")
