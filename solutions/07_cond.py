@@ -58,8 +58,8 @@ def cond(
           in (d,) }
 
     Only if jit is disabled and the predicate is concrete does Python choose: then it calls one function. Otherwise
-    `choose` makes the equation. It takes a dict of the functions by the names that messages use, `true_fun` first; in the
-    equation the branch of `false_fun` is the first, since False is 0.
+    `choose` makes the equation. It takes a dict from the names that messages use to the functions, `true_fun` first; in
+    the equation it puts the branch of `false_fun` first, since False is 0.
 
     Args:
       pred: a scalar; a number is true if it is not 0 (`truth_of`).
@@ -69,7 +69,7 @@ def cond(
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar, a function is not callable, or they return different structures or types.
+      TypeError: `pred` is not a scalar number, a function is not callable, or they return different structures or types.
     """
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
@@ -164,7 +164,7 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
       what: `cond` or `switch`. Messages use it, and the functions are traced for it. In an equation of `cond`, the branch
         for False is the first.
       index: an int32 scalar within bounds.
-      functions: the functions by the names that messages use; for `cond` the one for True comes first.
+      functions: a dict from the names that messages use to the functions; for `cond` the one for True comes first.
       operands: the arguments of the functions, trees of arrays.
     """
     args, in_tree = tree_flatten(operands)

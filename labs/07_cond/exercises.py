@@ -60,8 +60,8 @@ def cond(
           in (d,) }
 
     Only if jit is disabled and the predicate is concrete does Python choose: then it calls one
-    function. Otherwise `choose` makes the equation. It takes a dict of the functions by the names
-    that messages use, `true_fun` first; in the equation the branch of `false_fun` is the first,
+    function. Otherwise `choose` makes the equation. It takes a dict from the names that messages
+    use to the functions, `true_fun` first; in the equation it puts the branch of `false_fun` first,
     since False is 0.
 
     Args:
@@ -74,7 +74,7 @@ def cond(
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar, a function is not callable, or they return different
+      TypeError: `pred` is not a scalar number, a function is not callable, or they return different
         structures or types.
     """
     raise NotImplementedError("07.1")
@@ -137,8 +137,8 @@ def choose(
       what: `cond` or `switch`. Messages use it, and the functions are traced for it. In an equation
         of `cond`, the branch for False is the first.
       index: an int32 scalar within bounds.
-      functions: the functions by the names that messages use; for `cond` the one for True comes
-        first.
+      functions: a dict from the names that messages use to the functions; for `cond` the one for
+        True comes first.
       operands: the arguments of the functions, trees of arrays.
     """
     raise NotImplementedError("07.3")
