@@ -106,6 +106,14 @@ def test_what_the_system_has_to_stop_is_a_verdict_too(learner, text, word, sente
         assert learner.report("90.1").verdict.first_failure.line == (str(learner.lists), line)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and limits")
+def test_a_check_whose_command_was_killed_does_not_run_forever(learner):
+    learner.write(
+        merge_lists=body("import resource\nprint('most', *resource.getrlimit(resource.RLIMIT_CPU)[:1])\nreturn 3")
+    )
+    assert "most 1800" in learner("check", "90.1", status=1)
+
+
 def test_what_is_printed_is_shown_in_part_and_does_not_end_the_check(learner):
     learner.write(merge_lists=MERGE.replace("    sources", "    print('line\\n' * 3000)\n    sources"))
     assert "✓ PASS" in learner("check", "90.1")

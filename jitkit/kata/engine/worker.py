@@ -61,6 +61,7 @@ func.func public @main(%arg0: tensor<3xf32>) -> tensor<3xf32> {
 """
 _MOST_REPLAYED = 200  # at most this many calls are recorded of a check that is run again
 _MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
+_PROCESSOR = 1800  # seconds: so an endless loop ends, too, if the command that waited for it was killed
 
 
 def main(preload: list[str]) -> int:
@@ -142,8 +143,7 @@ def _submission(request: dict[str, Any], splice: ModuleType) -> Any:
         path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
         for path, item in request["files"].items()
     }
-    functions = {splice.Target.parse(target): files[path] for target, path in request["targets"].items()}
-    return splice.Submission(functions)
+    return splice.Submission({splice.Target.parse(t): files[path] for t, path in request["targets"].items()})
 
 
 class _Session:
@@ -185,9 +185,8 @@ class _Session:
                 elif not self.ahead.put(submission):
                     _send(self.frames, {"is": "again"})
                     return False
-                for name in sorted(
-                    rest.modules - sys.modules.keys()
-                ):  # so that an error in one is reported before the first check
+                # now, so that an error in one is reported before the first check
+                for name in sorted(rest.modules - sys.modules.keys()):
                     importlib.import_module(name)
                 self.jitkit, self.plain = sys.modules["jitkit"], sys.modules["jitkit.kata.engine.plain"]
                 for path in self.request["files"]:  # equations name the line of the program, not the learner's
@@ -386,12 +385,13 @@ def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
 
 
 def _limit_resources() -> None:
-    """Limit this process's files and memory, if the system can: endless growth becomes an error before the machine is full."""
+    """Limit this process's files, memory and time, if the system can: endless growth becomes an error before the machine is full."""
     try:
         resource: Any = importlib.import_module("resource")
     except ImportError:  # Windows
         return
-    for what, most in ((resource.RLIMIT_FSIZE, _MOST_OUTPUT), (resource.RLIMIT_AS, _MEMORY)):
+    limits = {resource.RLIMIT_FSIZE: _MOST_OUTPUT, resource.RLIMIT_AS: _MEMORY, resource.RLIMIT_CPU: _PROCESSOR}
+    for what, most in limits.items():
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (most, resource.getrlimit(what)[1]))
 
