@@ -15,7 +15,7 @@ from jitkit.kata.checking import check, modules_of_jax, of_arrays, of_loops, of_
 
 
 def recording_trace(jk, name):
-    """Return a trace that keeps the operations that it receives, and returns how many it has received so far."""
+    """Return a trace that keeps the operations that it receives. The result of each is how many it has received so far."""
 
     class Recorder(jk.core.Trace):
         def process_primitive(self, primitive, args, params):
@@ -29,7 +29,7 @@ def recording_trace(jk, name):
 
 @contextlib.contextmanager
 def recording_eager(jk, received):
-    """Within the block, keep operations that would run at once in the list `received`."""
+    """Within the block, append operations to the list `received` instead of running them at once."""
     run = jk.core.eager.apply
     jk.core.eager.apply = lambda primitive, args, params: received.append((primitive.name, args, params))
     try:
@@ -449,7 +449,7 @@ def errors_of_the_function(jk, rng):
 
 
 def make_trace(jk):
-    """Return a trace of a function that has not ended."""
+    """Return a new trace, which has not ended."""
     debug_info = jk.jaxpr.DebugInfo("jit", "f")
     return jk.interpreters.partial_eval.DynamicJaxprTrace(None, debug_info)
 

@@ -56,7 +56,7 @@ def types_of_results_of(jk, rng):
 
 
 def lists_of(jk, count):
-    """Return a primitive that returns a list of `count` scalars."""
+    """Return a primitive that returns a list of `count` arrays of one axis, whose sizes are 0, 1, 2, and so on."""
     list_p = jk.core.Primitive("list")
     list_p.multiple_results = True
     list_p.def_abstract_eval(lambda x: [x.update(shape=(n,)) for n in range(count)])

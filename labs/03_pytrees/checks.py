@@ -109,7 +109,7 @@ def locked_keys(jk, rng):
 
 
 def is_free(lock):
-    """Return whether another thread could take a lock now."""
+    """Return whether another thread can take a lock within a second."""
     found = []
     thread = threading.Thread(target=lambda: found.append(lock.acquire(timeout=1.0)) or (found[0] and lock.release()))
     thread.start()

@@ -268,7 +268,7 @@ def half(jk):
 
 
 def weak_half(jk, atom):
-    """Return the atom; for a literal of float16, one with a number of Python's in its place."""
+    """Return the atom; if it is a float16 literal, return a weakly typed one with the number as a Python float instead."""
     is_half = isinstance(atom, jk.jaxpr.Literal) and atom.aval.dtype == "float16"
     return jk.jaxpr.Literal(float(atom.val), half(jk)) if is_half else atom
 
@@ -779,7 +779,7 @@ def replaced(module, **values):
 
 
 def compiled_by(jk, log, *programs, cache=True, known=(), setting=1):
-    """Return the results of `load_or_compile` for some programs, one after the other; the log gets what it asks for."""
+    """Return the results of `load_or_compile` for some programs, in order; append to `log` what it loads, stores and compiles."""
     stored = dict(known)
 
     def load(text, owners, options):

@@ -654,7 +654,7 @@ def under_the_lock(jk, rng):
 
 @contextlib.contextmanager
 def counted(jk, counts):
-    """Count the stages that run in the block."""
+    """At the end of the block, append to `counts` a dict that says how often each stage ran in it."""
     with module(jk, "base.stage_log").listen() as events:
         yield
     counts.append(dict(sorted(collections.Counter(event.stage for event in events).items())))
@@ -826,7 +826,7 @@ def record(jk, number, keys):
 
 
 def named(rng, *calls):
-    """Return calls with a dict whose keys are drawn, so that the names of what differs are drawn, too."""
+    """Return the arguments of each call: a dict of its leaves. The keys, and so the names of leaves, are drawn once for all calls."""
     names = shuffled(rng, "abcdefgh")
     return [(dict(zip(names, leaves, strict=False)),) for leaves in calls]
 
@@ -1201,7 +1201,7 @@ def other_ways(jk, rng):
 
 
 class OfPaper:
-    """Stands for an executable: it can be asked about itself, and never runs."""
+    """Stands for an executable: it has the attributes of one, and cannot run."""
 
     def __init__(self, kept, consts=(), committed=False, has_effects=False):
         self.kept, self.consts = list(kept), list(consts)

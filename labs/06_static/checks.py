@@ -128,7 +128,7 @@ def negative_positions_of_any_number(jk, rng):
 
 
 def checked(jk, function, what, entries, *parts):
-    """Return what the check raises for some entries; `what` is "static_argnums" or "static_argnames"."""
+    """Return the error of `check_positions` or `check_names` for some entries; `what` is "static_argnums" or "static_argnames"."""
     check_entries = (
         jk.signature.argument_spec.check_positions if "nums" in what else jk.signature.argument_spec.check_names
     )
@@ -355,7 +355,7 @@ def key(jk, *statics):
 
 
 def traces(jk, *values):
-    """Return the values for which a function was traced: it is called once with each of `values` as its static argument."""
+    """Return, as texts, the values for which a function was traced: it is called once with each of `values` as its static argument."""
     seen = []
 
     def f(x, n):

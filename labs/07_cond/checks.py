@@ -168,7 +168,7 @@ def plain_switch(jk, rng):
 
 
 def choices(program):
-    """Return, for each `cond` in a program, the type of the index, the branches, and the types of their operands."""
+    """Return, for each `cond` in a program, its branches and the types of its operands, of which the first is the index."""
     chosen = [eqn for eqn in program.eqns if eqn.primitive.name == "cond"]
     return [(eqn.params["branches"], [atom.aval for atom in eqn.invars]) for eqn in chosen]
 
@@ -449,7 +449,7 @@ def disagreement(jk, rng):
 
 
 def trace_switch(jk, *branches):
-    """Trace a switch between the branches, and return the program; `raised` can call this."""
+    """Return a function that traces a switch between the branches for an index and an operand; `raised` can call it."""
     return jk.make_jaxpr(lambda i, x: jk.lax.switch(i, list(branches), x))
 
 
@@ -510,7 +510,7 @@ def different_structures(jk, rng):
 
 
 def own_classes(jk):
-    """Return functions whose results are of two classes with one name."""
+    """Return two functions, whose results are nodes of two different classes with the same name."""
     classes = [type("Box", (), {}) for _ in range(2)]
     for box in classes:
         jk.tree_util.register_pytree_node(box, lambda b: ((b.x,), None), lambda _, leaves: leaves)
@@ -637,7 +637,7 @@ def one_case(jk, rng):
 
 
 def results_of_case(jk, more):
-    """Return how many results the `case` has whose branches all print in order."""
+    """Return how many results a `case` of 2 + `more` branches has, if each of them prints in order."""
 
     def tell(x):
         jk.debug.callback(print, x, ordered=True)

@@ -135,7 +135,7 @@ def closures(jk, rng):
 
 
 def promote(jk, leaves, out_avals):
-    """Return the result of the function as data: the types of the values, which values are the given objects, and the flag."""
+    """Return the results of `promote_weak_inputs` as data: the types of the values, which values are the given objects, and the flag."""
     found = []
 
     def f():
@@ -239,7 +239,7 @@ def flag(jk, rng):
 
 
 def looped(jk, step, start):
-    """Trace a loop that does the step, and return the program; `raised` can call this."""
+    """Return a function that traces a loop with this step, and its argument, `start`: `raised` takes both."""
     return jk.make_jaxpr(lambda start: jk.lax.while_loop(lambda c: True, step, start)), start
 
 
@@ -445,7 +445,7 @@ def reads_and_constants(jk, rng):
 
 
 def smaller(jk, more, step, dtypes):
-    """Return the function's answer for a carry of scalars of these dtypes; lists and tuples count as equal."""
+    """Return the results of `without_constant_carry` for a carry of scalars of these dtypes, the mask as a list."""
     common = jk.lax.control_flow.common
     tree = jk.tree_util.tree_structure((tuple(dtypes),))
     avals = [jk.core.ShapedArray((), name) for name in dtypes]

@@ -518,7 +518,7 @@ def elements(jk, rng):
 
 
 def scanned(jk, n, unroll, reverse=False):
-    """Return a scan whose carry depends on the order of the steps."""
+    """Return a function that runs a scan of `n` steps, whose carry depends on the order of the steps."""
     return lambda c, xs: jk.lax.scan(lambda c, x: (c * 0.5 + x, c - x), c, xs, length=n, reverse=reverse, unroll=unroll)
 
 

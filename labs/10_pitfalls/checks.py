@@ -109,7 +109,7 @@ def reading(jk, notes=None):
 
 
 def step_by_step(jk, function, *args):
-    """Return the results of a function if each operation is done by itself: compiled, a product of 0 and nan may become 0."""
+    """Return the results of a function, whose operations numpy computes one by one: compiled, a product of 0 and nan may become 0."""
     return run_by_numpy(jk.make_jaxpr(function)(*args), *args)
 
 
@@ -129,7 +129,7 @@ class Machine:
         return self.now
 
     def call(self, *args):
-        """Put work into the queue."""
+        """Put work into the queue, and return its result, which is pending."""
         self.received.append(args)
         self.now += 0.001 + (self.compile if len(self.received) == 1 else 0.0)
         count = len(self.received)
@@ -146,12 +146,12 @@ class Pending:
         self.machine, self.ready = machine, ready
 
     def block_until_ready(self):
-        """Let the time pass until it is there."""
+        """Set the clock to the time at which the result is ready, if that is later."""
         self.machine.now = max(self.machine.now, self.ready)
         return self
 
     def __array__(self, dtype=None, copy=None):
-        """Wait, and return the numbers: to read them takes as long as to wait for them."""
+        """Wait until the result is ready, and return 0: reading it takes as long as waiting for it."""
         self.block_until_ready()
         return np.zeros((), dtype)
 
@@ -610,7 +610,7 @@ def swept(jk, rng, schedule):
 
 
 def compiled_after(jk, rng, first, schedule):
-    """Return how many programs a sweep compiles after a first one has run."""
+    """Return the names of the programs that a sweep compiles after a first one has run."""
     swept(jk, rng, first)
     return compiled_since(jk, lambda: swept(jk, rng, schedule))
 

@@ -30,7 +30,7 @@ def gradient(jk, f, *arguments, argnums=0):
 
 
 def count(program, *names):
-    """Count the equations of these primitives in a jaxpr, and in the jaxprs inside of it."""
+    """Count the equations of these primitives (without names, of all) in a jaxpr, and in the jaxprs inside of it."""
     total = 0
     for eqn in program.eqns:
         total += eqn.primitive.name in names or not names
@@ -355,7 +355,7 @@ def instantiated(jk, rng):
 
 
 def linearized(jk, f, x, t):
-    """Return the results of f, the operations of its linear program, and the result of that for a tangent; numpy computes them."""
+    """Return the results of f and of its linear program for the tangent t, which numpy computes, and the linear program."""
     programs = []
 
     def both(x, t):
@@ -921,8 +921,8 @@ def other_types(jk, rng):
 
 
 def scan_gradient(jk, f, *arguments, argnums=0):
-    """Return the gradient, and for each scan in its program whether it runs backwards, how many steps it has, and how many of them
-    are written out.
+    """Return the gradient, and for each scan in its program whether it runs in reverse, how many steps it has, and how many of them one
+    trip of the loop does (`unroll`).
     """
     program = jk.make_jaxpr(jk.grad(f, argnums))(*arguments)
     scans = [eqn for eqn in program.eqns if eqn.primitive.name == "scan"]

@@ -375,7 +375,7 @@ def shifts(jk, rng):
 
 
 def product(jk, rng, lhs_shape, rhs_shape, numbers, lhs_dim, rhs_dim, size=3):
-    """Map a `dot_general`, with batch axes of this size in the operands. Return its values, and how many products it becomes."""
+    """Map a `dot_general`, with batch axes of this size in the operands. Return its values, and how many products and sums it becomes."""
     lhs, rhs = list(lhs_shape), list(rhs_shape)
     if lhs_dim is not None:
         lhs.insert(lhs_dim, size)

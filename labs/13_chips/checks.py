@@ -26,7 +26,7 @@ def floats(jk, numbers):
 
 
 def read(jk, text):
-    """Return the kernels and loops that `Program` finds in a text, by name."""
+    """Return what `Program` finds in a text: each kernel's name, whether it is fused, and its kind; each loop's name and trips."""
     program = module(jk, "targets.hlo").Program(text)
     kernels = [(kernel.name, kernel.fused, kernel.kind) for kernel in program.kernels]
     return kernels, [(loop.name, loop.trips) for loop in program.loops]
@@ -41,14 +41,16 @@ def counted(jk, fun, *args):
 
 
 def counted_in(text):
-    """Return how many instructions of the entry run, and whether it has a loop or calls one, for the text of any compiler."""
+    """Return, for the text of any compiler, how many instructions of the entry computation cost something, and whether the program has a
+    `while` or a `call`.
+    """
     entry = text[text.index("ENTRY") :].splitlines()[1:]
     opcodes = [found[1] for line in entry if (found := re.search(r" = .*?[\])}] ([a-z][\w-]*)\(", line))]
     return len([opcode for opcode in opcodes if opcode not in _FREE]), bool(re.search(r" (while|call)\(", text))
 
 
 def elsewhere(jk, fun, *args):
-    """Return the compiled program for each chip whose compiler is installed, by the chip's name. If there is none, say so."""
+    """Return the compiled program for each chip but the CPU whose compiler is installed, by the chip's name. Print if there is none."""
     targets = module(jk, "targets")
     there = [target for target in targets.TARGETS.values() if target.name != "cpu" and targets.obstacle(target) is None]
     if not there:

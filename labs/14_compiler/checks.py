@@ -11,7 +11,7 @@ from jitkit.kata.checking import check, module, of_c, random_programs
 
 
 def by_hand(jk, fun, *args):
-    """Run the C of a function; return its results, and what it did."""
+    """Run the C of a function. Return its results, and the numbers of its loops and inner loops, and of elements read and written."""
     did = module(jk, "kata.subjects.c_by_hand").ran(fun, *args)
     counts = {"loops": did.loops, "inner loops": did.passes, "elements read": did.reads, "written": did.writes}
     return did.results, counts
@@ -25,8 +25,9 @@ def floats(rng, *shape):
 
 
 def moved(jk, name, params, shape, new, written=None):
-    """Return the position in the operand of each element of a result, for an operation that moves elements. `written` is its index,
-    as texts. The returned texts are tried as the first and the last factor of a product that is a part of a sum.
+    """Return, for each element of the result of an operation that moves elements, where it is in the operand. `written` is the index of
+    the element, as texts. Each text of the answer is evaluated as a factor of a product in a sum, once as the last and once as the
+    first one, so missing parentheses are noticed.
     """
     language, maps = module(jk, "loops.language"), module(jk, "loops.index_maps")
     of, out = (language.Value(jk.core.ShapedArray(size, np.dtype("float32"))) for size in (shape, new))
@@ -254,7 +255,7 @@ def any_state(jk, rng):
     texts = ("i0", "i1", "i2", "0", "(3 - i1)")
 
     def asked_of(index):
-        """Return this index, one with another entry or of another length, or any."""
+        """Return, drawn at random, this index, one that differs in an entry or in its length, or any index."""
         kind, other = rng.integers(8), texts[rng.integers(5)]
         if kind == 0 or not index:
             return tuple(texts[i] for i in rng.integers(5, size=rng.integers(4)))
