@@ -238,7 +238,7 @@ def two_dtypes(jk, rng):
     x, y = aval(jk, (2,), left), aval(jk, (2,), right)
     n = int(rng.integers(3, 9))
     found = [raised(jk.lax.add_p.abstract_eval, x, y, parts=[f"{left}, {right}"])]
-    for other in (aval(jk, (3, n), "int32"), aval(jk, (3, n), "bool")):  # a shape that does not fit comes first
+    for other in (aval(jk, (3, n), "int32"), aval(jk, (3, n), "bool")):  # the error is about the shape
         try:
             jk.lax.add_p.abstract_eval(aval(jk, (2, n)), other)
         except TypeError as error:
@@ -607,7 +607,7 @@ def must_be_known(jk, rng):
     traced = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(int, x, "the size")), 1.0, parts=["the size"])
     index = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"])
     truth = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(bool, x, "the flag")), True, parts=["the flag"])
-    seen = []  # by a function that could be anything
+    seen = []  # `concrete_or_error` takes any function, such as `seen.append`
     anything = raised(
         jk.make_jaxpr(lambda x: jk.core.concrete_or_error(seen.append, x, "the list")), 1.0, parts=["the list"]
     )

@@ -214,7 +214,7 @@ def order_of_constants(jk, rng):
         return jk.lax.select(x > 0, a, b), jk.lax.clamp(a, x, c), c - d
 
     def read_later(x):
-        jk.core.current_trace().lift(d)  # it comes first, and is read last
+        jk.core.current_trace().lift(d)  # d is the first constant, and is read last
         return x * c - x * d
 
     program, other = jk.make_jaxpr(f)(x), jk.make_jaxpr(read_later)(x)
@@ -501,7 +501,7 @@ def lets_go(jk, rng):
         jk.jaxpr.eval_jaxpr(program, [], 1.0)
         found = len(most), max(most)
         most.clear()
-        alive.clear()  # what a cycle of the learner's still holds of the run before
+        alive.clear()  # if the learner's function made a reference cycle, values of the run before are still there
         jk.jaxpr.eval_jaxpr(pairs, [], 1.0)
         found += (most[-1],)
         most.clear()
@@ -580,7 +580,7 @@ def read_too_early(jk, rng):
     k = int(rng.integers(3))
     own = program.eqns[k].replace(
         invars=[program.eqns[k].outvars[0], *program.eqns[k].invars[1:]]
-    )  # reads what it binds itself
+    )  # this equation reads the variable that it binds
     itself = program.replace(eqns=[*program.eqns[:k], own, *program.eqns[k + 1 :]])
     told = [law(jk, wrong, "not defined", "R1") for wrong in (backwards, itself)]
     return law(jk, program), told, law(jk, swapped)
@@ -843,7 +843,7 @@ def one_after_the_other(jk, rng):
 )
 def from_outside(jk, rng):
     table = vector(rng, 4)
-    known = jk.make_jaxpr(lambda x: x * jk.lax.sin(table))(vector(rng, 4))  # which nobody computes before
+    known = jk.make_jaxpr(lambda x: x * jk.lax.sin(table))(vector(rng, 4))  # sin is not computed while tracing
     return jk.make_jaxpr(lambda x: (x * 2.0 - table) / table)(vector(rng, 4)), [e.primitive.name for e in known.eqns]
 
 

@@ -379,7 +379,7 @@ def left_to_right(jk, rng):
     against=["the order of insertion counts"],
 )
 def dicts(jk, rng):
-    keys = sorted(names(rng, 5), reverse=True)  # drawn, they would be sorted already now and then
+    keys = sorted(names(rng, 5), reverse=True)  # in random order they would sometimes be sorted already
     tree = {key: (n, [n + 1]) for key, n in zip(keys, numbers(rng, 5), strict=True)}
     return jk.tree_util.tree_flatten(tree)
 

@@ -339,7 +339,7 @@ def constants_in_branches(jk, rng):
 )
 def some_equations(jk, rng):
     x, y = floats(rng, 2, 3)
-    speaks = text_of(jk, lambda x: (jk.debug.print("{}", x), x + 1.0)[1], x)  # nobody reads what the first one returns
+    speaks = text_of(jk, lambda x: (jk.debug.print("{}", x), x + 1.0)[1], x)  # the print has no result that is read
     stretched = lowered(jk, jk.lax.sub, floats(rng, 4, 1), floats(rng, 1, 3))
     return lowered(jk, lambda x, y: (x - y) / (y * y + 1.0), x, y), speaks.count("custom_call"), stretched
 
@@ -504,7 +504,7 @@ def wide_sums(jk, rng):
     algorithm = jk.lax.DotAlgorithmPreset.BF16_BF16_F32
     text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=algorithm), floats(rng, 2, 2))
     program = lowered(jk, lambda x, y: jk.lax.dot(x, y, preferred_element_type="int32"), x, x.T)
-    half = floats(rng, 2, 2).astype("float16")  # summed in float32, and asked for in float16
+    half = floats(rng, 2, 2).astype("float16")  # the sum is float32, and the result float16
     narrow = text_of(jk, lambda x: jk.lax.dot(x, x, precision=algorithm), half)
     texts = (text, narrow)
     return program, [(types_of_products(t), t.count("algorithm = "), t.count("stablehlo.convert")) for t in texts]
@@ -642,7 +642,7 @@ def one_name(jk, rng):
 def several_results_of_a_call(jk, rng):
     def several(x):
         y = x + 1.0
-        jk.debug.print("{}", x)  # which need not keep its place
+        jk.debug.print("{}", x)  # it is not ordered, so it need not keep its place
         return y, {"minus": -x}, 3, y
 
     inner, x = jk.jit(several), floats(rng, 3)
@@ -666,7 +666,7 @@ def large_constants(jk, rng):
     x = floats(rng, 80)
     inner = jk.jit(lambda x: jk.jit(lambda x: table @ x)(x) + 1.0)
     module, other = module_of(jk, lambda x: inner(x) - inner(-x), x), table[::-1].copy()
-    of_two = module_of(jk, lambda x: other @ x - inner(x), x)  # the function's first one is the second one of main
+    of_two = module_of(jk, lambda x: other @ x - inner(x), x)  # main has table as its second constant
 
     @jk.jit
     def speaks(x):

@@ -151,7 +151,7 @@ def options(jk, rng):
         after = f.trace(x).jaxpr
     is_key_of_both = keys == key_of(jk, f, x)
 
-    def outer(x):  # while another function is traced, too
+    def outer(x):  # the same while another function is traced
         with jk.default_matmul_precision("highest"):
             precise = f(x)
         return f(x) - precise
@@ -765,7 +765,7 @@ def failed_compilations(jk, rng):
 )
 def key_reuse(jk, rng):
     n = int(rng.integers(9))
-    f = jk.jit(lambda key: jk.random.bits(key, (0, n)))  # uses a key up, and takes XLA little time
+    f = jk.jit(lambda key: jk.random.bits(key, (0, n)))  # uses the key up, and is compiled in little time
     with jk.debug_key_reuse(True):
         key = jk.random.key(int(rng.integers(99)))
         f(key)
@@ -1332,7 +1332,7 @@ def with_constants(jk, rng):
 
 @check("05.8", "The key is asked about an Array, whatever came.", against=["what comes is an array"])
 def asked_about(jk, rng):
-    asked = {}  # once or twice for each call
+    asked = {}  # a dict, since the key may be asked for once or twice in each call
     f = jit_by(jk, lambda x: asked.setdefault((type(x).__name__, str(x.aval)), x.aval), lambda x: x.reshape(-1, 1))
     return [f(x) for x in (1.5, floats(rng, 2), jk.device_put(floats(rng, 3)))], asked
 

@@ -431,7 +431,7 @@ class Settings:
 
     def __hash__(self):
         if isinstance(self.size, str):
-            raise LookupError("no size")  # which is not to say that there is no hash
+            raise LookupError("no size")  # another error than that there is no hash
         return self.size
 
     def __eq__(self, other):

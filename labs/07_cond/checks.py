@@ -133,7 +133,7 @@ def without_jit(jk, rng):
         return lambda x: (called.append(name), x)[1]
 
     def traced(flag):
-        with jk.disable_jit():  # the flag is nevertheless not known
+        with jk.disable_jit():  # the flag is a tracer even without jit
             return jk.lax.cond(flag, lambda: 1.0, lambda: 2.0)
 
     with jk.disable_jit():
@@ -218,7 +218,7 @@ def switch_without_jit(jk, rng):
             jk.lax.switch(np.int32(i), branches)
 
     def traced(i):
-        with jk.disable_jit():  # the index is nevertheless not known
+        with jk.disable_jit():  # the index is a tracer even without jit
             return jk.lax.switch(i, [lambda: 1.0, lambda: 2.0])
 
     program = jk.make_jaxpr(traced)(1)

@@ -205,7 +205,7 @@ def any_two_types(jk, rng):
         for kind in ("int32", "float16", "bool_", "complex64", "float32", "bfloat16", "int8", "uint32")
     ]
     outs = [jk.core.ShapedArray(drawn([(), (), (2,)]), drawn(kinds), bool(rng.integers(2))) for _ in leaves]
-    leaves.append(number(rng))  # one that differs in its shape alone, which the others do in half of all draws
+    leaves.append(number(rng))  # differs in its shape alone; among the leaves above such a one is in half of all draws
     outs.append(jk.core.ShapedArray((2,), np.dtype(jk.numpy.float32), bool(rng.integers(2))))
     return promote(jk, leaves, outs)
 
@@ -684,7 +684,7 @@ def drift_beside_a_promotion(jk, rng):
     def f(x):
         return jk.lax.while_loop(lambda c: c[0] < a, lambda c: (c[0] + x, c[1] * 0.5), (0, n))
 
-    def late(x):  # the first part is a float only when the second one is
+    def late(x):  # the first part becomes a float only after the second one has
         return jk.lax.while_loop(lambda c: c[0] < a, lambda c: (c[1], c[1] + x), (0, 0))
 
     parts = ["while_loop body function carry", "int32[]", "float32[]"]

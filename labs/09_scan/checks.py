@@ -318,7 +318,7 @@ def drift(jk, rng):
     return [
         f(lambda c, x: (c * 2, (x, c > 0, None)))(c, xs),
         raised(f(lambda c, x: (x, c)), c, xs, parts=[*parts, "equal types", "float32[]"]),
-        # the first part is a float only when the second one is
+        # the first part becomes a float only after the second one has
         raised(
             f(lambda c, x: ((c[1], c[1] + 0.5), x)), (0, 0), xs, parts=[*parts, "equal types", "int32[]", "float32[]"]
         ),
@@ -705,7 +705,7 @@ def chains(jk, rng):
 def longer_chains(jk, rng):
     n = int(rng.integers(6, 9))
     order = rng.permutation(n).tolist()
-    before = dict(itertools.pairwise(order))  # part -> the part that it is made of
+    before = dict(itertools.pairwise(order))  # part -> the part from which a step computes it
 
     def step(c, x):
         return tuple(c[before.get(i, i)] * (2.0 if rng.random() < 0.5 else 1.0) for i in range(n)), c[order[-2]]

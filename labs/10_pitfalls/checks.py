@@ -21,7 +21,7 @@ def mended(jk):
     return module(jk, "kata.subjects.pitfalls")
 
 
-CONVERSIONS = ("stage", "convert_element_type")  # what `jnp.asarray` and `astype` compile, at the door of a program
+CONVERSIONS = ("stage", "convert_element_type")  # programs of `jnp.asarray` and `astype`
 
 
 def programs_of(events, conversions=False):
@@ -209,7 +209,7 @@ def medians(jk, rng):
 )
 def trees(jk, rng):
     machine, other = Machine(work=float(rng.uniform(1.0, 2.0))), Machine()
-    other.__dict__ = machine.__dict__  # one machine, two functions
+    other.__dict__ = machine.__dict__  # two objects with one clock and one queue
     results = [
         lambda: {"small": machine.call(), "large": [other.call()]},
         lambda: {"large": machine.call(), "small": (other.call(),)},
@@ -372,7 +372,7 @@ def nans_after(jk, rng):
     x = np.full(16, np.nan, "float32")
     x[:5] = rng.normal(size=5)
     variance, bad = mended(jk).variance_of_first, x.copy()
-    bad[int(rng.integers(5))] = np.nan  # one of those that are used
+    bad[int(rng.integers(5))] = np.nan  # one of the five numbers that count
     return variance(x, 5), step_by_step(jk, variance, x, 5), variance(bad, 5)
 
 

@@ -1004,7 +1004,7 @@ def zero_cotangents(jk, rng):
             found.append(backward_pass(two, two.consts, [undefined], [*zeros[:k], of, *zeros[k + 1 :]]))
         return found
 
-    def of_two(xs):  # a number and a row go round
+    def of_two(xs):  # the carry is a number and a row
         start = 0.0, np.zeros(3, "float32")
         return jk.lax.scan(lambda c, x: ((c[0] * 2.0 + x, c[1] * 3.0 + x), c[0] * 4.0), start, xs)
 

@@ -34,7 +34,7 @@ def read(jk, text):
 
 def counted(jk, fun, *args):
     """Return how many instructions of the program's entry cost something on this CPU, and whether it has a `while` or a `call`."""
-    # checks are compiled in less time than users' programs, without what makes one pass of many writes
+    # to save time, checks may be compiled without this option, which makes one pass of many writes: here it is on, as for users
     option = "xla_cpu_use_fusion_emitters"
     as_users_do = {option: True} if option in os.environ.get("XLA_FLAGS", "") else None
     return counted_in(jk.jit(fun).lower(*args).compile(compiler_options=as_users_do).as_text())
@@ -229,7 +229,7 @@ def in_and_out(jk, rng):
     same = (
         least(lambda x, y: x * y + y, x, x),
         least(lambda x: (x, x), x),
-    )  # one array, and two arguments, or two results
+    )  # one array as two arguments, and as two results
     return least(lambda x: (x + 1.0, x.sum()), x), same
 
 

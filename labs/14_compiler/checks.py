@@ -384,7 +384,7 @@ def told(jk, rng):
 def counted(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
     source = write("f", jk.make_jaxpr(lambda x: (x.max(1), x.sum()))(x))
-    # at the top stand the operation and its line
+    # the comments above a loop have each operation and its line
     lines = [(line.split()[1], ":" in line) for line in source.text.splitlines() if line.startswith("// reduce")]
     noted = [line.split("//")[1].split()[0] for line in source.text.splitlines() if "//" in line and " = " in line]
     scaled = write("f", jk.make_jaxpr(lambda x: ((x * 3.0 - 1.0).max(1), (x * x).sum(1)))(x))
