@@ -174,7 +174,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 # sees it.
 #
 # Usual mistakes:
-#   - Looking for variables by their names or types: two variables of one type are two.
+#   - Looking for variables by their names or types: two variables of one type are different variables.
 #   - Taking a literal for an unbound variable.
 #   - Overlooking a variable that one equation binds twice.
 #

@@ -262,7 +262,7 @@ def flatten_fun(
 # made when something went wrong, or is to be printed.
 #
 # Usual mistakes:
-#   - Numbering the children: the path of a dict's child is a key.
+#   - Numbering the children: the path of a dict's child ends with its key.
 #   - One list for all paths, which changes after it was handed out.
 #   - Asking `stops` about the path of the parent.
 #

@@ -322,7 +322,7 @@ def emit_reduce(
 # Usual mistakes:
 #   - Remembering the function by its name.
 #   - Writing the jaxpr in place at each call: correct, and long.
-#   - Handing over the constants under the callee's names: here they have names of their own.
+#   - Passing the constants under the callee's names: in the calling function they have other names.
 #
 # In JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_fun
 

@@ -31,8 +31,8 @@ from jitkit.tree_util import tree_flatten, tree_unflatten
 # Usual mistakes:
 #   - Using `if pred:`: it is an error for a tracer, and loses the other branch for a known value.
 #   - Converting a number to int32 and using it as the index.
-#   - Leaving the functions in the order false, true: messages call them by their names, and `choose` turns
-#     the branches itself.
+#   - Passing the functions in the order false, true: `choose` reverses the branches itself, and messages list
+#     the functions in the order in which you pass them.
 #
 # In JAX: jax/_src/lax/control_flow/conditionals.py:cond
 

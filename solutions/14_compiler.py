@@ -75,9 +75,9 @@ def rev_index(op: Op, index: Any) -> Index:
 
 
 # --- 14.2 When two loops may be one -------------------------------------------------------------------------
-# This is fusion: two loops are one if every element is there when it is wanted. Everything else in the room
-# is the consequence. XLA decides by the same question and a model of costs; here only the question is asked,
-# and the last nest is the only candidate.
+# This is fusion: two loops are one if every element is there when it is wanted. Everything else in
+# `jitkit.loops` follows from that. XLA decides by the same question and a model of costs; here only the
+# question is asked, and the last nest is the only candidate.
 #
 # Usual mistakes:
 #   - Taking the variable whenever the buffer is one that this nest writes: at another index it holds another

@@ -27,7 +27,8 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tu
 
 
 # --- 08.1 The loop (4 points) -------------------------------------------------------------------------------
-# Trace condition and body for the carry's type, make the carry agree with itself, and write one equation.
+# Trace condition and body for the carry's type, see that the carry comes out of the body as it went in, and
+# write one equation.
 
 
 def run_while(cond: Body, body: Body, init_val: Any) -> Any:
@@ -49,7 +50,7 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 # --- 08.2 Starting from 0 (2 points) ------------------------------------------------------------------------
 # `total = 0`, and then floats are added. Which initial values may change their type for the loop, and to
-# which?
+# which type?
 
 
 def promote_weak_inputs(

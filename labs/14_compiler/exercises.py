@@ -23,8 +23,8 @@ from jitkit.loops.writer import Writer
 
 # --- 14.1 The same element, elsewhere (3 points) ------------------------------------------------------------
 # A broadcast, a transpose, a slice and a reversal compute nothing, so they need no loop and no memory: the
-# loop that reads the result reads the operand instead, at another index. Write the four maps from the one
-# index to the other. An index is a tuple of texts, each an expression of C.
+# loop that reads the result reads the operand instead, at another index. Write the four functions that return
+# the operand's index for an index of the result. An index is a tuple of texts, each an expression of C.
 
 
 def broadcast_index(op: Op, index: Any) -> Index:
