@@ -1,4 +1,4 @@
-"""What authors and graders both need: where the clone is, where hidden checks are, how points and cells are named"""
+"""What authors and graders both need: where the clone and the hidden checks are, how points are divided, how cells are named"""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def shares(points: int, count: int) -> list[float]:
 
 
 def cell_id(kind: str, exercise: Exercise, name: str = "") -> str:
-    """Return `check-02-4-operands_in_order`, shortened if it is too long for an id."""
+    """Return the id of a notebook's cell, such as `check-02-4-operands_in_order`; at most its first 64 characters."""
     return "-".join(part for part in (kind, exercise.id.replace(".", "-"), name) if part)[:64]

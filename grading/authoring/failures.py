@@ -23,7 +23,7 @@ from .verify_ladder import Prover
 
 
 def write(only: Sequence[str] = (), workers: int = 2) -> None:
-    """Run the wrong versions of some rungs, or of all, and write down how they fail."""
+    """Run the wrong versions of some rungs, or of all, and write to failures.json how they fail; other rungs' entries stay."""
     known = dict(known_failures())
     with (
         tempfile.TemporaryDirectory() as folder,

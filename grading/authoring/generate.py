@@ -31,11 +31,13 @@ functions that you have finished, and `jitkit python` is a prompt with them.
 
 
 class GenerateError(Exception):
-    """Raised if a lab's files cannot be made: a name means two things, or a function's body begins on the line of its `def`."""
+    """Raised if a lab's files cannot be made: a name means two things, two checks of an exercise have one name, or a function's body
+    begins on the line of its `def`.
+    """
 
 
 def generated_files(lab: Lab, root: pathlib.Path = ROOT) -> dict[pathlib.Path, str]:
-    """Return the path and the text of each file that is generated for a lab of a clone."""
+    """Return the path and the text of each file that is generated for a lab of the clone at `root`; a README only if the lab has one."""
     path = lab.folder / "README.md"
     readme = {path: readme_text(lab)} if path.is_file() else {}
     return {
@@ -62,7 +64,7 @@ def write_generated(lab: Lab, root: pathlib.Path = ROOT) -> list[pathlib.Path]:
 
 
 def exercises_text(lab: Lab) -> str:
-    """Return `exercises.py`: for each function its signature, its docstring and `raise NotImplementedError`."""
+    """Return `exercises.py`: the imports, and for each exercise its task as a comment, and its stubs."""
     doc = (
         f"{lab.number} {lab.title}: the exercises. README.md beside this file tells what they are about.\n\n"
         f"Write the functions. `jitkit` checks each one when you save; `jitkit hint {lab.ids[0]}` helps, one\n"
@@ -81,7 +83,7 @@ def exercises_text(lab: Lab) -> str:
 
 
 def stubs_by_exercise(lab: Lab) -> dict[str, str]:
-    """Return the stubs of each exercise, as a cell of a notebook."""
+    """Return the stubs of each exercise, by its id, as the text of a notebook's cell."""
     return {exercise.id: "\n\n\n".join(_stubs(exercise)) for exercise in lab.exercises}
 
 
@@ -90,7 +92,9 @@ def _stubs(exercise: Exercise) -> list[str]:
 
 
 def solutions_text(lab: Lab) -> str:
-    """Return `solutions/NN_name.py`: the reference's functions, with the reasons, the usual mistakes, and JAX's place."""
+    """Return `solutions/NN_name.py`: the reference's functions. Above those of each exercise a comment says why they are so, what the
+    usual mistakes are, and where JAX does the same.
+    """
     parts = [
         f'"""{lab.number} {lab.title}: the solutions, as the reference has them, and why."""',
         "from __future__ import annotations",
@@ -221,8 +225,8 @@ def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[
 
 
 def _signature(head: str, width: int) -> str:
-    """Return the lines before a docstring. If a signature is too long for one line, its parameters get a line of their
-    own, or one line each.
+    """Return the lines before a docstring. If a line is too long, the parameters go to a line below `def`, or to one line
+    each if they do not fit there.
     """
     if max(map(len, head.split("\n"))) <= width:
         return head
@@ -256,7 +260,7 @@ def _comment(text: str, first: str = "# ", rest: str = "# ") -> list[str]:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Return the parts of a module, joined with the usual empty lines."""
+    """Return the parts of a module, joined: one empty line after each of the first two, two after each of the others."""
     head, code = parts[:3], parts[3:]
     text = "\n\n".join(part for part in head if part)
     return text + "\n\n\n" + "\n\n\n".join(code).replace("-\n\n\nclass", "-\n\nclass") + "\n"

@@ -47,7 +47,7 @@ from .mutations import Mutation, mutations
 
 LEAST_KILLED = 0.97
 _EQUIVALENT = pathlib.Path(__file__).with_name("mutants.toml")
-_SECONDS = 20.0  # all checks of a mutant may take this long; then it is killed, and counts as endless
+_SECONDS = 20.0  # all checks of a mutant may take this long; then its process is ended, and the mutant counts as killed
 _NAP = 0.005
 
 
@@ -88,7 +88,7 @@ def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, samp
         that the forks let pass.
       hidden: the file of the hidden checks.
       sample: the number of mutants to try, always the same ones; 0 for all.
-      workers: how many at the same time.
+      workers: how many mutants are tried at the same time.
     """
     functions = [reference_function(target) for target in exercise.targets]
     made = [(function, mutation) for function in functions for mutation in mutations(function.node)]
@@ -164,7 +164,7 @@ class _Trial:
     def survivors(
         self, mutants: Sequence[tuple[ReferenceFunction, Mutation]], workers: int
     ) -> Iterator[tuple[ReferenceFunction, Mutation]]:
-        """Yield the mutants that pass all checks, or that cannot be tried in this way."""
+        """Yield the mutants that pass all checks, and those that cannot be tried here: their target is not a plain function."""
         running: dict[int, tuple[tuple[ReferenceFunction, Mutation], float]] = {}
         rest = list(reversed(mutants))
         while rest or running:
@@ -191,7 +191,7 @@ class _Trial:
                     del running[pid]
 
     def verdict(self, function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> int:
-        """Return 0 if all checks pass, 1 at the first that does not. Runs in a child process."""
+        """Return 0 if every check gives the reference's result, 1 at the first that does not. Runs in a child process."""
         _exchange_code(function, reference, mutation)
         for check, expected in zip(self.checks, self.expected, strict=True):
             if first_difference(expected, self.value(check), None, check.tolerance) is not None:
@@ -199,7 +199,7 @@ class _Trial:
         return 0
 
     def value(self, check: Check) -> Plain:
-        """Return what a check computes, as its process would send it."""
+        """Return what a check computes, as its process would send it. An error that the check raises is returned, as `uncaught`."""
         rng = np.random.default_rng([0, zlib.crc32(check.name.encode())])
         try:
             return to_plain(check.program(self.jitkit, rng), run_stablehlo)
@@ -220,7 +220,7 @@ def _leave(run: Any, *args: Any) -> None:
 
 
 def _function(target: Target) -> types.FunctionType | None:
-    """Return the plain function that a target names; None if it names another object."""
+    """Return the function that a target names; None if it names no plain function, or one that a decorator wraps."""
     found: Any = sys.modules.get(target.module) or importlib.import_module(target.module)
     for name in target.path:
         found = vars(found).get(name)
@@ -230,7 +230,7 @@ def _function(target: Target) -> types.FunctionType | None:
 
 
 def _exchange_code(function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> None:
-    """Give a function a mutant's code. Raise ValueError if their closures differ."""
+    """Give a function a mutant's code. Raise ValueError if they close over different numbers of variables."""
     names: dict[str, Any] = {}
     text = f"from __future__ import annotations\n{_as_a_learner_writes_it(reference, mutation)}"
     exec(compile(text, function.__code__.co_filename, "exec"), function.__globals__, names)

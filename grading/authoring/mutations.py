@@ -1,10 +1,11 @@
 """a function's syntax tree -> the same function with one thing wrong, in all the ways of a list of operators
 
-    negate       a condition is `not` it; `in` is `not in`, `<` is `>=`, `all` is `any`
-    off by one   a whole number is one more; `<` is `<=`; a slice has other bounds
-    drop         a statement, a branch, an operand of `and` and `or`, a keyword, an argument that is starred
-    swap         two arguments, two items, two operands
-    first        of several, only the first: in a loop or a comprehension; `sorted` and `reversed` do nothing
+    negate       a condition is `not` it; `in` is `not in`, `<` is `>=`, `and` is `or`, `all` is `any`, `min` is `max`, True is False
+    off by one   a whole number is one more; `<` is `<=`; a slice lacks a bound
+    drop         a statement, a branch, a returned value, an operand, a condition of a comprehension, a keyword, a starred argument
+    swap         two neighbours: arguments, names of keywords, items, values of a dict, operands
+    part         a loop or a comprehension sees only the first item, or all but the first; `break` is `continue`
+    do nothing   `sorted`, `reversed`, `set` and `abs` return their argument
 
 The texts of errors are left alone: checks compare classes, and the words that the exercise asks for.
 """
@@ -276,7 +277,7 @@ def _exchanged(tree: Any, place: Place, new: Any) -> Any:
 
 
 def _told(node: Any) -> str:
-    """Return a node as text, or only its first line if it has several."""
+    """Return a node as text, or the first of several statements; of a text of several lines only the first line."""
     if isinstance(node, list):
         node = node[0]
     if isinstance(node, ast.comprehension):

@@ -36,7 +36,7 @@ from .notebooks import Text, closing_cells, task_text
 
 CANARY = "jitkit canary 7f3a9c51d2e8: no student may see this line"
 _PICTURES = (".svg", ".png", ".jpg", ".gif")
-_SECONDS = 600  # a cell may take this long: all checks of an exercise, each of which ends at its limit
+_SECONDS = 600  # a cell may take this long: it runs all checks of an exercise, and each of them has a limit of its own
 
 _CONFIG = '''\
 """nbgrader's configuration of this course. It is yours: building the course again leaves it as it is."""

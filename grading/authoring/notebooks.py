@@ -70,9 +70,9 @@ def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = ""
     """Return the file `lab.ipynb`.
 
     Args:
-      imports: what the stubs need.
+      imports: the text of the imports that the stubs need.
       stubs: the stubs of each exercise, by id.
-      readme: replaces the lab's text.
+      readme: the text to use instead of the lab's README.md; "" for the file's text.
     """
     text = Text.of(lab, readme)
     setup = "\n\n".join(part for part in (imports, "from jitkit.kata.notebook import check, experiment, hint") if part)
@@ -124,8 +124,8 @@ def is_of_an_exercise(transcript: str) -> bool:
 
 
 def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool = False) -> Iterator[Cell]:
-    """Yield a cell for each piece of a transcript that shows something, with its output; `before` stands in the first
-    one.
+    """Yield a cell for each output of a transcript, with the statements before it, and one for statements after the last
+    output. `before` stands at the start of the first cell.
 
     A cell that raises an error stops a run of all cells, unless it has a tag. It gets the tag if its output is an
     error, if it needs another chip's compiler, or with `may_raise`.
@@ -163,7 +163,7 @@ def examples_of(id: str, stub: str, setup: str) -> Iterator[Cell]:
 
 
 def closing_cells(lab: Lab, text: Text) -> list[Cell]:
-    """Return the question and the experiment, and what the text says after it."""
+    """Return the cells below the exercises: the text's question, the lab's experiment if it has one, and the rest of the text."""
     cells = [markdown(f"question-{i}", section) for i, section in enumerate(text.question, 1)]
     if lab.experiment is not None:
         options = "\n".join(f"{i}. {option}" for i, option in enumerate(lab.experiment.options, 1))

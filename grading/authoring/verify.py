@@ -13,8 +13,8 @@ For each exercise:
     reach       the random programs call each function that takes arguments: if it raises, one of them fails
     secret      no line of the solution is in the lab's folder
 
-Each proof is a process of its own, and there are hundreds: the learners' checks and the hidden ones share it, and it is a copy
-of one that has imported already what no proof changes (`processes.Forks`).
+There are hundreds of proofs. Each runs the learners' checks and the hidden ones in one process of its own, a copy of a process that
+has already imported what no proof changes (`processes.Forks`).
 
 A proof that fails is reported with what it found; `python -m grading verify` ends with 1 then.
 """
@@ -73,7 +73,7 @@ class Finding(NamedTuple):
 
 
 def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None) -> list[Finding]:
-    """Return all findings of a lab, or of one exercise of it. Its proofs run in `forks`."""
+    """Return all findings of a lab, or only those of its generated files and of the exercise `only`. The proofs run in `forks`."""
     findings = list(staleness(lab))
     exercises = [e for e in lab.exercises if only is None or e.id == only]
     mutants_file = lab.folder / "mutants.py"
@@ -101,7 +101,7 @@ def verify(lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: s
 def mutated(
     lab: Lab, assessor: Assessor, forks: Forks, workers: int = 2, only: str | None = None, sample: int = 0
 ) -> Iterator[tuple[Exercise, Score]]:
-    """Yield the scores of the automatic mutants of each exercise."""
+    """Yield each exercise, or the exercise `only`, with the score of its automatic mutants."""
     with tempfile.TemporaryDirectory() as folder:
         prover = _Prover(lab, assessor, forks, pathlib.Path(folder))
         prover.prepare()
@@ -167,7 +167,7 @@ def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
 
 
 def _body(source: str) -> list[str]:
-    """Return the lines of a function after its docstring."""
+    """Return the lines of a function after its docstring; [] if the source does not begin with a function."""
     function = tree_of(source).body[0]
     if not isinstance(function, Function):
         return []
@@ -176,8 +176,8 @@ def _body(source: str) -> list[str]:
 
 
 def not_drawn(check: Check, values: list[Plain | None]) -> str:
-    """Return what is wrong with a check, or "". `values` has its right results on several seeds: they should differ,
-    unless the check is `fixed`.
+    """Return what is wrong with a check, or "". `values` has its right results on several seeds: they should be equal if
+    the check is `fixed`, and otherwise differ. Nothing is asked of a check of random programs.
     """
     same = all(value == values[0] for value in values)
     if check.drawn or same == bool(check.fixed):
@@ -205,7 +205,7 @@ def _mentions(value: Plain, id: str) -> bool:
 
 
 class _Prover:
-    """Runs the proofs of a lab's exercises. Each returns its findings; [] means that it is proven.
+    """Runs the proofs of a lab's exercises. Each proof returns its findings; [] means that it is proven.
 
     Args:
       folder: for the file with all checks, which is written here.
@@ -215,7 +215,7 @@ class _Prover:
         self.lab = lab
         self.assessor = assessor
         self.forks = forks
-        # Each file in a namespace of its own, and under its own name: they may define helpers of one name.
+        # Run each file in a namespace of its own, and under its own name: two files may define helpers of one name.
         texts = [(str(path), path.read_text(encoding="utf-8")) for path in check_files(lab)]
         self.checks = folder / "all_checks.py"
         self.checks.write_text(
@@ -252,7 +252,7 @@ class _Prover:
         )  # fmt: skip
 
     def stub(self, exercise: Exercise) -> list[Finding]:
-        """Prove that the stub fails: each check must end in its NotImplementedError, or show that it was swallowed."""
+        """Prove that the stub fails: the result of each check must be the stub's NotImplementedError, or contain it."""
         statement = f'raise NotImplementedError("{exercise.id}")'
         found = self.verdict(exercise, {t: _with_body(t, statement) for t in exercise.targets})
         return [
@@ -317,7 +317,9 @@ class _Prover:
         ]
 
     def planted(self, exercise: Exercise) -> list[Finding]:
-        """Prove that it is noticed if the function raises. This shows that the learner's function is the one that runs."""
+        """Prove that some check fails if a function raises: so the learner's function is the one that runs. Prove that all checks of
+        random programs fail, too, if the function takes arguments.
+        """
         findings = []
         for target in exercise.targets:
             found = self.verdict(exercise, {target: _with_body(target, 'raise RuntimeError("planted")')}, graded=True)

@@ -2,12 +2,12 @@
 
 For each rung:
 
-    empty       a package with nothing in it fails every program, and says what is missing
+    empty       a package with nothing in it fails every program, and the first failure says what is missing
     below       the solution up to the rung before fails
     solution    the solution up to this rung passes, also the hidden programs; behind the door, so do the sections behind the door alone,
                 below the solution up to the rung that they need
-    wrong       twelve or more wrong versions fail, each first of all a program that is against what its author believes, and is asked
-                its question
+    wrong       twelve or more wrong versions fail; the first program that a version fails is against what its author believes, and its
+                author is asked the version's question
     jitkit      runs every program (else nothing is compared)
 """
 
@@ -37,7 +37,7 @@ _EMPTY = '"""A package with nothing in it."""\n'
 
 
 def verify_ladder(workers: int = 2, only: Sequence[str] = (), kept: pathlib.Path | None = None) -> list[Finding]:
-    """Return all findings of some rungs, or of all. `kept` is the folder of jitkit's results."""
+    """Return all findings of some rungs, or of all. `kept` is the folder where jitkit's results are kept; None for a temporary one."""
     with (
         tempfile.TemporaryDirectory() as folder,
         contextlib.closing(Forks()) as forks,
@@ -140,7 +140,9 @@ class Prover:
         return found
 
     def below(self, rung: Rung) -> list[Finding]:
-        """Prove that the solution up to the previous rung fails, and only because this rung is missing."""
+        """Prove that the solution up to the previous rung fails, and that each program still passes, fails, crashes or meets a limit.
+        Rung 01 has nothing below it.
+        """
         if rung.number == "01":
             return []
         before = f"{int(rung.number) - 1:02}"

@@ -41,7 +41,7 @@ patience        limits of time, for a verdict and a submission
 stablehlo       programs in answers -> what they compute
 trials          an exercise's functions and its checks -> verdicts
 grade           one submission -> its grades; what the reference computes
-batch           a folder of them: threads or a scheduler's workers, and one that writes
+batch           a folder of submissions -> grades in the store: threads or a scheduler's workers grade, and one thread writes
 
 What was graded:
 

@@ -38,8 +38,8 @@ _MOST_COPIES = 10  # at most this many other versions of a function are named
 
 
 class Answers:
-    """Finds the functions of exercises in the sources of one submission. An exercise in `whole` always gets the code of
-    its modules.
+    """Finds the functions of exercises in the sources of one submission. For an exercise in `whole` the code of whole
+    modules is always made; for others only if their functions cannot fill the holes of an imported jitkit.
     """
 
     def __init__(self, sources: Sequence[Source], labs: Sequence[Lab], whole: Collection[str] = ()) -> None:
@@ -117,12 +117,12 @@ class Answers:
             return item
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:
-        """Return the file that has a function.
+        """Return the file that has a function; if no file has it, one that has its stub.
 
         Raises:
-          Invalid: several files have different versions of it.
-          SpliceError: the file is not Python.
-          LookupError: no file has it.
+          Invalid: several files, or two cells with the same grade id, have different versions of it.
+          SpliceError: no file has it, and one that may have it is not Python.
+          LookupError: no file has it, or its stub.
         """
         found: list[tuple[ast.AST, LearnerFile]] = []
         stubs: list[LearnerFile] = []
@@ -248,7 +248,7 @@ def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
 
 
 def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> Item:
-    """Return the item with the code of an exercise, and with remarks about it."""
+    """Return the item with the code of an exercise, digests of it, and flags."""
     submission = Submission(functions)
     patch = holes.patch(functions)
     whole = whole or patch is None or any(target.module.startswith(LATE) for target in functions)

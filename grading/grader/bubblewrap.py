@@ -100,7 +100,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
 
 
 def _system() -> Iterator[str]:
-    """Yield the folders of the system's libraries."""
+    """Yield the paths that exist of those in which the system finds its libraries."""
     for path in ("/usr/lib", "/usr/lib64", "/lib", "/lib64", "/etc/ld.so.cache"):
         if os.path.exists(path):
             yield path
@@ -115,8 +115,8 @@ def site() -> pathlib.Path:
 
 
 def _packages(names: Sequence[str]) -> Iterator[tuple[str, pathlib.Path]]:
-    """Yield the folders of packages, of their shared libraries, and of the metadata that importlib.metadata reads for
-    them.
+    """Yield the name and the path of each folder of these packages: their code, their shared libraries, and the metadata
+    that importlib.metadata reads. Packages that are not installed are left out.
     """
     for name in names:
         spec = importlib.util.find_spec(name)

@@ -41,7 +41,7 @@ Nothing was graded: without a jail a submission can do what you can. Repair the 
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the commands of the grader to the command line. Each has the function that runs it as `run`."""
+    """Add the commands of the grader to the command line. The arguments of each have as `run` the function that runs it."""
     grade = commands.add_parser("grade", help="grade a folder of submissions, in a sandbox")
     grade.add_argument(
         "submissions",
@@ -169,13 +169,13 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """Return the engine of the container in which the grader runs, since there is no bubblewrap; None if it runs here."""
+    """Return the engine that runs the grader in a container if there is no bubblewrap here; None if the grader runs without one."""
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 
 
 def _options(arguments: argparse.Namespace) -> list[str]:
-    """Return the options of `_how`, except the policy, as words of a command."""
+    """Return the options of `_how` as words of a command for a container: all but `--course`, `--unsandboxed` and `--scheduler`."""
     words = [word for lab in arguments.lab for word in ("--lab", lab)]
     words += ["--workers", str(arguments.workers)]
     return [*words, "--quiet"] if arguments.quiet else words

@@ -45,7 +45,7 @@ _SYSTEM = (
     "/etc/ld.so.cache",
 )
 _HIDDEN = ("/usr/lib/python3/dist-packages",)
-# What it says goes through a file, too, whose size is limited: the grader reads no more of it than fits into a verdict.
+# The compiler's messages go through a file, too, whose size is limited: the grader reads no more of it than fits into a verdict.
 _SCRIPT = (
     'cat > /tmp/program.c; if "$@" -shared -fPIC -o /tmp/program.so /tmp/program.c -lm 2> /tmp/said; then cat /tmp/program.so; '
     "else head -c 4000 /tmp/said >&2; exit 1; fi"
@@ -73,7 +73,8 @@ class Command(NamedTuple):
 
     Attributes:
       jail: the command up to bubblewrap's last option.
-      flags: what the compiler is called with.
+      compiler: the compiler's path.
+      flags: the flags that the compiler is called with.
     """
 
     jail: tuple[str, ...]
@@ -82,7 +83,9 @@ class Command(NamedTuple):
 
     @contextlib.contextmanager
     def started(self, script: str = _SCRIPT, flags: Sequence[str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
-        """Start a shell script in the jail, with the compiler and the flags as arguments. At the end of the block, end the process."""
+        """Start a shell script in the jail, with the compiler and the flags as arguments; without `flags`, the compiler's own. At the
+        end of the block, end the process.
+        """
         given, ours = os.pipe()
         try:
             os.write(ours, system_call_filter(compiles=True))  # it fits into the pipe's buffer
@@ -164,7 +167,7 @@ class Compiler:
         self.thread.start()
 
     def spent(self) -> float:
-        """Return how long it has compiled so far. This does not count as time of the check."""
+        """Return how many seconds it has compiled so far. They do not count as time of the check."""
         began = self.began
         return self.seconds + (time.monotonic() - began if began else 0.0)
 

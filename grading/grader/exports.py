@@ -21,7 +21,7 @@ from .tables import as_json, table
 
 
 class Export(NamedTuple):
-    """A format: it has a text, or else writes something at a path.
+    """A format: either `text` or `write` is set.
 
     Attributes:
       help: what it writes, in a line.
@@ -37,7 +37,7 @@ class Export(NamedTuple):
 
 
 def to_json(standing: Standing) -> str:
-    """Return the records, each with its flags, and the students who never handed in."""
+    """Return the records as JSON, each with its flags, and, if there is a roster, the students who never handed in."""
     flags = (standing.warning,) if standing.warning else ()
     records = [r._replace(flags=(*r.flags, *flags)).as_data() for r in standing.records]
     missing = {"never_handed_in": [s.id for s in standing.missing]} if standing.policy.roster else {}
@@ -51,7 +51,7 @@ _COLUMNS = (
 
 
 def to_csv(standing: Standing) -> str:
-    """Return a row for each record, and one for each student who never handed in."""
+    """Return CSV with a row for each record, and one for each student who never handed in."""
     rows: list[list[Any]] = []
     names = {id: s.name for id, s in standing.students.items()}
     how = standing.warning or standing.sandbox
@@ -69,7 +69,7 @@ def to_csv(standing: Standing) -> str:
 
 
 def to_junit(standing: Standing) -> str:
-    """Return a suite for each exercise of each student, a case for each check."""
+    """Return JUnit XML with a suite for each exercise of each student, and in it a case for each check."""
     return _junit(standing, standing.records)
 
 

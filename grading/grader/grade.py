@@ -69,7 +69,7 @@ class Grader(Trials):
     """The labs, and the reference's results for them. All threads share one.
 
     Args:
-      recall, remember: a memory of the reference's results: `recall(key)` returns one, or None.
+      recall, remember: a memory of the reference's results: `recall(key)` returns one, or None; `remember(key, results)` adds one.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Grader(Trials):
         self.known: dict[str, dict[str, Any]] = {}
         self.failures: dict[str, list[JailError]] = {}
         self.locks = {e.id: threading.Lock() for lab in labs for e in lab.exercises}
-        self.whole: set[str] = set()  # exercises whose modules are imported afresh
+        self.whole: set[str] = set()  # exercises for which the intake makes the code of whole modules
 
     # --- the reference ------------------------------------------------------------------------------------------------
 

@@ -182,8 +182,8 @@ def _named(student: Student) -> dict[str, str]:
 
 
 def _fill(book: Any, api: Any, lab: Lab, record: Record) -> None:
-    """Give each check its points in its cell of nbgrader, or none. A mark that was changed by hand becomes extra credit
-    of the first cell.
+    """Give the cell of each check all of its points if the check passes, else 0. What a mark by hand changes becomes extra
+    credit of the first cell. Raise ExportError if a check has no cell.
     """
     g = record.grade
     exercise = lab.exercise(g.exercise or "")

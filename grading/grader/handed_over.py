@@ -5,7 +5,7 @@
     submission_123/ beside submission_metadata.yml                   Gradescope: who handed it in, and when
     Ann Lee_12345_assignsubmission_file/                             Moodle: with the participant's number
 
-The roster says which student a name belongs to (`Names`); if it does not, the student counts who had the platform's
+The roster says which student a name belongs to (`Names`); if it does not, it belongs to the student who had the platform's
 number before. Files that belong together are copied below `target`, which is ours; the folder that was handed over does
 not change.
 """
@@ -140,7 +140,9 @@ class _Place:
         self.add(self.names.whose(student) or student, path)
 
     def whose(self, platform: str, number: str, name: str, email: str = "") -> str:
-        """Return the student to whom a platform's number, name or address belongs."""
+        """Return the student to whom a platform's number, name or address belongs. If it belongs to nobody known, return the name,
+        with the number if another student has this name.
+        """
         name = student_name(name)
         found = self.names.whose(f"{platform} {number}", number, email, name) or self.known.get((platform, number), "")
         if found:
@@ -149,7 +151,9 @@ class _Place:
         return name if name not in others else f"{name} {number}"
 
     def together(self, platform: str, number: str, name: str, found: Sequence[tuple[pathlib.Path, str]]) -> None:
-        """Copy the files of one student of a platform into one folder, under the names that the student gave them."""
+        """Copy the files of one student of a platform into one folder, under the names that the student gave them, and add it as a
+        submission. A single folder is added as it is; so is the first file if there is no `target`.
+        """
         student = self.whose(platform, number, name)
         self.known[platform, number] = student
         person = Person(student, platform, number, student_name(name) if platform == "moodle" else "", "")

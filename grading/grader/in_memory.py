@@ -47,7 +47,7 @@ def folder() -> pathlib.Path | None:
 
 
 def in_memory(path: pathlib.Path) -> pathlib.Path:
-    """Return a copy of a folder or file, made once; the path itself if there is no room."""
+    """Return the path of a copy of a folder or file, made once; the path itself if there is no `folder` for copies."""
     top = folder()
     if top is None:
         return path

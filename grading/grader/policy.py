@@ -284,5 +284,5 @@ def name_of(zone: datetime.tzinfo) -> str:
 
 
 def chosen_labs(labs: Iterable[Lab], policy: Policy, only: Collection[str]) -> list[Lab]:
-    """Return the labs that are graded."""
+    """Return the labs that the policy names, or all if it names none; of these only those in `only`, if there are any in it."""
     return [lab for lab in labs if (not policy.labs or lab.number in policy.labs) and (not only or lab.number in only)]

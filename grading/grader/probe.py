@@ -14,7 +14,11 @@ from typing import Any
 
 
 def probe(facts: dict[str, Any]) -> list[str]:
-    """Return what this process can do and should not be able to do."""
+    """Return what this process can do and should not be able to do.
+
+    Args:
+      facts: the paths of a file outside the jail (`canary`) and of the grader's code (`here`), and the grader's `port` and `pid`.
+    """
     leaks = []
     libc = ctypes.CDLL(None, use_errno=True)
     header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()

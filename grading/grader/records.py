@@ -93,7 +93,7 @@ class Reading(TypedDict):
 
 
 class Result(NamedTuple):
-    """Verdicts on the checks of an exercise: the outcome of `grade`, and a row of the table `results`."""
+    """Verdicts on the checks of an exercise: what `Grader.result` returns, and, with `Provenance`, a row of the table `results`."""
 
     status: GradeStatus
     sentence: str
@@ -115,8 +115,8 @@ class Provenance(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """A row of `grades`, with the verdict's owner. The fields after `grams` are added by the store: its number, the
-    verdict, and the time.
+    """A row of `grades`: a student's outcome for an exercise, or, without lab and exercise, for a whole submission. `result` is
+    the key of the verdict. The fields after `grams` are added by the store: its number, the verdict, and the time.
     """
 
     student: str

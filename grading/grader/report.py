@@ -89,7 +89,7 @@ def _templates() -> Any:
 
 
 def write_report(folder: pathlib.Path, standing: Standing) -> pathlib.Path:
-    """Write `index.html`, a page about each student for the instructor, and `feedback/` for students; return the first."""
+    """Write `index.html`, a page about each student for the instructor, and `feedback/` for students; return the path of `index.html`."""
     view, handins = View.of(standing), standing.all_handins()
     pages, feedback = folder / "students", folder / "feedback"
     pages.mkdir(parents=True, exist_ok=True)
@@ -308,7 +308,7 @@ def _is_answered(student: str, exercise: str, standing: Standing) -> bool:
 
 
 def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]:
-    """Return the remarks about a student, each with a few words that the table shows."""
+    """Return the kinds of remarks about a student (keys of `_FILTERS`), each with a few words that the table shows."""
     if not records:
         return {"missing": "never handed in"}
     found = {}

@@ -1,7 +1,7 @@
 """The CSV files beside course.toml: who is in the course, and who asks for another look. Errors name the line.
 
 student,name,email,canvas_id,sis_id,login,moodle_id       the first column must be there: the names of submissions
-student,exercise,request,answer                           a request is open until it has an answer, or a mark is changed by hand
+student,exercise,request,answer                           a request is open until it has an answer, or a change or comment by hand
 """
 
 from __future__ import annotations

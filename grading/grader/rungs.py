@@ -120,8 +120,8 @@ class Found(NamedTuple):
 def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:
     """Return the package in a submission; None if there is none. Raise Invalid if there are several.
 
-    It is the one called `myjax`; or else the one beside an `xla.py`; or else the one that imports `xla`. A file beside
-    the package that the package does not import belongs to the labs if `answers` finds a function of a lab in it.
+    It is the one called `myjax`; or else the one beside an `xla.py`; or else the one that imports `xla`. `answers` has the
+    names of the labs' functions: a file that defines one, and that the package does not import, belongs to the labs.
     """
     python = {PurePosixPath(s.path): s for s in sources if s.path.endswith(".py") and not s.hint and not s.module}
     machines = {path.parent for path in python if path.name == "xla.py"}
@@ -168,8 +168,8 @@ def asks_for_c(package: Found) -> bool:
 
 
 def package_items(package: Found, rungs: Sequence[Exercise]) -> dict[str, Item]:
-    """Return an item for each rung, all with the same package. Only one of them has the hashes that are compared with those of
-    other students.
+    """Return an item for each rung, all with the same package. Only the first has the hashes that are compared with those of
+    other students (`grams`).
     """
     item = _item(package.texts, package.name)
     return {rung.id: item if i == 0 else item | {"grams": []} for i, rung in enumerate(rungs)}

@@ -52,7 +52,7 @@ _OF_THE_COURSE = (  # files of the course that only grading ships, in addition t
 
 
 class ShippedCode:
-    """The code of jitkit, for the exercises of some labs."""
+    """The code of jitkit, divided into what every worker has and what depends on the exercise, for the exercises of some labs."""
 
     def __init__(self, labs: Sequence[Lab]) -> None:
         targets = dict.fromkeys(t for lab in labs for e in lab.exercises for t in e.targets)
@@ -78,16 +78,16 @@ class ShippedCode:
         self._marshalled = {str(t): marshal.dumps(code) for t, code in self.codes.items()}
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
-        """Return the modules that are sent in addition to `base`: the reference's modules, except those in `spliced`
-        and those of the course that contain answers to other exercises.
+        """Return the modules that are sent in addition to `base`: `spliced`, and the reference's modules with functions of
+        exercises, except those of `exercise` and those of the course, which contain answers to other exercises (`LATE`).
         """
         own = {t.module for t in exercise.targets} if exercise is not None else set()
         rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(LATE)}
         return rest | spliced
 
     def with_holes(self, kept: Collection[str], how: str = holes.EMPTY) -> Modules:
-        """Return all modules, to be imported at once. Each function that an exercise asks for is a hole, without a
-        body, except the functions in `kept`.
+        """Return all modules, to be imported at once. Each function that an exercise asks for is a hole of the kind `how`
+        (`holes.with_holes`), except the functions in `kept`.
         """
         by_module: dict[str, dict[Target, str]] = {}
         for target in self.codes:
@@ -152,7 +152,7 @@ class CheckFile(NamedTuple):
 
     source: str
     checks: tuple[Check, ...]
-    prefix: str = ""  # the prefix of a check's name
+    prefix: str = ""  # what a check's name has before the name of its function
 
     @classmethod
     def read(cls, path: pathlib.Path) -> CheckFile:
@@ -167,7 +167,7 @@ class CheckFile(NamedTuple):
         return [c for c in self.checks if c.exercise == exercise]
 
     def version(self, check: Check) -> str:
-        """Return a hash of what a check does: its program with everything that it uses, and its tolerance."""
+        """Return a hash of a check: its program with everything that it uses, its name, its tolerance, and whether it is hidden."""
         tree = reduced(self.source, check.name.removeprefix(self.prefix), strip=False)
         text = f"{ast.dump(tree)} {check.name} {check.tolerance} {check.hidden}"
         return hashlib.sha256(text.encode()).hexdigest()[:16]

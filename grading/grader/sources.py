@@ -106,7 +106,7 @@ def _declared(file: Found) -> str:
 
 
 def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
-    """Return the code cells of a notebook as one file."""
+    """Return the code cells of a notebook as one file. Raise Invalid if the text is not a notebook."""
     try:
         data = json.loads(text)
         cells = data["cells"]

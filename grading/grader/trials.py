@@ -81,7 +81,7 @@ class How(NamedTuple):
 
     @classmethod
     def of(cls, expected: dict[str, Any]) -> How:
-        """Return how the reference was run, from the result of `Grader.expected`."""
+        """Return how students' functions are run: as the reference was in its control run (`expected` is `Grader.expected`'s result)."""
         return cls(
             expected["xla"], expected["patched"], False, expected["executables"], drawn_programs(expected["values"])
         )

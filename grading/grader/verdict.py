@@ -67,7 +67,7 @@ def outcome_of(
       data, trouble: the result of `Worker.ask`.
       ended: the exit status of the check's process, if it is known.
       starved: whether the system ended a process because memory was used up.
-      seconds: the time that the check may take, and `spent`, by the clock.
+      seconds, spent: the time that the check may take, and the time that it took, by the clock.
       limited: whether the check's process computed for as long as it may.
       imports: the time that the import before it may take.
     """

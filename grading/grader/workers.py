@@ -110,7 +110,7 @@ class Workers:
             return self.shipped.kept
 
     def renew(self) -> None:
-        """Forget the jails, because one of them does not answer."""
+        """End the jails, because one of them does not answer; new ones start at the next use."""
         while self.branches:
             self.branches.popitem()[1].close()
         while self.zygotes:

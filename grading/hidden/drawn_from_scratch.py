@@ -24,7 +24,9 @@ STEPS = [  # the first rung, the last rung, and how the step makes one vector of
 
 
 def drawn(jk, rng, rung, count=6):
-    """Draw functions of two vectors, of one to five steps. A step's result may be used twice, or not at all."""
+    """Yield `count` random functions of two vectors, of one to five steps, each with two vectors to call it on. A step's result may be
+    used twice, or not at all.
+    """
     known = [step for first, last, step in STEPS if first <= rung <= last]
     for turn in range(count):
         plan = [

@@ -11,6 +11,6 @@ executables   StableHLO text -> executable, without compiling where it is known
 worker        runs checks with a student's functions, and sends what they compute
 """
 
-ASK_FOR_CHECK = b"c"  # a worker gets this byte after its image, with a descriptor
+ASK_FOR_CHECK = b"c"  # a worker gets this byte before each check, with the descriptor of the pipe for the answer
 IMPORTED = b"i"  # a check's process writes this byte before its answer, once the functions are imported
 PLAIN = "jitkit_plain"  # the name of `jitkit.kata.engine.plain` beside a package from scratch, none of whose files may be called so
