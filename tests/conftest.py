@@ -68,12 +68,14 @@ CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0",
     "--xla_cpu_parallel_codegen_split_count=1",  # or each program becomes several modules for LLVM: a fifth of its time
     "--xla_llvm_disable_expensive_passes=true",
-    *(["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []),  # later ones end at the name
+    *(["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []),  # later versions end at this name
 )
 
 
 def pytest_configure(config):
-    """Set XLA's options, in the environment: before XLA starts, and for the processes that tests start."""
+    """Register the markers. Where the tails are left out, set XLA's options in the environment: before XLA starts, and for the processes
+    that tests start. Where words are left out, do not compare them.
+    """
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
     config.addinivalue_line(
         "markers", "words: judges the words of an error; not in an export, whose words are a learner's"
@@ -86,8 +88,8 @@ def pytest_configure(config):
 
 
 def compile_once(client):
-    """Make XLA's client compile each program once in a process: a fifth of all programs was compiled for an earlier test, too. The
-    counts of stages do not change, since stages are counted before the client is called.
+    """Make XLA's client compile each program once in a process, unless it calls functions of this process: a fifth of all programs was
+    compiled for an earlier test, too. The counts of stages do not change, since stages are counted before the client is called.
     """
     compile_and_load = client.compile_and_load
     known = {}
@@ -105,8 +107,8 @@ def compile_once(client):
 
 
 def reuse_contexts(mlir):
-    """Make JAX use each MLIR context for ten programs of a thread, as it does from release 0.12 on: of what an eager operation of JAX
-    takes, the making of a context is a tenth.
+    """Make JAX use each MLIR context for ten programs of a thread, as it does by itself from release 0.12 on. Making a context takes a
+    tenth of the time of an eager operation of JAX.
     """
     make = mlir.make_ir_context
     if version("jax") >= "0.12":
@@ -123,7 +125,7 @@ def reuse_contexts(mlir):
 
 def pytest_collection_finish(session):
     """Exclude modules and tests from garbage collection: each collection, and each search for what holds a leaked tracer, would
-    walk over all of them.
+    walk over all of them. Where the tails are left out, let XLA and JAX use programs and contexts again.
     """
     if session.config.option.markexpr == WITHOUT_TAILS:
         compile_once(jaxlib._jax.Client)
@@ -137,8 +139,8 @@ _entered = set()
 
 
 def pytest_runtest_setup(item):
-    """Exclude what earlier files have left, such as JAX, from garbage collection: tests that measure collect garbage before they
-    start the clock, and that took longer than all the rest.
+    """Before the first test of a file, exclude what earlier files have left, such as JAX, from garbage collection. Tests that measure
+    collect garbage before they start the clock; over all these objects, that took longer than all else that they do.
     """
     if item.path not in _entered:
         _entered.add(item.path)

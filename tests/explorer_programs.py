@@ -1,4 +1,4 @@
-"""Twenty programs that are written in the same way for JAX and for jitkit: `programs(jax)` returns them for either."""
+"""Twenty-one programs that are written in the same way for JAX and for jitkit: `programs(jax)` returns them for either."""
 
 from __future__ import annotations
 

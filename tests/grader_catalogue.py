@@ -50,7 +50,7 @@ STUB = "def relu(x):\n    raise NotImplementedError\n"
 
 
 def beside_a_stub(name, files, says):
-    """Return a row: a workspace as it was handed out, with the answer in another file, which the grader does not read."""
+    """Return a row: a workspace as it was handed out, with the answer in another file, from which the grader does not take it."""
     mine = {os.path.normpath(f"00_hello/{path}"): data for path, data in files.items()}
     return Row(f"a stub, and {name}", {"00_hello/lab.ipynb": notebook(STUB)} | mine, "INVALID", says=says)
 
@@ -746,7 +746,7 @@ def points_of(record):
 
 
 def wrong(r, records):
-    """Return a text for each difference between the records and what the row requires."""
+    """Return a text that lists the differences between the records and what the row requires; "" if there are none."""
     found = []
     record = records[0]
     if record.grade.outcome != r.outcome:

@@ -42,7 +42,7 @@ _NAMES = (
 )  # fmt: skip
 HOSTILE = [r for name in _NAMES for rows in (*THEMES.values(), GREEDY) for r in rows if r.name == name]
 LATE, EXTENSION, UNREADABLE = 4, 7, 6
-HALF = 20  # one in this many students has half of a lab
+HALF = 20  # one student in twenty also has half of lab 01
 
 
 def half_of(number: str) -> tuple[str, set[str]]:
@@ -63,8 +63,9 @@ def half_of(number: str) -> tuple[str, set[str]]:
 
 
 def write_class(folder: pathlib.Path, count: int, seed: int = 0) -> dict[str, str]:
-    """Write the submissions of `count` students, in a random order, and return by name what each of them is. No two texts are equal,
-    since the grader keeps the verdict on a text."""
+    """Write the submissions of `count` students, in a random order; return for each student's name the kind of submission. No two
+    texts are equal, since the grader keeps the verdict on a text.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "course.toml").write_text(COURSE, encoding="utf-8")
     names = [f"s{i:03}" for i in range(count)]

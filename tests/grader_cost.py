@@ -52,8 +52,8 @@ class Meter:
 
 
 def write_students(folder: pathlib.Path, labs: list[str], names: range) -> pathlib.Path:
-    """Write the solutions of some labs as submissions of these students, and return the folder. Each student's begin at another line,
-    since the grader keeps the verdict on a text.
+    """Write the solutions of some labs as submissions of these students, and return the folder. The code of each student begins at
+    another line, since the grader keeps the verdict on a text.
     """
     for i in names:
         for lab in labs:

@@ -103,13 +103,13 @@ def convert(original, jaxprs=None):
         debug_info,
         consts,
     )
-    # Outputs are met after the equations that bind them.
+    # A jaxpr that is a parameter of several equations is found here the next time.
     jaxprs[original] = ours
     return ours
 
 
 def aval(original):
-    """Return our aval; extended dtypes (keys of random numbers) stay JAX's."""
+    """Return our aval; JAX's own if ours cannot have its dtype (keys of random numbers), or if it is not of an array."""
     if isinstance(original, jax_core.ShapedArray) and hasattr(original.dtype, "itemsize"):
         try:
             return core.ShapedArray(original.shape, original.dtype, original.weak_type)
@@ -119,7 +119,7 @@ def aval(original):
 
 
 def source(original):
-    """Return a position that is summarised as JAX would."""
+    """Return JAX's source info as ours: the position of the frame that JAX shows to users (None without one), and the name stack."""
     frame = source_info_util.user_frame(original.traceback)
     position = frame and source_info.Position(
         frame.file_name,

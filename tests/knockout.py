@@ -187,7 +187,7 @@ class Cones:
                     yield name, element if each.opcode == "while" else None
 
     def behind(self, at):
-        """Return the instruction from which an instruction that only moves a value has it."""
+        """Return the instruction from which an instruction that only moves a value gets this value."""
         each = self.at[at]
         if each.opcode == "fusion":
             return self.roots[called(each)[0]]
@@ -239,8 +239,8 @@ class Cones:
 
 
 class Knock:
-    """Replaces operands or results of some equations of a jaxpr by new arguments. With `keep`, the replaced values are returned by the
-    program, so that XLA does not remove them.
+    """Replaces operands or results of some equations of a jaxpr by new arguments. The program also returns the replaced operands, and
+    with `keep` the replaced results, so that XLA does not remove them.
 
     `operands` are pairs: the number of an equation, and the position of an operand. `results` are numbers of equations.
     """
@@ -525,7 +525,7 @@ class Trial:
         )
 
     def fresh(self, cones):
-        """The positions of the arguments that a changed program has in addition."""
+        """Return the positions of the arguments that a changed program has in addition."""
         count = [
             sum(i.opcode == "parameter" for at, i in each.at.items() if at[0] == each.program.entry)
             for each in (self.cones, cones)

@@ -57,9 +57,9 @@ def drawn(seed, count):
 
 
 def random_trials(seed, count):
-    """Yield a `Trial` for each of `count` random programs that have different equations, and links or reasons to check.
+    """Yield a `Trial` for each of at most `count` random programs that have different equations, and links or reasons to check.
 
-    Instructions that cannot be traced are left out.
+    Instructions that cannot be traced are left out, and so are programs that cannot be lowered.
     """
     seen = set()
     for program, args in drawn(seed, 3 * count):

@@ -40,8 +40,8 @@ class Library(NamedTuple):
     """A library: its name in the registry and as a module, the share of its tests that must pass, and its files of tests, without
     `_test.py`; no files, if its tests are not run.
 
-    An example has the library's name, and must give JAX's bits. If the wheel has no tests, `sdist` is their folder in the source
-    distribution, and the files' names are complete but for `.py`.
+    An example must give JAX's bits. `programs` has the names of the examples; if it is empty, one example has the library's name. If the
+    wheel has no tests, `sdist` is their folder in the source distribution, and the files' names are complete but for `.py`.
     """
 
     name: str

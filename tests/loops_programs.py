@@ -28,12 +28,12 @@ CUMULATIVE = (jnp.cumsum, lax.cummax, lambda x, axis: lax.cumsum(x, axis=axis, r
 
 
 def tame(x):
-    """Return numbers that the next operation accepts."""
+    """Return x as float32, clipped to [-3, 3], so that any operation accepts it next."""
     return jnp.clip(x.astype(jnp.float32), -3.0, 3.0)
 
 
 def moved(rng, x):
-    """Return an array with the elements of x elsewhere."""
+    """Return an array that a random operation makes of x by moving elements: transpose, flip, reshape, slice, pad, concatenate, update."""
     n = x.ndim
     axis = int(rng.integers(n)) if n else 0
     which = rng.integers(10)
@@ -67,7 +67,7 @@ def moved(rng, x):
 
 
 def looped(rng, x):
-    """Return a loop or a branch around x."""
+    """Return the result of a random loop or branch that begins with x."""
     which = rng.integers(5)
     if which == 0:
         return lax.fori_loop(0, int(rng.integers(4)), lambda i, c: jnp.tanh(c) + i * 0.1, x)
@@ -85,7 +85,7 @@ def looped(rng, x):
 
 
 def program(seed):
-    """Return a function and its arguments."""
+    """Return a random function of two arrays, and its arguments; they depend on the seed alone."""
     shapes = ((), (5,), (3, 4), (2, 3, 4), (4, 1), (17,), (1, 33), (40, 24))
     start = np.random.default_rng(seed)
     shape = shapes[start.integers(len(shapes))]

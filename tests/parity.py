@@ -179,7 +179,7 @@ def module(library: Any, alias: str) -> Any:
 
 
 def public_names(alias: str) -> list[str]:
-    """Return the names of our module that JAX's has, too. Primitives are listed apart."""
+    """Return the names of our module that JAX's has, too, except modules, and primitives, which are listed apart."""
     ours, theirs = module(jitkit, alias), module(jax, alias)
     return [
         name
@@ -251,7 +251,7 @@ KINDS = {
 
 
 def operands_of_kind(sample: Sample, kind: str) -> dict[str, Any] | None:
-    """Return the sample's operands, floats replaced; None where it has none."""
+    """Return the sample's operands, with the floats replaced by this kind; None if it has no floats."""
     usual = sample.usual()
     floats = [name for name, value in usual.items() if value.dtype == np.float32]
     return usual | {name: KINDS[kind](usual[name]) for name in floats} if floats else None
@@ -282,7 +282,7 @@ def same_program(sample: Sample, operands: dict[str, Any]) -> str | None:
 
 
 def same_result(ours: Any, theirs: Any) -> str | None:
-    """Return None if two results have the same structure and types, and values up to rounding."""
+    """Return None if two results have the same structure and types, and values up to rounding; else what differs."""
     our_leaves, our_tree = jax.tree.flatten(_as_data(ours))
     their_leaves, their_tree = jax.tree.flatten(_as_data(theirs))
     if str(our_tree) != str(their_tree):
@@ -297,7 +297,7 @@ def same_result(ours: Any, theirs: Any) -> str | None:
 
 
 def _as_data(x: Any) -> Any:
-    """Turn arrays into numpy arrays with their types beside them."""
+    """Return an array as a dict of its type and its numbers, also in lists and tuples; return other things unchanged."""
     is_ours, is_theirs = isinstance(x, jitkit.Array), isinstance(x, jax.Array)
     if is_ours or is_theirs:
         if "key<" in str(x.dtype):
@@ -416,18 +416,20 @@ class Comparison:
         return row
 
     def answer_row(self, sample: Sample) -> Row:
-        """Return the answer of a sample that records nothing."""
+        """Return the row of a sample that records no program: what differs in its result, or in its error."""
         ours, theirs = (attempt(sample.evaluate, library, {}) for library in (jitkit, jax))
         return Row(sample.name, self.verdict(sample.text, different(ours, theirs), "equal"))
 
     def error_class_row(self, name: str) -> Row:
-        """Return which of Python's errors a class of errors is."""
+        """Return the row of a class of errors: whether it derives from the same of Python's classes as JAX's does."""
         kinds = (TypeError, IndexError, ValueError, RuntimeError, Exception)
         ours, theirs = ([k for k in kinds if issubclass(getattr(lib.errors, name), k)] for lib in (jitkit, jax))
         return Row(name, self.verdict(f"errors.{name}", None if ours == theirs else f"{ours} is not {theirs}", "equal"))
 
     def verdict(self, text: str, found: str | None, good: str) -> str:
-        """Return `good`, or the reason for what was found."""
+        """Return `good` if nothing was found, or the known reason for what was found. If there is none, add it to `unexpected`, and return
+        "DIFFERENT".
+        """
         if found is None:
             return good
         for pattern, reason in known(text)[:1]:
@@ -444,7 +446,7 @@ def known(text: str) -> list[tuple[str, str]]:
 
 
 def joined(name: str, rows: list[Row]) -> Row:
-    """Return one row for all samples of a name: the worst of each."""
+    """Return one row for all samples of a name: in each column what differs in any of them; if nothing does, that it is the same."""
     if not rows:
         return Row(name)
     columns = []
@@ -700,8 +702,8 @@ NO_NAMES = (
 
 
 def missing() -> dict[str, list[str]]:
-    """Return the public names of JAX's modules that ours have not, or are not. (What a later version of JAX was found
-    to have is kept.)
+    """Return, by module, JAX's public names that our module has not; all names if we have no such module. Names in
+    `names_of_jax`, which a later version of JAX may have, are among JAX's.
     """
     found = {}
     for inside, known in names_of_jax.BY_MODULE.items():

@@ -88,7 +88,7 @@ def call_sequences(draw):
 
 
 def build(described, lib, jnp):
-    """Return the argument that is described."""
+    """Return the argument that is described, made with a library and its numpy."""
     kind, *parts = described
     if kind == "value":
         return parts[0]

@@ -26,7 +26,7 @@ Pair = collections.namedtuple("Pair", "left right")
 
 
 def pack(layout: Layout, leaves: Iterator[Any]) -> Any:
-    """Return a tree of this layout of the next leaves."""
+    """Return a tree of this layout, made of the next leaves."""
     if layout.kind == "leaf":
         return next(leaves)
     if layout.kind == "none":
@@ -48,9 +48,15 @@ def unpack(layout: Layout, tree: Any) -> list[Any]:
 
 
 class Instruction(NamedTuple):
-    """`op` applied to values by number; `params` are Python values; `body` is the program of a nested jit, of what is
-    mapped, of the body of a loop, or of a branch, and `other` that of another branch, or of what a scan collects;
-    `layout` is the tree in which a nested function takes its operands.
+    """An operation on values.
+
+    Attributes:
+      op: its name.
+      operands: the numbers of the values.
+      params: Python values.
+      body: the program inside: of a nested jit, of a vmap, of a loop or of a branch.
+      other: the program of the other branch, or of what a scan collects.
+      layout: the tree in which a nested function takes its operands.
     """
 
     op: str
@@ -70,8 +76,9 @@ class Program(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What a program needs in order to run: a library, a log of what is traced, and the static number. If `failed` is a set, an
-    instruction that fails is left out, and its id put there; otherwise its error ends the program."""
+    """What a program needs in order to run: a library and its numpy, a log of what is traced, and the static number `n`. If `failed` is
+    a set, an instruction that fails is left out, and its id is added to the set; if it is None, the error ends the program.
+    """
 
     lib: Any
     jnp: Any
@@ -238,7 +245,7 @@ def apply_static(setting: Setting, op: str, x: Any) -> Any:
 
 
 def apply(setting: Setting, instruction: Instruction, values: list[Any]) -> Any:
-    """Run one instruction."""
+    """Run one instruction on the values so far, and return its result."""
     jnp = setting.jnp
     op, params = instruction.op, instruction.params
     xs = [values[i] for i in instruction.operands]
@@ -285,7 +292,7 @@ def apply(setting: Setting, instruction: Instruction, values: list[Any]) -> Any:
 
 
 def run(setting: Setting, program: Program, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Run a program on arguments."""
+    """Run a program on arguments, and return its results. The value of an instruction that is left out is its first operand."""
     values = list(args)
     for instruction in program.instructions:
         try:
@@ -299,7 +306,7 @@ def run(setting: Setting, program: Program, args: tuple[Any, ...]) -> tuple[Any,
 
 
 def without(program: Program, failed: set[int]) -> Program:
-    """Return the program with instructions that only return their operand, in place of those with these ids."""
+    """Return the program, in which instructions with these ids do nothing but return their first operand."""
 
     def mended(instruction: Instruction) -> Instruction:
         if id(instruction) in failed:

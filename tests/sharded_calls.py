@@ -1,5 +1,5 @@
-"""Calls on a machine with eight devices, of functions that were told where arguments and results are: run with the name
-of a package, it prints what both must agree on.
+"""Calls functions that were told where their arguments and results are, on a machine with eight devices, and prints the
+results. It takes the name of a package, `jax` or `jitkit`; both must print the same.
 """
 
 from __future__ import annotations

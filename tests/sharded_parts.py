@@ -1,4 +1,6 @@
-"""Arrays made from their parts, on a machine with eight devices: run with the name of a package, it prints what both must agree on."""
+"""Makes arrays from their parts, on a machine with eight devices, and prints them. It takes the name of a package, `jax` or `jitkit`;
+both must print the same.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Compares the parameters of every public function with JAX's, for `parity`: names, order, kinds, defaults.
 
-Names of parameters that can only be given by position are no part of what a user writes, and neither is the order of those that can
-only be given by name; annotations are not compared.
+Names of parameters that can only be given by position are not compared, since a user does not write them; nor is the order of those
+that can only be given by name; nor are annotations.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MODULES = (
     ),
     *("tree_util", "tree", "flatten_util", "debug", "custom_derivatives", "custom_batching", "ad_checkpoint", "dtypes"),
 )
-# What has methods, made with each library.
+# Objects whose methods are compared: name, and a function that makes the object with a library.
 OBJECTS: dict[str, Callable[[Any], Any]] = {
     "Array": lambda lib: lib.numpy.ones((2, 2)),
     "Array.at[...]": lambda lib: lib.numpy.ones(2).at[0],
@@ -72,7 +72,7 @@ REASONS: tuple[tuple[str, str], ...] = (
 
 
 def public_functions() -> Iterator[tuple[str, Any, Any]]:
-    """Yield the functions that both have: path, ours, JAX's."""
+    """Yield the functions of `MODULES` and methods of `OBJECTS` that both libraries have: path, ours, JAX's."""
     owners: dict[str, Callable[[Any], Any]] = {
         inside: lambda lib, inside=inside: importlib.import_module(".".join(filter(None, (lib.__name__, inside))))
         for inside in MODULES
@@ -124,7 +124,9 @@ def shown(p: inspect.Parameter) -> str:
 
 
 def differences(ours: Any, theirs: Any) -> dict[str, str]:
-    """Return what differs, by the name of a parameter: nothing if a call of one is a call of the other."""
+    """Return what differs, by the name of a parameter; {} if a call of one is a call of the other, or if one does not tell its
+    parameters.
+    """
     ours, theirs = parameters(ours), parameters(theirs)
     if ours is None or theirs is None:
         return {}
@@ -179,7 +181,7 @@ class Row:
 
 
 def rows() -> list[Row]:
-    """Return one for each public function, and each method of public classes."""
+    """Return a row for each function and method of `public_functions`."""
     return [Row(path, signature_text(ours), differences(ours, theirs)) for path, ours, theirs in public_functions()]
 
 

@@ -122,7 +122,7 @@ def seen(leaf: Any) -> tuple[str, Any]:
 
 
 def of_result(library: Any, result: Any) -> Outcome:
-    """Return the leaves of a result."""
+    """Return the outcome of a call with this result: its leaves, and their types."""
     leaves = [seen(leaf) for leaf in library.tree.leaves(result)]
     return Outcome(types=tuple(t for t, _ in leaves), values=[v for _, v in leaves])
 
@@ -133,7 +133,7 @@ def is_data(x: Any) -> bool:
 
 
 def total(library: Any, result: Any) -> Any:
-    """Return one number for `grad`, in which each element of each float leaf has another weight."""
+    """Return one number for `grad`: the sum of all elements of the float leaves, with the weights 1, 2, -1 and 0.5 in turns."""
     numpy = library.numpy
     parts = [numpy.float32(0)]
     for leaf in library.tree.leaves(result):
@@ -181,14 +181,14 @@ class Tried:
         return ways
 
     def at_once(self) -> Outcome:
-        """Call with arrays of the library."""
+        """Return the outcome of the call with arrays of the library; with numpy's arrays if the kind is `numpy`."""
         arrays = self.data
         if self.kind != "numpy":
             arrays = {k: self.library.numpy.asarray(v) if _is_array(v) else v for k, v in arrays.items()}
         return outcome_of(lambda: of_result(self.library, self._value(arrays)))
 
     def traced(self, way: str) -> Outcome:
-        """Return the jaxpr of a way."""
+        """Return the outcome of tracing in a way: types, the printed jaxpr and the program; or the error."""
 
         def trace() -> Outcome:
             batched = "vmap" in way
@@ -249,7 +249,7 @@ _OPTIONS = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_pas
 
 
 def run(library: Any, programs: list[Any]) -> list[Outcome]:
-    """Return the results of jaxprs with their arguments, computed by one program; where that fails, by halves."""
+    """Return the outcomes of jaxprs with their arguments, computed by one program. If that fails, run each half of them by itself."""
     if not programs:
         return []
     evaluate = library.core.eval_jaxpr
@@ -275,7 +275,9 @@ def run(library: Any, programs: list[Any]) -> list[Outcome]:
 
 
 def difference(ours: Outcome, theirs: Outcome) -> str | None:
-    """Return what differs between two outcomes, in a word and in words."""
+    """Return what differs between two outcomes: a word (error, class, type, value), and both sides. None if they are alike, or if JAX
+    fails by accident where ours refuses.
+    """
     if ours.error or theirs.error:
         if theirs.error in ACCIDENTS and ours.error in REFUSALS:
             return None
@@ -297,7 +299,9 @@ def _short(x: Any) -> str:
 
 
 def same_numbers(a: Any, b: Any) -> bool:
-    """Whether values are equal: floats up to rounding, but for nans, infinities and signs of zero."""
+    """Whether values are equal: floats up to rounding, where nans, infinities and signs of zeros must be the same. A text of ours with an
+    address in it equals any text.
+    """
     if isinstance(a, str) or isinstance(b, str):
         return isinstance(a, str) and isinstance(b, str) and (a == b or " at 0x" in a)
     if a.tobytes() == b.tobytes():
@@ -385,11 +389,11 @@ class Everything:
         return True
 
     def is_run(self, cell: str) -> bool:
-        """Whether values are compared though the jaxprs are equal."""
+        """Whether the values of a cell are compared even if the jaxprs are equal; for "", whether those of all cells are."""
         return True
 
     def of_jax(self, call: Call) -> dict[tuple[str, str], Outcome]:
-        """Return JAX's side of a call."""
+        """Return JAX's outcomes of a call, by kind and way; from `kept_in` if they are there."""
         if self.kept_in is None:
             return self._made(call)
         sources = [
@@ -418,8 +422,8 @@ class Some(Everything):
     run_one_in: int = 12
 
     def kinds(self, call: Call) -> list[str]:
-        """Return the first kind, and others in turns; of a call with another keyword, or a further one of a function,
-        one.
+        """Return the kinds that are known to differ; and the call's first kind with some of the others, which calls take in turns. A call
+        with a keyword more, or a further call of a function, gets only one kind besides the known ones.
         """
         usual, *others = call.kinds()
         start = share(call.text)
@@ -430,12 +434,12 @@ class Some(Everything):
         return [kind for kind in call.kinds() if kind in chosen | known_by_call().get(call.text, set())]
 
     def is_called(self, call: Call, kind: str) -> bool:
-        """Whether a call is made at once: with numpy's arrays always, with other kinds one in `called_one_in`."""
+        """Whether a call is made at once: always with numpy's arrays, or if it is known to differ; of the others one in `called_one_in`."""
         is_known = kind in known_by_call().get(call.text, ())
         return kind == "numpy" or is_known or share(f"{call.text} {kind}") % self.called_one_in == 0
 
     def is_run(self, cell: str) -> bool:
-        """Whether values are compared though the jaxprs are equal: for one cell in `run_one_in`."""
+        """Whether the values of a cell are compared even if the jaxprs are equal: for one cell in `run_one_in`, and so not for all ("")."""
         return bool(cell) and share(cell) % self.run_one_in == 0
 
 
@@ -458,7 +462,7 @@ def give_values(library: Any, traced: list[Outcome]) -> None:
 
 
 def sweep_call(report: Report, call: Call, depth: Everything) -> None:
-    """Compare a call in all kinds and ways."""
+    """Compare a call in the kinds and ways that `depth` chooses, and add the cells to the report."""
     theirs, ours = depth.of_jax(call), outcomes(jitkit, call, depth)
     names = {place: f"{call.text} | {' | '.join(place)}" for place in theirs}
     is_kept = depth.is_run("")

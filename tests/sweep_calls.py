@@ -23,7 +23,7 @@ import sweep_texts
 
 import jitkit
 
-# Shard: the aliases of its modules.
+# A row of the table in `docs/parity.md`: the aliases of its modules.
 MODULES = {
     "jax.numpy": ("jnp",),
     "jax.numpy.linalg": ("jnp.linalg",),
@@ -84,7 +84,7 @@ NOT_FINITE_COMPLEX = (
 
 
 def _filled(values: tuple[Any, ...], dtype: Any = np.float32) -> Callable[[Any], Any]:
-    """Return the operand's shape, with these values in it, one after another."""
+    """Return a function that makes an operand of the same shape as its argument, filled with these values, one after another."""
     return lambda x: np.resize(np.array(values, dtype), np.shape(x)) if np.ndim(x) else np.array(values[0], dtype)
 
 
@@ -110,7 +110,7 @@ KINDS: dict[str, Callable[[Any], Any]] = (
         "a bool": lambda x: bool(x.ravel()[0] > 0),
     }
 )
-# The first of them; the others follow in turns.
+# The kinds of operand that a call with a keyword more is tried with.
 KEYWORD_KINDS = ("float32", "int32", "bfloat16", "complex64", "bool", "0-d", "empty")
 
 
@@ -150,7 +150,9 @@ class Call:
         return {name: parity_samples.OPERANDS[name] for name in _names(self.code) if name in parity_samples.OPERANDS}
 
     def operands(self, kind: str) -> dict[str, Any] | None:
-        """Return its operands, floats replaced; None where that makes no other call."""
+        """Return its operands, with the floats replaced by this kind. None if it has no floats and the kind is another than float32: the
+        call would be the same.
+        """
         usual = self.usual()
         floats = [name for name, value in usual.items() if value.dtype == np.float32]
         if not floats:
@@ -307,7 +309,7 @@ KEYWORDS = {
 
 
 def _with_keywords(plain: list[Call]) -> Iterator[str]:
-    """Yield the first call of each function, with each of the keywords that it leaves out."""
+    """Yield the first call of each function, with each value (`KEYWORDS`) of each keyword that it leaves out."""
     seen = set()
     names = _namespace(jax) | {name: jax.numpy.asarray(value) for name, value in parity_samples.OPERANDS.items()}
     for call in plain:

@@ -9,8 +9,8 @@ import collections
 
 import pytest
 
-# Tests of many rows that say the same again, each of which takes long: `make test` takes the first row, and then one in so many.
-# The number has no common factor with the lengths of inner tables, so that each of their values comes.
+# Tests of many rows that say the same again, each of which takes long, with a number n: `make test` takes the first row, and then
+# every nth one. The number has no common factor with the lengths of inner tables, so that each of their values comes.
 ONE_IN = {
     "test_ad_custom.py": {
         "test_policies_look_into_calls_and_loops": 3,

@@ -121,7 +121,7 @@ def aval_text(aval):
 
 
 def plain(x):
-    """Return a value as plain data."""
+    """Return a value as plain data, with the plain data of its parts if it is a container; of an unknown class its repr, as `words`."""
     if isinstance(x, BaseException):
         return type(x).__name__, words(str(x).split("\n")[0])
     if isinstance(x, (Tracer, jax.core.Tracer)):

@@ -124,7 +124,7 @@ class Prover:
         ]
 
     def early(self, rung: Rung) -> str:
-        """Return the solution of a rung behind the door, without the rungs between this one and the rung that it needs."""
+        """Return the solution of a rung behind the door upon that of the rung that it needs, without the rungs between the two."""
         return below(rung) + section(self.text, rung.number)
 
     def empty(self, rung: Rung) -> list[Finding]:

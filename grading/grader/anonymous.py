@@ -15,7 +15,7 @@ from .standing import Record, Standing
 
 
 def anonymous(standing: Standing, secret: str) -> tuple[Standing, dict[str, str]]:
-    """Return the grades under other names, and these names by student."""
+    """Return the grades under other names, made with `secret`, and the new name of each student, by id."""
     names = {
         id: "student " + hmac.digest(secret.encode(), id.encode("utf-8", "replace"), hashlib.sha256).hex()[:6]
         for id in standing.students

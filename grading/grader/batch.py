@@ -68,7 +68,7 @@ def run(
             idle.put(workers)
 
     gc.collect()
-    gc.freeze()  # the labs' trees are many objects, and stay: to look through them again and again takes long
+    gc.freeze()  # the labs' trees are many objects, and stay: at each collection it would take long to look through them
     try:
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             for graded in _as_completed(pool, work, submissions, 2 * threads):

@@ -169,7 +169,7 @@ def _regrade(arguments: argparse.Namespace) -> int:
 
 
 def _container(arguments: argparse.Namespace) -> str | None:
-    """Return the engine that runs the grader in a container if there is no bubblewrap here; None if the grader runs without one."""
+    """Return the engine for the container in which the grader runs, since there is no bubblewrap; None if it runs in no container."""
     here = arguments.unsandboxed or arguments.scheduler or shutil.which("bwrap") is not None
     return None if here else container.engine()
 

@@ -17,7 +17,7 @@ WRONG = {NAMES[status] for status in (Status.FAIL, Status.CRASH)}
 
 
 class Spread(NamedTuple):
-    """The results of a lab or an exercise, as shares of the points, between 0 and 1."""
+    """The results of a lab or an exercise, as shares of the points: the mean, and the quartiles (lower, median, upper)."""
 
     id: str
     title: str
@@ -65,7 +65,7 @@ def of_class(standing: Standing) -> list[float]:
 
 
 def of_labs(standing: Standing) -> list[Spread]:
-    """Return the spread of each lab, among those who handed it in."""
+    """Return the spread of each lab among the students who handed it in and have a score."""
     parts: dict[str, list[float]] = {}
     for found in totals(standing.records).values():
         for lab, (points, most) in found.items():
@@ -122,7 +122,7 @@ def beliefs(records: Sequence[Record]) -> list[tuple[int, str, str]]:
 
 
 def to_statistics(standing: Standing) -> str:
-    """Return the figures as a table: a row for each lab, exercise and check; shares in percent."""
+    """Return the figures as CSV: a row for each lab, exercise and check; shares in percent."""
     head = [
         "what",
         "id",

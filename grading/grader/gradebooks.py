@@ -25,7 +25,7 @@ from .tables import ExportError, as_json, table, told, what_was_taken
 
 
 def to_canvas(standing: Standing) -> str:
-    """Return Canvas' gradebook: a line for each student, a column for each lab. A cell without a score is empty."""
+    """Return Canvas' gradebook as CSV: a line for each student, a column for each lab. A cell without a score is empty."""
     by_student = totals(standing.records)
     labs = sorted({lab for found in by_student.values() for lab in found})
     most = {lab: max(found[lab][1] for found in by_student.values() if lab in found) for lab in labs}

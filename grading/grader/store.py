@@ -74,7 +74,7 @@ class Store:
     """The file in a folder of grades.
 
     Args:
-      folder: its folder. One who writes makes it if it is missing; raise StoreError if one who reads finds no file in it.
+      folder: its folder, which is made if it is missing and `write` is set. Raise StoreError for reading if there is no file.
       write: whether this process writes. Raise StoreError if another one does.
     """
 

@@ -2537,9 +2537,8 @@ def _(cts, *args, jaxpr, num_consts, num_carry, length, reverse):
 
 
 def pulled_back(f, primals, moving):
-    """Return the results, and a function from their cotangents to cotangents of the arguments that have tangents; zeros, if no result
-    depends
-    on an argument.
+    """Return the results, and a function from their cotangents to the cotangents of the arguments that are `moving`. The cotangent of an
+    argument that no result depends on is zeros.
     """
     outs, program, moved = linearize_flat(f, primals, moving)
 
@@ -2555,9 +2554,8 @@ def pulled_back(f, primals, moving):
 
 
 def moved_arguments(args, argnums):
-    """Return the leaves of all arguments, their structure, which leaves to differentiate by, and a function that makes trees of the
-    results
-    for those.
+    """Return the leaves of all arguments, their structure, which leaves to differentiate by, and a function that turns a list with a
+    derivative for each of these into trees like the arguments.
     """
     nums = [argnums] if isinstance(argnums, int) else list(argnums)
     if any(not -len(args) <= n < len(args) for n in nums):

@@ -131,7 +131,7 @@ def kept_unread(x):
 
 
 def two_rows(x):
-    """More rows are a routine's on GPUs, which JAX's package for CUDA brings."""
+    """Return the solution of a tridiagonal system of two rows. For more rows, a GPU needs a routine that JAX's package for CUDA brings."""
     rows = jnp.ravel(x)[:6].reshape(3, 2)
     return lax.linalg.tridiagonal_solve(*rows, rows.T)
 

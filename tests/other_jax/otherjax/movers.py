@@ -11,7 +11,7 @@ INT = np.dtype("int32")
 
 
 class Mover(Primitive):
-    """A primitive that is not elementwise. `set` are its parameters."""
+    """A primitive that is not elementwise. The keyword arguments are its parameters, and attributes, too."""
 
     def __init__(self, **set):
         self.params = set

@@ -61,7 +61,7 @@ def no(error):
 
 
 class Symbol(Thing):
-    """A tracer, which is the variable of its value, too."""
+    """A tracer, which is also the variable of its value in the jaxpr."""
 
     def __init__(self, page, aval):
         self.page, self.aval = page, aval
