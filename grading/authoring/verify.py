@@ -8,10 +8,10 @@ For each exercise:
     drawn       what is right depends on the seed in each check, or the check says with `fixed=` why it does not
     right       right answers that are written in another way pass every check, too
     mutants     three or more plausible wrong answers fail, each on a check that is against its misconception
-    planted     a `raise` at the start of the solution makes a check fail: the learner's function is what runs
+    planted     a function that does nothing but raise makes a check fail: the learner's function is what runs
     programs    there are random programs, or the manifest says why not
     reach       the random programs call each function that takes arguments: if it raises, one of them fails
-    secret      no line of the solution is in the lab's folder
+    secret      no long line of the solution is in the files of the lab's folder
 
 There are hundreds of proofs. Each runs the learners' checks and the hidden ones in one process of its own, a copy of a process that
 has already imported what no proof changes (`processes.Forks`).

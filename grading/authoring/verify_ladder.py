@@ -4,8 +4,8 @@ For each rung:
 
     empty       a package with nothing in it fails every program, and the first failure says what is missing
     below       the solution up to the rung before fails
-    solution    the solution up to this rung passes, also the hidden programs; behind the door, so do the sections behind the door alone,
-                below the solution up to the rung that they need
+    solution    the solution up to this rung passes, also the hidden programs; the section of a rung behind the door passes, too, if only
+                the rungs that it needs are below it
     wrong       twelve or more wrong versions fail; the first program that a version fails is against what its author believes, and its
                 author is asked the version's question
     jitkit      runs every program (else nothing is compared)

@@ -28,7 +28,7 @@ PATIENCE = 30  # seconds: a scheduler has to answer within this time
 
 
 class Tally(NamedTuple):
-    """The counts of a batch: submissions done, invalid ones, and faults of ours."""
+    """The counts of a batch: submissions done, those that are invalid, and those with a fault of ours; seconds; a text for each fault."""
 
     submissions: int
     invalid: int
