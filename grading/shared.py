@@ -18,7 +18,7 @@ def hidden_checks(lab: Lab) -> pathlib.Path:
 
 
 def shares(points: int, count: int) -> list[float]:
-    """Return the points of each of `count` checks of an exercise, in 64ths, so that they sum exactly."""
+    """Return the points of each of `count` checks of an exercise: multiples of 1/64, whose sum as floats is exactly `points`."""
     each, more = divmod(64 * points, count)
     return [(each + (i < more)) / 64 for i in range(count)]
 

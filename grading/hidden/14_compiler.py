@@ -6,7 +6,7 @@ from jitkit.kata.checking import check, module, of_c, random_programs
 
 
 def by_hand(jk, fun, *args):
-    """Return what the C code of a function computes, and how it runs."""
+    """Run the C code of a function line by line; return its results, and the numbers of its loops, passes, reads and writes."""
     did = module(jk, "kata.subjects.c_by_hand").ran(fun, *args)
     return did.results, did.loops, did.passes, did.reads, did.writes
 

@@ -185,8 +185,8 @@ def clocked(action: Callable[[], Any], clock: Callable[[], float] = time.perf_co
 
 
 def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:
-    """Return the seconds of a call, with the wait for its result: one value for each batch. A first call does not
-    count.
+    """Return the seconds of one call, including the wait for its result: one value for each batch of calls. A first call, which
+    may compile, is not timed.
     """
 
     def run() -> Any:

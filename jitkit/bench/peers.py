@@ -106,7 +106,7 @@ class Peers(Benchmark):
     def summary(self, results: Sequence[Result]) -> list[str]:
         """Return how many targets were met, and how many missed, with their names."""
         named = {verdict: [r for r in results if r.verdict == verdict] for verdict in ("met", "missed", "not resolved")}
-        missed = ", ".join(f"{r.row.name} ({r.ratio.median:.2f})" for r in named["missed"])
+        missed = "; ".join(f"{r.row.name} ({r.ratio.median:.2f})" for r in named["missed"])
         return [
             f"Of {len(results)} targets {len(named['met'])} met, {len(named['missed'])} missed, "
             f"{len(named['not resolved'])} not resolved." + (f" Missed: {missed}." if missed else "")

@@ -181,7 +181,7 @@ def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
     """Whether a source differs from the text from which these code objects were compiled."""
     if not codes:
         return False
-    # compiled code by the active features of `__future__`: `exec` uses those of the file that calls it
+    # features of `__future__` -> the code that the text compiles to with them (text in `exec` inherits its caller's features)
     there: dict[int, set[CodeType]] = {}
     try:
         for code in codes:

@@ -102,7 +102,7 @@ class MissLog:
     def __init__(self) -> None:
         self._made_in_loop = False  # whether `jit` was called in a loop
         self._misses: deque[Miss] = deque(maxlen=_KEPT_PER_FUNCTION)
-        # (fingerprint, whether there was an entry) -> the number of the miss
+        # (fingerprint, whether the miss left a cache entry: `trace` and `lower` leave none) -> the number of the miss
         self._seen: OrderedDict[tuple[int, bool], int] = OrderedDict()
         self._count = 0
         self._cleared_at = 0

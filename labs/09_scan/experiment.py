@@ -8,7 +8,7 @@ _STEPS = 1024
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Measure compiling and running, in milliseconds, the least of a few tries."""
+    """Return, for each unrolling, the milliseconds to compile (once) and to run (the least of a few tries)."""
     unrolls = [1, 4, 16] if quick else [1, 2, 4, 8, 16, 32]
     tries = 5 if quick else 20
     xs = jk.numpy.ones(_STEPS)

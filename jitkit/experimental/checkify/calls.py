@@ -270,8 +270,8 @@ def _(
 
 
 class _Added(NamedTuple):
-    """What a user's rule does not know: an error, and the values that its function closed over. They are the first
-    arguments.
+    """Describes the arguments that come before those of a user's rule, which does not know them: the leaves of an error, then
+    the values that the function closed over.
     """
 
     err_tree: PyTreeDef

@@ -58,10 +58,10 @@ def first_difference(
 
     Args:
       expected, actual: plain data.
-      run_stablehlo: compiles and runs StableHLO text on arrays. Without it, results that the data contain are compared, or
-        else the texts.
+      run_stablehlo: compiles and runs StableHLO text on arrays. Without it, programs are compared by the results
+        that the data contain; if there are none, by their texts.
       tolerance: relative tolerance of floating-point results; by default that of their type in `_TOLERANCE`, 1e-9 for
-        numbers of Python.
+        Python numbers.
     """
     return _Comparer(run_stablehlo, tolerance).compare(expected, actual, "result")
 

@@ -1,4 +1,6 @@
-"""choices -> programs with a loop or a choice whose parts may not go together: weak types, ints that become floats, other trees."""
+"""choices -> programs with a loop or a choice whose types may disagree: the carry with what the body returns, or one branch with
+another (weak types, ints that become floats, different trees)
+"""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ def branch(rng, depth):
 
 
 def choice(rng, depth=1):
-    """Draw a choice between arrays like x: of several branches, some of them the same function, with and without operands."""
+    """Return the text of a random `cond` or `switch` between arrays like x. Some branches take operands, and some are the same function."""
     way = int(rng.integers(4))
     if way == 0:
         return f"jk.lax.cond({pick(rng, *TRUTHS[:-2])}, lambda: {branch(rng, depth)}, lambda: {branch(rng, depth)})"

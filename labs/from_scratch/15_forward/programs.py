@@ -171,7 +171,7 @@ EVERY_BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "
 
 
 def anywhere(rng, n):
-    """Return numbers of both signs, with 0 and numbers greater than 1 among them."""
+    """Return n random numbers from -2 to 2, followed by 0, 1 and -1."""
     return np.concatenate([rng.uniform(-2.0, 2.0, n), [0.0, 1.0, -1.0]]).astype(np.float32)
 
 
@@ -388,7 +388,7 @@ def expression(rng, depth):
 
 
 def fill(rng, template, depth):
-    """Put functions into a template."""
+    """Return the text of a template, with a random expression in place of each `{}`."""
     if depth == 0:
         return template.format(*[pick(rng, "x", "x", "y") for _ in range(template.count("{}"))])
     while "{}" in template:
