@@ -37,8 +37,8 @@ def infer_missing(
 
 
 # --- 06.2 What does not fit (2 points) ----------------------------------------------------------------------
-# A position or a name that the function does not have is most often a typing error. Raise an error when `jit`
-# is applied; it names the function and what it takes.
+# A position or a name that the function does not have is most often a typo. Raise an error when `jit` is
+# applied; it names the function and what it takes.
 
 
 def check_positions(

@@ -354,7 +354,7 @@ def transposed_body(
 
 # --- 11.7 Programs that have a gradient (3 points) ----------------------------------------------------------
 # Three programs compute the right values. The gradient of one is nan, that of another is refused, that of the
-# third needs seven times the memory. Fix them.
+# third needs seven times as much memory as it has to. Fix them.
 
 
 def entropy(p: Any) -> Any:

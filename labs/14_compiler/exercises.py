@@ -138,7 +138,7 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
     The loop is over the operand: `writer.nest(x.shape, body, flat=...)` calls `body(nest, index)`,
     which writes the lines for one element. It may call `body` several times, since the loop may
     become a part of the nest before it. In `body`, `writer.emit(nest, x, index)` returns the name
-    of the element, and `nest.store`, with `after`, stores one behind the innermost loop. A
+    of the element, and `nest.store`, with `after`, stores a result behind the innermost loop. A
     reduction over all axes is `flat`: one loop over all elements in their order. A nest that is not
     flat would begin the accumulator anew for each row, so a reduction over all axes cannot be a
     part of such a nest: raise `Conflict`. Add one to the nest's `flops`, and the operation with its
