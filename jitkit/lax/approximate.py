@@ -124,8 +124,8 @@ def _(batch: AxisData, vals: Sequence[Any], dims: Sequence[int], *, reduction_di
 
 @jit(static_argnames=("axis",))
 def take_along_axis(arr: Any, indices: Any, axis: int) -> Any:  # jaxprs show JAX's name
-    """Return the elements at these positions along an axis. For a position out of bounds, return what `gather` fills
-    in: for floats nan.
+    """Return the elements at these positions along an axis; negative positions count from the end. For a position out
+    of bounds, return what `gather` fills in: for floats nan.
     """
     indices = select(lt(indices, np.int32(0)), add(indices, np.int32(arr.shape[axis])), indices)
     axes = along_axis(axis, tuple(i for i in range(arr.ndim) if i != axis))
@@ -157,9 +157,9 @@ def approx_max_k(
 
     Args:
       operand: an array of floats.
-      k: how many.
+      k: how many elements to find.
       reduction_dimension: the axis.
-      recall_target: which part of them a TPU is to find, on average.
+      recall_target: the fraction of the `k` greatest elements that a TPU is to find, on average.
       reduction_input_size_override: if positive, the size of the whole axis of which this operand is a part.
       aggregate_to_topk: if false, a TPU returns all elements that it has found on the way; XLA decides how many.
 

@@ -137,7 +137,9 @@ def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[An
 
 
 def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Return `function(*args)`. If it raises, log the error, too: it may not reach the user, or lose its traceback."""
+    """Return `function(*args)`. If it raises, log the error, since it may not reach the user, or lose its traceback;
+    then raise it.
+    """
     try:
         return function(*args)
     except BaseException as error:
@@ -155,7 +157,9 @@ io_callback_p.effects = lambda params: {ordered_io_effect if params["ordered"] e
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FlatCallback:
-    """Turns a function of trees into one of leaves. Equal for equal functions, so that a compiled call is found again."""
+    """Turns a function of trees into one of leaves. Two are equal if their functions and trees are, so that a
+    compiled program is found again.
+    """
 
     callback_func: Callable[..., Any]
     in_tree: PyTreeDef

@@ -45,9 +45,9 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
 
 
 def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Stage a conversion. To the same type it returns its operand; a literal is converted now, to a literal.
-
-    Do not read an Array's value: it may not be computed yet.
+    """Staging rule: return the operand if it has this type already, or a converted literal for a literal. Otherwise
+    return NotImplemented: then the equation is recorded. The value of an Array is not read, since it may not be
+    computed yet.
     """
     (x,) = operands
     if x.dtype == params["new_dtype"] and x.weak_type == params["weak_type"]:

@@ -1,7 +1,8 @@
 """Differentiates convolutions: the transposes are convolutions again.
 
-The transpose in the images convolves with the flipped kernel, with strides and dilations swapped. The transpose in the
-kernel convolves the images with the cotangent, with batch and features swapped.
+With respect to the input, the transpose convolves the cotangent with the flipped kernel, with strides and the input's
+dilation swapped. With respect to the kernel, it convolves the input with the cotangent, with strides and the kernel's
+dilation swapped, and batch and features swapped.
 
 JAX: jax/_src/lax/convolution.py:_conv_general_dilated_transpose_lhs
 """

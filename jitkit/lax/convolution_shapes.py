@@ -39,12 +39,12 @@ def conv_dimension_numbers(
     """Return a user's dimension numbers as ConvDimensionNumbers.
 
     Args:
-      dimension_numbers: None for batch, feature, spatial axes in this order; or three strings such as
-        ("NHWC", "HWIO", "NHWC"), with N (batch), C (feature), O and I (output and input feature of the
+      dimension_numbers: ConvDimensionNumbers, which are returned; None for batch, feature, spatial axes in this order; or three
+        strings such as ("NHWC", "HWIO", "NHWC"), with N (batch), C (feature), O and I (output and input feature of the
         kernel), and any letters for spatial axes.
 
     Raises:
-      TypeError: for anything else.
+      TypeError: for anything else, or for an input and a kernel of different ranks.
     """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
@@ -98,7 +98,9 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
 def check_groups(
     lhs: ShapedArray, rhs: ShapedArray, dnums: ConvDimensionNumbers, feature_groups: int, batch_groups: int
 ) -> None:
-    """Raise ValueError unless batch and features can be divided into that many groups."""
+    """Raise ValueError unless batch and features can be divided into these numbers of groups, of which one must be 1, and the
+    kernel has as many axes as the input, and the features of one group.
+    """
     if lhs.ndim != rhs.ndim:
         raise ValueError(
             "conv_general_dilated lhs and rhs must have the same number of dimensions, "

@@ -151,7 +151,7 @@ def _bits(dtype: Any) -> int:
 
 
 def _pp_dot_general(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> Doc:
-    """Return the equation as JAX prints it: only parameters that are set, and lists of axes."""
+    """Return the equation as JAX prints it: without parameters that are None, and with axes as lists."""
     params = {name: value for name, value in sorted(eqn.params.items()) if value is not None}
     contract, batch = eqn.params["dimension_numbers"]
     params["dimension_numbers"] = tuple(map(list, contract)), tuple(map(list, batch))
@@ -370,7 +370,7 @@ def dot(
 
 
 def _static_axes(axes: Any) -> Axes:
-    """Return one axis, or a sequence of them, as a tuple."""
+    """Return one axis, or a sequence of them, as a tuple. Raise ConcretizationTypeError for a tracer."""
     known = core.concrete_or_error(lambda x: x, axes, "expected a static index or sequence of indices.")
     return index_tuple(known)
 

@@ -153,8 +153,8 @@ def dynamic_slice(
 
 
 def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Sequence[bool]) -> list[Any]:
-    """Return the indices of a corner, all counted from the start: given negative ones count from the end, where that is allowed.
-    Raise ValueError unless there is one for each axis.
+    """Return the indices of a corner, all counted from the start: given negative ones count from the end, where that is
+    allowed. Raise ValueError unless there is one for each axis, and for a known negative one that is not allowed.
     """
     if len(start_indices) != operand.ndim:
         raise ValueError(

@@ -2,11 +2,11 @@
 
     floor, floor_p = unary("floor", FLOAT, "stablehlo.floor", "The nearest integer below.")
 
-A row gives the public function and its primitive: name, the kinds of dtype it accepts, the StableHLO
-operation (or a rule, for the few that are more than one), and what it computes. `elementwise_rules` turns it
-into checks and a lowering. Rows of two operands take scalars beside arrays, and operands of one dtype;
-`jitkit.numpy` promotes before it calls these. Primitives with parameters follow the table; `powers` and `selection` have
-the primitives whose operands may differ in dtype or shape.
+A row gives the public function and its primitive: name, the kinds of dtype it accepts, the StableHLO operation (or a
+rule, for the few that are more than one), and what it computes. `elementwise_rules` turns a row into checks and a
+lowering. Rows of two operands take scalars beside arrays, and operands of one dtype; `jitkit.numpy` promotes before it
+calls these. Primitives with parameters follow the table; `powers` and `selection` have the primitives whose operands
+may differ in dtype or shape.
 
 JAX: jax/_src/lax/lax.py:standard_naryop
 """

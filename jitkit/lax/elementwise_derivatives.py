@@ -142,7 +142,7 @@ defjvp_zero(
     *(shift_left_p, shift_right_arithmetic_p, shift_right_logical_p),
     *(eq_p, ne_p, ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p, bitcast_convert_type_p),
 )
-# Operations of XLA's, each with its derivative as a formula of others.
+# Each derivative of an operation of XLA is a formula of other operations.
 defjvp(exp_p, lambda g, y, x, accuracy=None: mul(g, y))
 defjvp(exp2_p, lambda g, y, x, accuracy=None: mul(log(constant_like(x, 2)), mul(g, y)))
 defjvp(expm1_p, lambda g, y, x, accuracy=None: _jvp_expm1(g, y, x, accuracy))
@@ -297,7 +297,7 @@ def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_sec
     def transpose(ct: Any, x: Any, y: Any) -> list[Any]:
         if type(ct) is Zero:
             return no_cotangents((x, y))
-        # In a user's rule, JAX also records the cotangent of a known operand, which nobody reads.
+        # A known operand gets a cotangent, too, which nobody reads: JAX records it where this is part of a user's rule.
         x_aval, y_aval = (operand.aval if is_undefined(operand) else core.get_aval(operand) for operand in (x, y))
         return [unbroadcast(x_aval, ct), unbroadcast(y_aval, of_second(ct))]
 

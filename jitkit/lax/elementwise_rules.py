@@ -222,7 +222,9 @@ def extremum(op: str, direction: str) -> LoweringRule:
 def unary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[[Any], Any], Primitive]:
-    """Define a row of one operand; return the function, named `called` if not like the primitive, and the primitive."""
+    """Return the function and the primitive of a row: one operand. The function is called `called`, by default as the
+    primitive is.
+    """
     primitive = Primitive(name)
 
     @primitive.def_abstract_eval

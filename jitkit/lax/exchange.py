@@ -66,8 +66,10 @@ def _(
 def _along_several(
     x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
 ) -> Any:
-    """Return x, exchanged along several named axes, the last of which varies fastest. Other traces have the named axes
-    before and after this one; until they are done, the chunks for them are in three axes in front.
+    """Return x, exchanged along several named axes, the last of which varies fastest, and its batch axis. This is the
+    rule for one of the names, `axis.name`; other traces exchange along the names before and after it. The received
+    chunks lie along three new axes in front, for the names before, this one, and those after it; in the end the three
+    are merged into `concat_axis`.
     """
     place = names.index(axis.name)
     before, behind = names[:place], names[place + 1 :]
@@ -102,8 +104,8 @@ def all_to_all(
       split_axis: the axis along which x is split, a part for each element.
       concat_axis: the axis along which the received parts are joined.
       axis_index_groups: not supported.
-      tiled: whether both axes stay, with `split_axis` shorter and `concat_axis` longer by the size of the named axis, as a
-        factor; otherwise `split_axis` is removed, and `concat_axis` is new.
+      tiled: whether both axes stay: then the size of `split_axis` is divided by that of the named axis, and the size of
+        `concat_axis` is multiplied by it. Otherwise `split_axis` is removed, and `concat_axis` is a new axis.
 
     Raises:
       NameError: there is no axis of this name around.

@@ -9,7 +9,7 @@ Two operands need more: `dynamic_slice` gets an index 0 for each of these axes, 
 element is repeated for each part of it.
 
 All other operations (except in `random`) refuse such arrays, because they would have to look into the elements. `eq`
-and `ne` may: elements are equal where all their parts are.
+and `ne` accept them: elements are equal if all their parts are.
 
 JAX: jax/_src/core.py:physical_aval
 """
@@ -36,7 +36,7 @@ from .shaping import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_
 from .slicing import slice_p
 
 # --- how a parameter is extended to the storage --------------------------------------------------------
-# Each is called as `go_on(value, ctx)`, where the context still has the types that the user sees.
+# Each of these functions is called as `go_on(value, ctx)`; the context still has the types that the user sees.
 
 _GoOn = Callable[[Any, LoweringContext], Any]
 

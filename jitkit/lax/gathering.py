@@ -182,8 +182,9 @@ def _gather_and_fill(
     fill_value: Any,
     **params: Any,
 ) -> list[Any]:
-    """Return `[windows]`; a window that is not completely in bounds has `fill_value` in all elements. Bounds are checked after
-    the indices are converted to int32 (int64 if an axis needs it): a larger index has wrapped around.
+    """Return `[windows]`; a window that is not completely in bounds has `fill_value` in all elements. Bounds are
+    checked after the indices are converted to int32 (int64 if an axis needs it): an index that is too large for that
+    dtype has wrapped around.
     """
     index_dtype = np.dtype(np.int32 if max(operand.shape, default=0) <= np.iinfo(np.int32).max else np.int64)
     wide = convert_element_type(indices, index_dtype)

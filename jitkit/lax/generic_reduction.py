@@ -39,7 +39,7 @@ from .reduction import (
     without_axes,
 )
 
-# JAX prints the function too; tests blank out its address.
+# The function, `computation`, is a parameter beside its jaxpr, because JAX prints it; tests blank out its address.
 reduce_p = Primitive("reduce", multiple_results=True, pure_shape_rule=False)
 
 
@@ -113,7 +113,7 @@ def _plain_reduction(
 
 
 def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], Any], dimensions: Sequence[int]) -> Any:
-    """Fold axes of arrays by a function of scalars.
+    """Return arrays with some of their axes folded by a function of scalars.
 
     Args:
       operands: an array, or a tree of arrays of one shape.

@@ -16,8 +16,9 @@ class GatherScatterMode(enum.Enum):
     """What to do with an index out of bounds.
 
     CLIP: move it to the nearest place where the whole window fits. FILL_OR_DROP: a gathered window becomes a fill
-    value, a scattered one is dropped, as soon as a part of it is out of bounds. PROMISE_IN_BOUNDS: nothing; there are
-    none. (If there are: XLA clips in gather and drops in scatter.) ONE_HOT: here the same as PROMISE_IN_BOUNDS.
+    value, a scattered one is dropped, as soon as a part of it is out of bounds. PROMISE_IN_BOUNDS: nothing; the caller
+    promises that there is none. (If there is one, XLA clips in gather and drops in scatter.) ONE_HOT: here the same as
+    PROMISE_IN_BOUNDS.
     """
 
     CLIP = enum.auto()

@@ -74,8 +74,8 @@ def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
 
 
 def _emit_concatenate(ctx: LoweringContext, names: Sequence[str], avals: Sequence[ShapedArray], axis: int) -> str:
-    """Write a concatenation, of sixteen arrays at a time, since XLA's compilers slow down on operations of very many operands;
-    return the name of the last.
+    """Write a concatenation, of at most sixteen arrays at a time, since XLA's compilers slow down on operations of very
+    many operands; return the name of the result.
     """
     while True:
         joined = []

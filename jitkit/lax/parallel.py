@@ -262,8 +262,8 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
       x: an array, or a tree of them.
       axis_name: the name of an axis.
       axis_index_groups: not supported.
-      axis: where the values go.
-      tiled: see above.
+      axis: the place of the new axis, or with `tiled` the existing axis.
+      tiled: whether the values are concatenated along `axis`, and not stacked.
 
     Raises:
       NameError: there is no axis of this name.
@@ -336,7 +336,7 @@ def psum_scatter(
       scatter_dimension: the axis along which x is split. Its size must be the number of elements, and the axis is removed.
         With `tiled`, its size may be a multiple of that, and the axis stays.
       axis_index_groups: not supported.
-      tiled: see above.
+      tiled: whether `scatter_dimension` stays, with the size of a part.
 
     Raises:
       NameError: there is no axis of this name.
@@ -371,12 +371,12 @@ deflinear(reduce_scatter_p, _transpose_reduce_scatter)
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """Return a tree of values as they are. In JAX this says in the types of values whether they vary along axes of a mesh; jitkit's
-    types do not say that, and its `shard_map` runs on one device.
+    """Return a tree of values as they are. In JAX the function changes the types of values, which say whether they vary
+    along axes of a mesh; jitkit's types do not say that, and its `shard_map` runs on one device.
 
     Raises:
-      TypeError: a set of names. ValueError: a name that no function around maps; another word than "varying", "unreduced" or
-        "reduced".
+      TypeError: `axis_name` is a set.
+      ValueError: no function around maps an axis of this name; `to` is not "varying", "unreduced" or "reduced".
     """
     if isinstance(axis_name, (set, frozenset)):
         raise TypeError(f"axis_name={axis_name!r} must be a tuple or a str. Got {axis_name}")

@@ -50,7 +50,8 @@ def conv_general_dilated_patches(
     lhs, window = asarray(lhs), tuple(filter_shape)
     numbers = conv_dimension_numbers(lhs.shape, (1, 1, *window), dimension_numbers)
     size, features = math.prod(window), lhs.shape[numbers.lhs_spec[1]]
-    rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))  # + 0: JAX's identity matrix adds its offset
+    # + 0 as in JAX, whose identity matrix has an offset, here 0, and adds it
+    rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))
     ones = convert_element_type(eq(rows, broadcasted_iota(np.int32, (size, size), 1)), lhs.dtype)
     kernels = reshape(broadcast_in_dim(ones, (features, size, size), (1, 2)), (features * size, 1, *window))
     return conv_general_dilated(

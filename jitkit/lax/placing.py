@@ -1,8 +1,8 @@
 """`device_put`: a tree of values -> a tree of Arrays on a device, now or as an equation
 
 Eagerly the values move. Under a trace, `device_put` is recorded like any operation: in a compiled program it changes
-nothing, since the call decides where that runs; an eager derivative or `vmap` moves what it computes. The reverse pass
-moves a cotangent back to the place that the value came from.
+nothing, since the program's call decides where the program runs; an eager derivative or `vmap` moves what it computes.
+The reverse pass moves a cotangent back to the place that the value came from.
 
 JAX: jax/_src/dispatch.py:device_put_p
 """
@@ -79,7 +79,9 @@ def _(ctx: LoweringContext, *operands: str, **params: Any) -> list[str]:
 
 
 def _put_nothing(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Stage `device_put`. Numpy constants without a device are returned themselves, and not recorded."""
+    """Staging rule: return the operands themselves, and record nothing, if all are numpy constants that need not be moved or
+    copied. Otherwise return NotImplemented: then the equation is recorded.
+    """
     if set(params["devices"]) != {None} or set(params["copy_semantics"]) != {REUSE_INPUT}:
         return NotImplemented
     values = [x.atom.val if isinstance(x.atom, Literal) else trace.consts.get(x.atom) for x in operands]
@@ -166,10 +168,10 @@ def make_array_from_process_local_data(sharding: Any, local_data: Any, global_sh
     array, as by `device_put`. `sharding` and `local_data` may be trees.
 
     Args:
-      global_shape: the shape of the whole array, or a tree of shapes; here that of `local_data`, which None means, too.
+      global_shape: the shape of the whole array, or a tree of shapes; it must be that of `local_data`, or None.
 
     Raises:
-      ValueError: if `global_shape` is another one.
+      ValueError: if `global_shape` is another shape.
     """
     shapes = broadcast_prefix(global_shape, local_data, lambda x: x is None or isinstance(x, tuple))
     for shape, x in zip(shapes, tree_flatten(local_data)[0], strict=True):

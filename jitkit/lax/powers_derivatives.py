@@ -1,6 +1,7 @@
 """Differentiates powers: by the base, and by the exponent.
 
-The result is 0 instead of nan in two cases: by the base where the exponent is the integer 0, and by the exponent where the base is 0.
+The derivative is 0 instead of nan in two cases: by the base where the exponent is the integer 0, and by the exponent
+where the base is 0.
 
 JAX: jax/_src/lax/lax.py:_pow_jvp_lhs
 """
@@ -22,8 +23,8 @@ from .utils import broadcast_shapes, constant_like, is_a
 
 
 def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return the share of the tangent of x: the derivative of x^y in x is y x^(y - 1); for the integer y = 0 it is 0,
-    even at x = 0.
+    """Return x's part of the result's tangent: the derivative of x^y in x is y x^(y - 1); for the integer y = 0 it is
+    0, even at x = 0.
     """
     integer, dtype = is_a(dtypes.dtype(y), *INTEGER), dtypes.result_type(x, y)
     x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
@@ -37,7 +38,7 @@ def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 def _jvp_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return the share of the tangent of y: the derivative of x^y in y is x^y log(x); at x = 0 it is 0."""
+    """Return y's part of the result's tangent: the derivative of x^y in y is x^y log(x); at x = 0 it is 0."""
     return convert_element_type(mul(g, mul(log(not_zero(x)), out)), dtypes.dtype(y))
 
 

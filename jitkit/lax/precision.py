@@ -194,7 +194,7 @@ def algorithm_types(
     algorithm: DotAlgorithm | DotAlgorithmPreset, lhs: Any, rhs: Any, out: Any, platform: str
 ) -> DotTypes:
     """Return the types that an algorithm computes with, for operands and a result of these dtypes. Raise ValueError if
-    CPUs do not have the algorithm, or it does not take these operands.
+    the platform is "cpu" and CPUs do not have the algorithm, or if it does not take these operands.
     """
     if platform == "cpu" and not (isinstance(algorithm, DotAlgorithmPreset) and algorithm.name in _ON_CPU):
         raise ValueError(f"The precision '{algorithm}' is not supported by dot_general on CPU")

@@ -40,7 +40,9 @@ ragged_dot_general_p = Primitive("ragged_dot_general")
 
 @dataclasses.dataclass(frozen=True)
 class RaggedDotDimensionNumbers:
-    """Says which axes of a ragged product are contracted, batched, ragged (of `lhs`, one) and of groups (of `rhs`, at most one)."""
+    """Says which axes of a ragged product are contracted and batched, which axis of `lhs` is ragged, and which axis of `rhs`,
+    if any, has the groups.
+    """
 
     dot_dimension_numbers: Any
     lhs_ragged_dimensions: tuple[int, ...]
@@ -158,7 +160,9 @@ def _check_groups(mode: str, rhs: ShapedArray, count: int, numbers: RaggedDotDim
 
 
 def _copies(x: Any, axis: int, group_sizes: Any, prefix: list[int]) -> Any:
-    """Return x once for each group, on a new first axis; what is outside the group along `axis` is zero."""
+    """Return a copy of x for each group, along a new first axis. In each copy, elements that lie outside of the group
+    along `axis` are zero. The sizes of the groups may differ along the axes `prefix`.
+    """
     count = group_sizes.shape[-1]
     shape = (count, *x.shape)
     ends = cumsum(group_sizes, group_sizes.ndim - 1)
@@ -298,7 +302,7 @@ def _(
     mode, prefix = _mode(lhs.ndim - 1, numbers)
     if (
         sizes.ndim == 2 and prefix and mode != _BATCHED
-    ):  # the sizes of all elements of the prefix: it is behind the batch axis now
+    ):  # one list of sizes for each element of the batch: repeat it along the axes `prefix`
         shape = (axis.size, *(lhs.shape[1 + each] for each in prefix), sizes.shape[-1])
         sizes = broadcast_in_dim(sizes, shape, (0, len(shape) - 1))
     dot_numbers, dim = batched_dimension_numbers(lhs.ndim, rhs.ndim, 0, 0, numbers.dot_dimension_numbers)

@@ -71,7 +71,9 @@ def _jvp_by_halves(
     tangents: Sequence[Any],
     axes: Sequence[int],
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: apply `combine` to the first and the second half of the elements, then to the halves of the result, and so on."""
+    """Return the results of a reduction along `axes`, and their tangents: the JVP of a function that applies `combine` to the
+    first and the second half of the elements, then to the halves of the result, and so on.
+    """
     x = primals[0]
     kept = [i for i in range(x.ndim) if i not in axes]
     shape = [x.shape[i] for i in kept]

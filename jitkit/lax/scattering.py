@@ -330,7 +330,9 @@ def scatter(
 
 
 def _combining(primitive: Primitive, combine: Callable[[Any, Any], Any], name: str, doc: str) -> Callable[..., Any]:
-    """Return the public function of a combining scatter. `doc` is the middle of a sentence, its docstring."""
+    """Return the public function of a combining scatter. `doc` is the middle of its docstring's sentence, between
+    "windows" and "updates".
+    """
 
     def function(
         operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,

@@ -46,7 +46,9 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
     chooser, aval = ctx.avals_in[0], ctx.avals_out[0]
 
     def choose(first: int, among: tuple[str, ...]) -> str:
-        """Write a choice between the cases, the first of which has the number `first`: halve them until one is left. Return its name."""
+        """Write the choice between the cases `among`, numbered from `first` on, by halving them until one is left;
+        return the result's name.
+        """
         if len(among) == 1:
             return among[0]
         if chooser.dtype == np.bool_:

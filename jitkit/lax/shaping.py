@@ -67,8 +67,8 @@ def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int
 
 
 def _stage_broadcast(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Stage a broadcast. To the shape that the array has already, it returns the array itself; but not in `linear_transpose`, which
-    has another trace in JAX.
+    """Staging rule: return the operand itself if it has the shape already. Otherwise return NotImplemented: then the
+    equation is recorded. In `linear_transpose`, for which JAX has another trace, it is always recorded.
     """
     (x,) = operands
     if trace.debug_info.traced_for == "linear_transpose":
@@ -331,7 +331,7 @@ def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -
     """Return `operand` with its axes permuted: axis i of the result is axis `permutation[i]` of `operand`.
 
     Raises:
-      TypeError: if `permutation` is not one of all axes.
+      TypeError: if `permutation` is not a permutation of all axes.
     """
     axes = tuple(operator.index(axis) for axis in permutation)
     if axes == tuple(range(np.ndim(operand))) and is_array(operand):

@@ -44,7 +44,9 @@ def is_array(x: Any) -> bool:
 
 
 def constant_like(x: Any, value: Any) -> Any:
-    """Return a scalar of the dtype of x, for a literal of an equation; a Python number, weak like x, for a weak scalar."""
+    """Return a scalar of the dtype of x, for a literal of an equation. If x is a weak scalar, it is a Python number,
+    which is weak, too.
+    """
     aval = core.get_aval(x)
     return np.asarray(value).astype(aval.dtype)[()] if aval.shape else scalar_of_type(x, value)
 
@@ -63,7 +65,8 @@ def scalar_of_type(x: Any, value: Any) -> Any:
 
 
 def refuse_sharding(name: str, out_sharding: Any) -> None:
-    """Raise NotImplementedError for a sharding of a function's result: within a program XLA decides that.
+    """Raise NotImplementedError if the caller gives the sharding of a result: within a program XLA decides where its
+    parts are.
 
     None is allowed, and so is a sharding over a mesh without axes, which `jitkit.typeof` of an array has.
     """
@@ -195,7 +198,7 @@ def index_tuple(x: Any) -> tuple[int, ...]:
 
 # --- dtypes --------------------------------------------------------------------------------------------
 
-# Our operations whose namesake in jitkit.numpy converts its operands.
+# operation of lax -> a similar function of jitkit.numpy, which converts its operands
 _NUMPY_EQUIVALENTS = {
     **{name: name for name in (
         "add", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil", "concatenate",

@@ -104,7 +104,7 @@ def _define(
 
 
 def with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
-    """Return the window for arrays that have a batch axis at `dim`: along this axis, it has a single element."""
+    """Return the window's parameters for arrays that have a batch axis at `dim`: along this axis the window has size 1."""
     return {name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()}
 
 
@@ -197,7 +197,7 @@ def reduce_window(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> Any:
-    """Fold the elements in a window, at each of its positions.
+    """Return the elements of a window folded to one, for each position of the window.
 
     Args:
       operand: an array, or a tree of arrays of one shape.

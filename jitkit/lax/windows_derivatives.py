@@ -82,7 +82,7 @@ def _transpose_sum(
 
 deflinear(reduce_window_sum_p, _transpose_sum)
 
-# --- select_and_gather_add: for each window the element of `source` where that of `operand` is selected --------------------
+# --- select_and_gather_add: for each window, the element of `source` at the place that is selected in `operand` -------------
 
 select_and_gather_add_p = Primitive("select_and_gather_add")
 select_and_scatter_add_p = Primitive("select_and_scatter_add")
@@ -99,7 +99,9 @@ def _(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **wi
 
 @register_lowering(select_and_gather_add_p)
 def _(ctx: LoweringContext, source: str, operand: str, *, select_prim: Primitive, **window: Any) -> str:
-    """Lowering rule: reduce pairs of an element of `operand`, by which `select_prim` selects, and of `source`, which is the result."""
+    """Lowering rule: reduce pairs (element of `operand`, element of `source`). `select_prim` compares the first; the
+    result is the second.
+    """
     dtype = ctx.avals_in[1].dtype
     start = np.array(-np.inf if select_prim is ge_p else np.inf, dtype), np.array(0, dtype)
 
@@ -142,7 +144,7 @@ def _never(select_prim: Primitive, dtype: Any) -> Any:
 
 primitive_transposes[select_and_gather_add_p] = _transpose_gather
 
-# --- select_and_scatter_add: zeros, to which each of `source` is added where the window's element is selected ---------------
+# --- select_and_scatter_add: zeros, with each element of `source` added at the place that is selected in its window ---------
 
 
 @select_and_scatter_add_p.def_abstract_eval

@@ -127,7 +127,9 @@ def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Seque
 
 
 def _component(name: str) -> str:
-    """Return JAX's name for a part of the carry: `name` is `c`, `c['w'][0]`, or empty."""
+    """Return what JAX's messages call a part of the carry: `the input carry c`, `the input carry component c['w'][0]`,
+    or, for an empty `name`, `the input carry`.
+    """
     return "the input carry" + (" component" if name.endswith(("]", ")")) or "." in name else "") + f" {name}".rstrip()
 
 
@@ -286,7 +288,7 @@ def _pair(names: Sequence[str], i: int) -> tuple[str, str]:
 
 
 def _sources(names: Sequence[str], bodies: Sequence[Body], i: int) -> str:
-    """Return a line for each of the two branches, which says what function it is."""
+    """Return two lines, for the first and the i-th branch: each says which function of the user the branch is."""
     return "".join(
         f"{name} is {api_util.source_of(bodies[k].user)}\n" for name, k in zip(_pair(names, i), (0, i), strict=True)
     )

@@ -40,8 +40,9 @@ class Body(NamedTuple):
     """A function to be traced for an equation.
 
     `fun` is called on trees. `user` is the user's function: `fun` itself, or a function that it calls. Messages name
-    `user`, and its traces are cached as long as it lives. `view` turns the arguments of `fun` into the arguments of `user`.
-    `statics` are values that `fun` was made with: with other values it needs another trace.
+    `user`, and its traces are cached as long as it lives. `view` turns the arguments of `fun` into the arguments of
+    `user`. `traced_for` says what it is traced for, such as "scan". `statics` are values that `fun` was made with. The
+    cache of traces has both in its keys: with another use or other values, `fun` is traced again.
     """
 
     fun: Callable[..., Any]
@@ -74,7 +75,9 @@ class _Memory:
         self.known: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
 
     def of(self, user: Callable[..., Any]) -> dict[Any, Traced]:
-        """Return the traces of this function."""
+        """Return the dict of this function's traces, to which new ones are added. If the function cannot be a key, the
+        dict is empty, and is not kept.
+        """
         try:
             return self.known.setdefault(user, {})
         except TypeError:  # it cannot be hashed or weakly referenced
@@ -99,9 +102,9 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
-    """Trace the function now, and return its jaxpr. `trace_body` calls this if its cache has none. Call it directly if the trace
-    depends on something that the cache's key does not contain: if `body.fun` is `functools.partial(solve, f)` and `body.user`
-    only `f`.
+    """Return the function as a jaxpr, traced now. `trace_body` calls this if its cache has no trace. Call it directly
+    if the trace depends on something that the cache's key does not contain: if `body.fun` is `functools.partial(solve,
+    f)`, and `body.user` is `solve`, the key does not contain `f`.
     """
     out_trees: list[PyTreeDef] = []
     info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))
@@ -144,7 +147,9 @@ def is_call_of_ours(error: TypeError) -> bool:
 
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
-    """Return a name for each input, as the user's function does; empty for inputs that it does not see."""
+    """Return each input's name, in terms of the parameters of the user's function; an empty name for an input that is
+    not an argument of that function.
+    """
     places = [object() for _ in range(in_tree.num_leaves)]  # compared by address: static values may be anything
     args = body.view(*skeleton(in_tree, places))
     names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
@@ -212,7 +217,7 @@ def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
 
 
 def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
-    """Return the k-th branch with inputs for the constants of all branches."""
+    """Return the jaxpr of `branch`, the k-th one, whose first inputs stand for `consts`, the constants of all branches."""
     if not consts:
         return branch.jaxpr
     position = {id(x): i for i, x in enumerate(branch.consts)}
@@ -223,10 +228,10 @@ def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts:
 
 @remembered
 def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
-    """Return the jaxpr with an input for each constant of all branches; `places` says which of these are its own.
-
-    If a branch occurs again in the same equation, the second one gets new variables for the constants. (The other
-    arguments are only cache keys: they decide, as in JAX, which branches share a jaxpr.)
+    """Return the jaxpr with an input for each constant of all branches. For each of these constants, `places` has the
+    number of the jaxpr's own input, or None if only other branches use it. If the same branch came before in the
+    equation (`repeated`), it gets new variables for the constants. (The other arguments are only cache keys: they
+    decide, as in JAX, which branches share a jaxpr.)
     """
     count = sum(place is not None for place in places)
     consts = [

@@ -1,10 +1,10 @@
 """cond, switch: one of several functions runs, chosen by a value that is known only when the program runs.
 
 All branches are traced, because the choice is not known while tracing; one of them runs. The branches of an equation
-take the same operands: if one of them closed over a value, all of them take it. If every branch returns the same operand
-unchanged, it is not a result of the equation.
+take the same operands: if one of them closed over a value, all of them take it. A result that is the same operand,
+unchanged, in every branch is left out of the equation.
 
-In StableHLO it is `case`, whose regions see the values around them and have no arguments.
+In StableHLO the equation is a `case`, whose regions see the values around them and have no arguments.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:cond
 """
@@ -33,7 +33,7 @@ from ..shaping import broadcast_in_dim
 from .agreement import check_branches, check_operands, same_type
 from .common import Body, avals_of, trace_body, with_consts_of_all
 
-# for each branch of a choice between platforms, the names of its platforms; None is for all others
+# for each branch of a choice between platforms, the names of its platforms; None means all other platforms
 Platforms = tuple[tuple[str, ...] | None, ...]
 
 cond_p = Primitive("cond", multiple_results=True, pure_shape_rule=False)
@@ -186,7 +186,7 @@ def select_case(which: Any, *cases: Any) -> Any:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule: keep only the used results, and the operands that any branch needs for them."""
+    """DCE rule: return which operands any branch needs for the used results, and the equation with only these; None if nothing is left."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     branches = eqn.params["branches"]
@@ -269,7 +269,7 @@ def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
 
 
 def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """Return the operands with a single one that is given by keyword. Raise TypeError if there are operands of both kinds."""
+    """Return the positional operands, or the single one that is given by keyword. Raise TypeError for both at once."""
     if operand is NOT_GIVEN:
         return operands
     if operands:
@@ -390,8 +390,8 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
-    """Write the equation, with `params` added; return the branches' results. If all branches return the same input
-    unchanged, this result is the input itself, and not a result of the equation.
+    """Write the equation, with `params` as further parameters; return the branches' results. For a result that is the same
+    input, unchanged, in all branches, return this input: the equation does not compute it.
     """
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]

@@ -76,8 +76,9 @@ def _with_forwarded(
     count: int,
     operands: Sequence[Any],
 ) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Return the operands and constants that are forwarded as residuals; and for each branch the places of its residuals:
-    `places` for the computed ones, of which there are `count`, and places after these for the forwarded ones.
+    """Return the forwarded residuals, which are operands or constants themselves; and for each branch the places of its
+    residuals in the list of all residuals. That list begins with the `count` computed residuals, whose places are
+    `places`; the forwarded ones follow.
     """
     values: list[Any] = []
     found: dict[Any, int] = {}
@@ -100,8 +101,8 @@ def _with_forwarded(
 def _partial_eval(
     trace: PartialTrace, index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any
 ) -> list[Any]:
-    """Partial evaluation rule: bind a `cond` now for the results that depend on no tangent, and record another for the rest. A
-    result is known if it is known in all branches.
+    """Partial evaluation rule: bind a `cond` now for the results that depend on no tangent, and record another for the
+    rest. A result is known if it is known in all branches. If the index depends on a tangent, record the whole `cond`.
     """
     if trace.is_tangent(index):
         with set_current_trace(trace.tangents):
@@ -170,7 +171,7 @@ def _transpose(cts: Sequence[Any], index: Any, *operands: Any, branches: Sequenc
     known = [x for x in operands if not is_undefined(x)]
     avals = (*map(get_aval, known), *(None if type(ct) is Zero else get_aval(ct) for ct in cts))
     nonzero = _any([transpose_jaxpr(branch, linear, avals)[1] for branch in branches])
-    # As in JAX, equal branches have jaxprs of their own.
+    # As in JAX, each branch is transposed to a new jaxpr, even if it equals another branch.
     transposed = tuple(transpose_jaxpr_anew(branch, linear, avals, nonzero)[0] for branch in branches)
     made = cond_p.bind(index, *known, *(ct for ct in cts if type(ct) is not Zero), branches=transposed, **params)
     found = iter(ad.with_zeros(made, nonzero, list(compress(branches[0].in_avals, linear))))

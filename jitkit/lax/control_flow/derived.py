@@ -125,7 +125,7 @@ def dtype_of_bounds(lower: Any, upper: Any) -> Any:
 
 
 def known_trips(lower: Any, upper: Any) -> int | None:
-    """Return how often the loop runs, if both bounds are known while tracing; else None."""
+    """Return the number of steps of the loop if both bounds are known while tracing, and convert to ints; else None."""
     if not (core.is_concrete(lower) and core.is_concrete(upper)):
         return None
     try:

@@ -116,7 +116,9 @@ def lower_batch_of_loops(
 
 
 def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
-    """Write a line that computes whether any element of an array of bools is true; return its name."""
+    """Write the operations that compute whether any element of an array of bools is true; return the name of their
+    result. For an array without axes, write nothing, and return its own name.
+    """
     if not aval.shape:
         return name
     return inline_function(ctx, lambda answers: [reduce_or(answers, range(aval.ndim))], [name], [aval])[0]
@@ -164,8 +166,8 @@ def write_while(
 
 
 def _asked_in_body(*args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int) -> list[Any]:
-    """Return the results of the same loop, with the condition evaluated in the body: its result is the first part of
-    the carry.
+    """Return the last carry of the loop with these parameters, computed by another loop, which evaluates the condition
+    in its body: the first part of its carry is the condition's result.
     """
     cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
     axes = range(cond_jaxpr.out_avals[0].ndim)  # the batch axes, if each element has its own condition

@@ -56,7 +56,7 @@ def _jvp(
 
 @remembered
 def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
-    """Return the jaxpr with more inputs, which it does not read."""
+    """Return the jaxpr with an input of each of these types added at the end. It does not read them."""
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars)) + ("",) * len(avals)
     return jaxpr.replace(
         invars=[*jaxpr.invars, *map(Var, avals)], debug_info=jaxpr.debug_info._replace(arg_names=names)

@@ -88,7 +88,9 @@ def platform_dependent(
 
 
 def _choose(index: Any, functions: list[Callable[..., Any]], platforms: Platforms, operands: tuple[Any, ...]) -> Any:
-    """Return the results of the equation: a `switch` whose branches have platforms. Raise TypeError if there is no function to choose."""
+    """Write the equation, a `switch` whose branches have platforms; return its results, as the tree that the functions
+    return. Raise TypeError if there are no functions.
+    """
     if not functions:
         raise TypeError(
             "lax.platform_dependent: there is no function to choose\nPass one for a platform, `cpu=...`, or a `default`."

@@ -111,8 +111,8 @@ pp_eqn_rules[scan_p] = _pp
 
 
 def batched_step(jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Batch the jaxpr of a step, with batch axes first: `inputs` marks the inputs that are batches, `musts` the results that must
-    be. Also return, for each result, whether it is a batch.
+    """Return the jaxpr of a step, batched, with batch axes first; and for each of its results whether it is a batch.
+    `inputs` marks the inputs that are batches, `musts` the results that must be.
     """
     step, are_batches = batch_jaxpr_if(jaxpr, axis, inputs, musts)
     if jaxpr in _computed_ys:

@@ -145,8 +145,8 @@ def _first_loop(
     num_carry: int,
     params: dict[str, Any],
 ) -> tuple[list[Any], list[Any], list[bool]]:
-    """Run the first loop, whose body is `both.primal`. Return its results, the residuals, and for each residual whether
-    it has a row for each step. `closed_over` are the constants of the body before it was split.
+    """Run the loop that saves residuals, whose body is `both.primal`. Return its results, the residuals, and for each
+    residual whether it has a row for each step. `closed_over` are the constants of the body before it was split.
     """
     count = len(both.primal.outvars) - both.num_residuals
     primal, left, hoisted, values = hoist(both.primal, list(consts), both.num_residuals)

@@ -62,7 +62,9 @@ def _check_tree(who: str, what: str, found: PyTreeDef, expected: PyTreeDef, has_
 
 
 class _Root(NamedTuple):
-    """The function, its solver, and the solver of its linearisation at the root."""
+    """Three values: one for the function, one for its solver, one (`l_and_s`) for the solver of its linearisation at
+    the root.
+    """
 
     f: Any
     solve: Any

@@ -71,7 +71,7 @@ def _product(like: Any) -> Callable[[Any, Any], Any]:
 
 
 def _differences(w: Any, eye: Any) -> Any:
-    """Return w_j - w_i in row i, and 1 on the diagonal, to divide by."""
+    """Return the matrices with w_j - w_i in row i and column j, and 1 instead of 0 on the diagonal, to divide by."""
     with config.override(numpy_rank_promotion="allow"):
         return eye + w[..., None, :] - w[..., None]
 
@@ -288,8 +288,8 @@ def _jvp_eig(
 
 
 def _change_of_eigenvectors(w: Any, v: Any, da: Any) -> Pair:
-    """Return the changes of eigenvalues and eigenvectors. Any multiple of an eigenvector is one, too; LAPACK's has length 1 and a
-    real largest component, and the changed eigenvector must have these, too.
+    """Return the changes of eigenvalues and eigenvectors. Any multiple of an eigenvector is an eigenvector. LAPACK's
+    have length 1 and a real largest component, and the changed eigenvectors must have them, too.
     """
     product, eye = _product(v), _eye(w.dtype, w.shape[-1])
     weights = reciprocal(_differences(w, eye)) - eye

@@ -112,8 +112,8 @@ def _(ctx: LoweringContext, pivots: str, *, permutation_size: int) -> str:
 
 
 def _write_order(ctx: LoweringContext, pivots: str, aval: ShapedArray, out: ShapedArray) -> str:
-    """Write a loop that turns swaps of rows into the order of the rows, and return its name. On a GPU, where each iteration would
-    be a launch, write a call instead.
+    """Write a loop that turns swaps of rows into the order of the rows; return the name of the order. On a GPU, where
+    each iteration would be a launch, write a call instead.
     """
     if ctx.module.platform == "gpu":
         target = "cu_lu_pivots_to_permutation"

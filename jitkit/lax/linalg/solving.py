@@ -101,8 +101,9 @@ def triangular_solve(
 ) -> Any:
     """Return the X for which op(a) @ X = b (`left_side`), or else X @ op(a) = b.
 
-    Of `a` only one triangle is read, the upper one unless `lower`; with `unit_diagonal` its diagonal is taken to be 1. `op`
-    transposes, conjugates, both or neither. `b` may be vectors, with an axis less than `a`.
+    Of `a` only one triangle is read, the upper one unless `lower`; with `unit_diagonal` its diagonal is taken to be 1.
+    `op` transposes with `transpose_a`, and conjugates with `conjugate_a`. `b` may be vectors, with an axis less than
+    `a`.
     """
     conjugate_a = conjugate_a and is_a(a.dtype, np.complexfloating)
     is_vector = np.ndim(b) == np.ndim(a) - 1
@@ -177,7 +178,9 @@ def _spread(x: Any, shape: Shape) -> Any:
 
 
 def check_solve_shapes(a: Any, b: Any) -> None:
-    """Raise ValueError unless `a` holds square matrices, and `b` as many right sides: matrices, or vectors."""
+    """Raise ValueError unless `a` holds square matrices, and `b` right sides with as many rows: matrices, or vectors
+    (one axis less).
+    """
     if not (a.ndim >= 2 and b.ndim in (a.ndim, a.ndim - 1) and a.shape[-1] == a.shape[-2] == b.shape[a.ndim - 2]):
         raise ValueError(
             "The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got "
@@ -186,8 +189,8 @@ def check_solve_shapes(a: Any, b: Any) -> None:
 
 
 def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any], Any]) -> Any:
-    """Return the X for which A @ X = B, column by column: `solve_one` takes the product of A with a vector, and one
-    right side.
+    """Return the X for which A @ X = B, column by column: `solve_one` takes the function that multiplies A with a
+    vector, and one right side.
     """
 
     def product(x: Any) -> Any:
@@ -204,7 +207,7 @@ def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any
 def solve(a: Any, b: Any) -> Any:
     """Return the X for which A @ X = B: square matrices, and matrices or vectors with the same batch axes.
 
-    Its derivatives are solved with the same factors.
+    Its derivatives are solutions of systems of `a` or its transpose, found by the same factors.
     """
     check_solve_shapes(a, b)
     sizes = (*a.shape[:-1], 1)

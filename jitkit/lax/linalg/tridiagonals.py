@@ -65,8 +65,9 @@ def _(ctx: LoweringContext, a: str, *, lower: bool) -> list[str]:
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
-    """Factor Hermitian matrices as Q T Q^H, with numbers on three diagonals of T. Return a matrix with T, the diagonal of T, the numbers
-    beside it, and the factors of the reflections whose product is Q. Only the lower triangle, or the upper one, is read.
+    """Factor Hermitian matrices as Q T Q^H, with numbers on three diagonals of T. Return a matrix with T, the diagonal
+    of T, the numbers beside it, and the factors of the reflections whose product is Q. Only the lower triangle is read,
+    or without `lower` the upper one.
 
     In place of T's zeros, the first matrix has the reflections, as `householder_product` takes them. Raise ValueError for
     matrices that are not square, or empty.
