@@ -46,7 +46,9 @@ _BEYOND_8 = (
 
 
 def _chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
-    """Return the sum of the series at x / 2, by Clenshaw's recurrence, from the highest term."""
+    """Return the sum of the Chebyshev series with these coefficients at x / 2, by Clenshaw's recurrence, from the
+    highest term.
+    """
     zero = full_like(x, 0)
     before, last, now = zero, zero, zero
     for c in coefficients:

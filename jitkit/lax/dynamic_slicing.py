@@ -1,7 +1,7 @@
 """Slices whose start is data: dynamic_slice and dynamic_update_slice.
 
 The *size* of a window is known while tracing: a compiled program has only arrays of fixed shape. A slice whose start is
-data always fits: XLA silently moves the start back as far as needed. Negative corners count from the end, as in Python;
+data always fits: XLA silently moves the start back as far as needed. Negative indices count from the end, as in Python;
 that is done here, with a comparison and a select for each axis.
 
 JAX: jax/_src/lax/slicing.py:dynamic_slice

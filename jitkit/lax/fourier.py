@@ -36,7 +36,7 @@ class FftType(enum.IntEnum):
     IRFFT = 3
 
 
-# --- fft: linear, so its derivative is itself -------------------------------------------------------------------------
+# --- fft: linear, so the tangent of the result is the fft of the tangent ----------------------------------------------
 
 fft_p = Primitive("fft")
 

@@ -100,7 +100,7 @@ def rng_bit_generator(
     return key, bits
 
 
-# --- rng_uniform: numbers that are others at each call -------------------------------------------------------------------
+# --- rng_uniform: other numbers at each call -----------------------------------------------------------------------------
 
 rng_uniform_p = Primitive("rng_uniform")
 

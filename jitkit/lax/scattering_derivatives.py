@@ -1,7 +1,7 @@
 """Derivatives of gather and scatter, which are each other's transposes.
 
-Where windows of a plain scatter may overlap, it is unspecified which update stays, and the derivative must follow that
-one: number the updates, scatter the numbers as well, and read them back.
+Where windows of a plain scatter may overlap, it is unspecified which update stays, and the tangent must be that of the
+same update. So the rule numbers the updates, scatters the numbers, too, and reads them back.
 
 JAX: jax/_src/lax/slicing.py:_scatter_jvp
 """

@@ -1,8 +1,7 @@
-"""Sorts along one axis: any number of arrays, moved together, in the order of the first ones.
+"""Sorts along one axis: any number of arrays, moved together, in the order of the keys, which are the first of them.
 
-Every input has one sorted form: -0 and 0 are equal, and all nans are equal and come last. XLA needs a comparator on
-scalars; it is written below in lax, and becomes the region of the operation. Complex numbers are ordered by real part,
-then by imaginary part.
+-0 and 0 count as equal, and so do all nans, which come last. XLA needs a comparator on scalars; it is written below in
+lax, and becomes the region of the operation. Complex numbers are ordered by real part, then by imaginary part.
 
 JAX: jax/_src/lax/lax.py:_sort_lt_comparator
 """

@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 
 
 class _Derivatives(Slots):
-    """Slots for functions of rooms above this one, which some rules here use."""
+    """Slots for functions of packages that import this one, which some rules here use."""
 
     custom_jvp: Any
     linear_transpose: Callable[..., Any]

@@ -214,8 +214,8 @@ def _option(value: str | int | bool | np.int32) -> str:
 
 
 def _layout(ndim: int, matrix_rank: int | None) -> str:
-    """Return the order of an array's axes in memory, the fastest first. In arrays with `matrix_rank` axes, rows come
-    before columns.
+    """Return the order of an array's axes in memory, the fastest first. Arrays with `matrix_rank` axes hold matrices in
+    column-major order.
     """
     order = list(reversed(range(ndim)))
     if ndim == matrix_rank:
