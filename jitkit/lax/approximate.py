@@ -99,7 +99,7 @@ def _(
 
 
 def _comparator(ctx: LoweringContext, scalar: ShapedArray, is_max_k: bool) -> Function:
-    """Return the function of the module that decides which of two elements comes first."""
+    """Return the module's function that decides which of two elements comes first; write it if the module has none yet."""
     module, direction = ctx.module, "GT" if is_max_k else "LT"
     key = ("approx_top_k", direction, scalar.dtype)
     if key not in module.function_of_jaxpr:

@@ -67,7 +67,9 @@ def _rest(ndim: int, *taken: Iterable[int]) -> list[int]:
 
 
 def _mode(lhs_ndim: int, numbers: RaggedDotDimensionNumbers) -> tuple[str, list[int]]:
-    """Return how the ragged axis is used, and the axes of `lhs` for whose elements `group_sizes` may differ."""
+    """Return how the ragged axis is used (`_KEPT`, `_CONTRACTED` or `_BATCHED`), and the axes of `lhs` along which
+    `group_sizes` may differ.
+    """
     ragged = numbers.lhs_ragged_dimensions[0]
     (contract, _), (batch, _) = numbers.dot_dimension_numbers
     kept = _rest(lhs_ndim, contract, batch)
@@ -112,7 +114,7 @@ def _shape_rule(
     groups = list(numbers.rhs_group_dimensions)
     if not dtypes.issubdtype(group_sizes.dtype, np.integer):
         raise TypeError("ragged_dot_general requires that group_sizes.dtype is subtype of np.integer.")
-    # A group axis is neither contracted nor in the product: the shape is that of a product with one of the groups.
+    # A group axis is neither contracted nor in the product: the shape is that of a product with the matrix of one group.
     where = [axis - sum(group < axis for group in groups) for axis in range(rhs.ndim)]
     one = rhs.update(shape=tuple(size for axis, size in enumerate(rhs.shape) if axis not in groups))
     dot_numbers = (

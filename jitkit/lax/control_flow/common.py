@@ -60,7 +60,7 @@ class Traced(NamedTuple):
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the traces of all tracers that the function closed over are active."""
+        """Whether the traces of all tracers that the function closed over are still active."""
         return all(x._trace.alive for x in self.consts if isinstance(x, core.Tracer))
 
 

@@ -53,8 +53,8 @@ def svd(
 ) -> list[str]:
     """Write the singular values, U, V^H and `info` of matrices, and return their names; `parts` are the types of the first three.
 
-    They are found by "QR", by rotations ("Jacobi"), or by "polar" decomposition. If `way` does not say, large matrices go by QR,
-    others by rotations.
+    They are found by "QR", by rotations ("Jacobi"), or by "polar" decomposition. If `way` is None, matrices with more
+    than `_LARGEST_FOR_JACOBI` rows or columns go by QR, others by rotations.
     """
     [aval], [s, u, vt] = ctx.avals_in, parts
     m, n = aval.shape[-2:]
