@@ -1,6 +1,7 @@
 """Products of matrices and vectors: sums of products by `dot_general`, the others elementwise.
 
-The result has the promoted dtype of both operands. `dot_general` gets them as they are, since XLA multiplies mixed types.
+The result has the promoted dtype of both operands. `dot_general` gets the operands in their own dtypes, since XLA multiplies
+mixed types.
 
 JAX: jax/_src/numpy/tensor_contractions.py:matmul
 """

@@ -123,7 +123,9 @@ class _Search:
     def promising_orders(
         self, path: Path, terms: tuple[_Labels, ...], cost: int, largest: int, width: int | None
     ) -> None:
-        """Try pairs in the order of the memory that they free: all pairs that may lead to a better order, or the first `width` of these."""
+        """Try the pairs that may lead to a better order, or the first `width` of them, those that free the most memory first.
+        Pairs that share no label are tried only if no other pair may lead to a better order.
+        """
         if len(terms) == 1:
             self.path, self.cost, self.largest = path, cost, largest
             return

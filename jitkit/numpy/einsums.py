@@ -44,7 +44,7 @@ def einsum(
     Args:
       subscripts: labels of each operand's axes, separated by commas, then `->` and the result's labels; `...` stands
         for any axes. Without an arrow, the result has the axes of `...` and the labels that occur once, in alphabetical order.
-        (Or operands, each followed by a list of ints as labels, and last a list for the result.)
+        Or the arguments are operands, each followed by a list of ints as labels, and optionally a list for the result.
       operands: arrays.
       optimize: as for `einsum_path`; a word that is not one of its words counts as "auto".
       precision, preferred_element_type, out_sharding: as in `lax.dot_general`.
@@ -67,7 +67,7 @@ def einsum(
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, path_info.PathInfo]:
-    """Return the order in which `einsum` would contract these operands, as its `optimize` takes it, and a printable description.
+    """Return the order in which `einsum` would contract these operands, in a form that `optimize` accepts, and a description to print.
 
     Args:
       subscripts, operands: as for `einsum`; of the operands only the shapes are read.
@@ -195,8 +195,8 @@ _Term = tuple[Any, str]
 
 
 def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
-    """Return one or two labelled operands, contracted to the labels `result`. Raise NotImplementedError for three or
-    more.
+    """Return the product of two labelled operands, or one operand alone, summed over the labels that are not in `result`, with
+    its axes in that order. Raise NotImplementedError for three or more operands.
     """
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)

@@ -1,9 +1,9 @@
 """labels of many operands -> the order in which they are contracted, found without trying others
 
-Each step contracts the pair that frees the most memory, among pairs that share a label to be summed over. Before that,
-operands with equal labels are multiplied; after it, the terms that share no label, from the smallest on. Candidates wait
-in a heap; a new product adds one of them, the pair with its best partner. This is opt_einsum's search of that name,
-which JAX uses from fifteen operands on.
+First, operands with equal labels are multiplied. Then each step contracts the pair that frees the most memory, among pairs
+that share a label to be summed over. Last, the terms that share no such label are multiplied, the smallest first.
+Candidates wait in a heap; each new product adds one candidate, the pair of itself and its best partner. This is
+opt_einsum's search "greedy", which JAX uses from fifteen operands on.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """
@@ -21,12 +21,12 @@ _Candidate = tuple[tuple[int, int, int], Labels, Labels, Labels]
 
 
 def greedy_order(inputs: Sequence[Labels], result: Labels, sizes: dict[str, int]) -> list[tuple[int, int]]:
-    """Return pairs of operands' numbers, in the order in which they are contracted. Products are numbered on, after the operands."""
+    """Return pairs of operands' numbers, in the order in which they are contracted. Products get the numbers after the operands'."""
     return _Terms(inputs, result, sizes).path
 
 
 class _Terms:
-    """The terms that remain, each by its labels with its number, and the path so far.
+    """Finds the path: keeps the terms that remain, in a dict from labels to number, and the path so far.
 
     A label that all operands have is treated as one of the result: it is never summed over before the last step.
     """

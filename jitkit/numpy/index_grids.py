@@ -26,8 +26,9 @@ from .util import check_arraylike, concrete_index, ensure_arraylike, ensure_arra
 
 
 class _Grid:
-    """`grid[a:b:c, ...]`: the coordinates of a grid with an axis for each slice, like `arange` or, with an imaginary
-    step, `linspace`.
+    """`grid[a:b:c, ...]`: returns the coordinates of a grid with an axis for each slice, like `arange` or, with an imaginary
+    step, `linspace`. For several slices, `mgrid` returns one array; `ogrid` (`sparse`) returns an array for each axis, of size 1
+    along the others.
     """
 
     def __init__(self, name: str, sparse: bool) -> None:
@@ -66,8 +67,8 @@ ogrid = _Grid("ogrid", sparse=True)
 class _Row:
     """`r_[a, b:c, ...]`: arrays, numbers and slices, joined along an axis.
 
-    A string before them says how: `"axis,ndmin,place"` gives the axis, the least number of axes, and where among these
-    an array with fewer has its axes; `"r"` and `"c"` make a matrix of one row or one column.
+    A string before them says how: `"axis,ndmin,place"` gives the axis, the least number of axes, and at which of these
+    the axes of an array with fewer begin; `"r"` and `"c"` make a result of one axis a matrix of one row or one column.
     """
 
     def __init__(self, name: str, axis: int, ndmin: int, place: int) -> None:

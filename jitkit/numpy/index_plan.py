@@ -1,8 +1,8 @@
 """x[arrays], x.at[index].set(y) -> gather, scatter
 
 In the general case of indexing, `plan` turns the parts of an index into the arguments of gather and scatter: an array
-of positions, whose last axis says where a window starts along some axes of x, and the correspondence of axes. The rules
-are numpy's:
+of positions, whose last axis says where a window starts along some axes of x; and how the axes of x, of the positions and
+of the result correspond. The rules are numpy's:
 
 - integer arrays broadcast together; ints among them take part, when there is an array with axes;
 - their common axes replace the axes that they consume if these are adjacent, and otherwise come first in the result;
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
     window_shape: tuple[int, ...]
     positions: Any
     dimension_numbers: GatherDimensionNumbers
-    only_slices: bool  # there are no index arrays: positions are sorted, and unique
+    only_slices: bool  # no index array has axes, so the positions are sorted and unique
     reversed_axes: tuple[int, ...]  # axes of the result, counted without the axes of None
     new_axes: tuple[int, ...]  # the axes of None in the result
     mask_axes: tuple[int, ...]  # axes of size 1, to be inserted into x for `True` and `False` as indices
@@ -194,8 +194,8 @@ def _check_slices(parts: list[Part]) -> None:
 
 
 def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[list[Part], tuple[int, ...]]:
-    """Return the parts and the shape with a new axis of size 1 for each `True` or `False`, from which it takes one element, or
-    none.
+    """Return the parts and the shape with an axis of size 1 inserted for each `True` or `False`: `True` takes its one element,
+    `False` takes none.
     """
     sizes = list(shape)
     expanded = list(parts)
@@ -211,7 +211,7 @@ def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[lis
 
 
 def _from_start(p: Part, shape: tuple[int, ...]) -> Part:
-    """Return a part with negative positions, which count from the end, as positions from the start."""
+    """Return the part with positions from the start in place of negative ones, which count from the end."""
     if p.kind is Kind.INTEGER:
         return p._replace(index=p.index + shape[p.axes[0]] if p.index < 0 else p.index)
     if p.kind is not Kind.ARRAY:
@@ -268,7 +268,7 @@ def gather(
 
 
 def _check_update_of_keys(keys: Any, y: Any, scatter: Callable[..., Any]) -> None:
-    """Raise TypeError for arithmetic with keys, and for other values in their place."""
+    """Raise TypeError if the update is arithmetic with random keys, or would replace them by values of another dtype."""
     dtype = getattr(y, "dtype", None)
     if dtype != keys.dtype or scatter in (
         lax.scatter_add,

@@ -123,8 +123,9 @@ class IndexUpdateRef:
     """`x.at[index]`, with a method for each operation.
 
     All methods take `mode`, for indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; `get` clips by
-    default, and may also "fill"), and the promises `indices_are_sorted` and `unique_indices`. With `wrap_negative_indices=False`, negative
-    ones are out of bounds. `out_sharding` is None: a program cannot say where its parts are.
+    default, and may also "fill"), and the promises `indices_are_sorted` and `unique_indices`. With
+    `wrap_negative_indices=False`, negative indices are out of bounds. `out_sharding` must be None: no operation of jitkit says where
+    the parts of its result are.
     """
 
     __slots__ = ("array", "index")

@@ -1,6 +1,6 @@
 """x[index] -> slice, dynamic_slice or gather
 
-The simplest possible operation is chosen, as in JAX, so that jaxprs are equal:
+The simplest possible operation is chosen, as in JAX, so that jaxprs are equal to JAX's:
 
 - ints and slices known while tracing: `slice`, then `rev`, `squeeze` and `broadcast_in_dim` for negative steps, ints
   and None;
@@ -95,7 +95,7 @@ def _is_window(parts: list[Part], shape: tuple[int, ...]) -> bool:
 
 
 class _Window(NamedTuple):
-    """The operations for a static index; None where no equation is needed."""
+    """The operations for a static index. `limits` is None where nothing is cut off, and strides are None where all are 1."""
 
     limits: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None] | None  # starts, limits, strides
     reversed_axes: tuple[int, ...]
@@ -142,8 +142,8 @@ def _static_slice(x: Any, window: _Window) -> Any:
     return _finish(x, window.reversed_axes, window.squeezed, window.new_axes)
 
 
-# The operations for `x[index]` with an index of ints, slices and None, by shape and index: parsing takes 10 us, finding
-# it here 1.
+# The operations for `x[index]` with an index of ints, slices and None, by shape and index: parsing takes 10 us,
+# looking them up takes 1 us.
 _windows: dict[tuple[Any, ...], _Window] = {}
 _WINDOWS_LIMIT = 4096
 

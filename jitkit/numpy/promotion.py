@@ -56,8 +56,8 @@ _Plan = tuple[Any, list[Step | None] | None, list[Step | None] | None]  # dtype,
 
 
 class _Promoter:
-    """Brings operands to one dtype, which `to` may widen further, and to one rank. Caches the plan for each
-    combination.
+    """Brings operands to their common dtype, or to what the function `to` makes of it, and to one rank. Caches the plan for each
+    combination of types.
     """
 
     def __init__(self, to: Callable[[Any], Any] | None = None) -> None:
@@ -138,8 +138,8 @@ def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:
 
 
 def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
-    """Return how one operand gets its dtype and weakness; None if it has them. A Python scalar is converted here, to be a literal of the
-    jaxpr.
+    """Return the function that gives one operand this dtype and weakness; None if it has them. Where possible, a Python scalar is
+    converted without an equation, so that it is a literal of the jaxpr.
     """
     if aval.dtype == dtype and aval.weak_type == weak:
         return None

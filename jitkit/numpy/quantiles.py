@@ -104,7 +104,7 @@ def _of_axes(a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: An
     if q.ndim > 1:
         raise ValueError(f"q must be have rank <= 1, got shape {q.shape}")
     result = (_nanquantile if without_nans else _quantile)(a, weights, q, axis, method, keepdims)
-    if keepdims and kept_shape:  # an operand without axes keeps its result's shape, as in JAX
+    if keepdims and kept_shape:  # for an operand without axes, `kept_shape` is empty, as in JAX
         result = result.reshape([*q.shape, *kept_shape])
     return convert(result, dtypes.canonicalize_dtype(a.dtype))
 
@@ -131,7 +131,9 @@ def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, An
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
-    """Return the array with several axes merged into one, the last, and its number. Their order does not matter to a quantile."""
+    """Return the array with these axes merged into its last one, and the number of that axis. The elements may get another
+    order, which does not matter to a quantile.
+    """
     others = [i for i in range(a.ndim) if i not in axes]
     order = list(range(a.ndim))
     for i, axis in enumerate(others):
