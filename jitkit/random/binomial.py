@@ -182,8 +182,8 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
     Args:
       n: how many things.
       p: the probability of each box, along the last axis.
-      shape: of the result, as the installed JAX takes it: with the axis of the boxes up to 0.11, without it from 0.12; by
-        default as of `p`.
+      shape: of the result, with the axis of the boxes up to JAX 0.11, and without it from 0.12 on, as the installed JAX
+        takes it; by default from the shape of `p`.
       dtype: any dtype, by default the default float.
       unroll: how many boxes one iteration of the loop does.
 

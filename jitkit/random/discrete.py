@@ -83,7 +83,7 @@ def choice(
       replace: whether an element may be drawn more than once.
       p: the probability of each element; by default all are equal.
       axis: of `a`, along which the elements are.
-      mode: the `mode` of `gumbel`, which draws if there is a `p`, without replacement.
+      mode: the `mode` of `gumbel`, which is used only for draws with `p` and without replacement.
 
     Raises:
       TypeError: for a shape that is not a sequence.
@@ -161,7 +161,7 @@ def categorical(
     Args:
       logits: logarithms of probabilities, up to a constant.
       axis: along which the categories are.
-      shape: of the result: the shape of `logits` without the axis, which is the default, behind any further axes.
+      shape: of the result: any further axes, then the shape of `logits` without `axis`; by default the latter alone.
       replace: whether the draws along these further axes may be equal.
       mode: the `mode` of `gumbel`.
 

@@ -27,7 +27,7 @@ from .normal import normal
 
 
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw vectors of positive numbers whose sum is 1: gamma variables of the shapes `alpha`, divided by their sum.
+    """Draw vectors of positive numbers whose sum is 1: gamma variables with the parameters `alpha`, divided by their sum.
 
     Args:
       alpha: positive parameters, along the last axis.

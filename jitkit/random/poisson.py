@@ -1,8 +1,8 @@
 """Draws from the Poisson distribution: how many events there are in a time, when `lam` are expected.
 
-For small `lam`, Knuth's algorithm multiplies uniform numbers until the product is below exp(-lam). That takes lam
-steps, so from 10 on it is rejection, after Hoermann, "The transformed rejection method for generating Poisson random
-variables", 1993. Both are computed for each element, the unneeded one with a harmless `lam`.
+For small `lam`, Knuth's algorithm multiplies uniform numbers until the product is below exp(-lam). That takes about lam
+steps, so from lam = 10 on candidates are drawn until one is accepted, after Hoermann, "The transformed rejection method
+for generating Poisson random variables", 1993. Both are computed for each element, the unneeded one with a harmless `lam`.
 
 JAX: jax/_src/random/core.py:_poisson
 """

@@ -8,8 +8,8 @@ closed over. Its bits (two or four uint32) are hidden, so that nobody adds 1 to 
 independent. `random_wrap` and `random_unwrap` convert between the two views without computing; old-style keys are bare
 `uint32[2]`, which every function wraps.
 
-The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, or one of two in `rbg`. A rule
-below is one line, which inlines a Python function on uint32 arrays.
+The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, or one of two in `rbg`. A lowering
+rule below is one line, which inlines a Python function on uint32 arrays.
 
 JAX: jax/_src/random/prng.py:random_bits
 """
@@ -101,8 +101,8 @@ def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> s
 
 
 def _older() -> dict[str, bool]:
-    """Return a parameter for an equation that says that the option `threefry_partitionable` is off now; {} if it is on. The option
-    may have changed when the equation is lowered. Jaxprs are printed without this parameter, as in JAX.
+    """Return the parameter by which an equation records that the option `threefry_partitionable` is off; {} if it is on. The option
+    may have changed by the time the equation is lowered. Jaxprs are printed without this parameter, as in JAX.
     """
     return {} if config.local.state.options.threefry_partitionable else {"partitionable": False}
 

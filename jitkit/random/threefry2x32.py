@@ -109,9 +109,9 @@ def _rotate_left(x: Any, by: Any) -> Any:
 
 @functools.partial(jit, inline=True)
 def threefry_2x32(keypair: Any, count: Any) -> Any:
-    """Return an array of uint32, hashed under a pair of them: each element of its first half with one of the second.
-
-    Raise TypeError where one of them is not of dtype uint32.
+    """Return an array of uint32, hashed under a key of two uint32 words: each element of its first half together with the
+    element at the same place in the second. For this, an array of odd size gets a 0 at its end.
+    Raise TypeError for words or an array of another dtype.
     """
     key1, key2 = keypair
     if any(dtypes.dtype(x) != np.uint32 for x in (key1, key2, count)):
@@ -137,7 +137,7 @@ def _(*, shape: tuple[int, ...]) -> list[ShapedArray]:
 
 @register_lowering(iota_2x32_shape_p)
 def _(ctx: LoweringContext, *, shape: tuple[int, ...]) -> list[str]:
-    """Lowering rule: XLA has 64-bit integers even without x64 mode, so this does not use `lax`."""
+    """Lowering rule: write 64-bit operations of StableHLO directly, since `lax` has no 64-bit integers without x64 mode."""
     wide = ShapedArray(shape, np.uint64)
     count = ""
     for axis in range(len(shape)):
@@ -194,8 +194,9 @@ def _is_partitionable() -> bool:
 
 
 def _hash_of_range(keys: Any, count: int) -> Any:
-    """Return for each key `count` words, as `(*keys, count)`: the hashes of each number below the middle of `range(count)`
-    with the one as far above it, the first words of all before the second ones. An odd range gets a 0 at its end.
+    """Return for each key `count` words, as `(*keys, count)`. `range(count)`, with a 0 at its end if `count` is odd, is cut into
+    halves, and each number of the first half is hashed with its partner in the second. The first words of all hashes come before
+    all second words.
     """
     numbers = lax.iota(np.uint32, count)
     if count % 2:

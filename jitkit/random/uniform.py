@@ -75,7 +75,8 @@ def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
 
 
 def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
-    """Return numbers in [0, 1), of this shape for each key. Random bits become the mantissa of a number in [1, 2), minus 1.
+    """Return numbers in [0, 1), of this shape for each key. Random bits become the mantissa of a number in [1, 2), from which 1 is
+    subtracted.
 
     Raises:
       TypeError: for a dtype of another size than 8, 16, 32 or 64 bits.
