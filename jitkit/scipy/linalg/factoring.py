@@ -36,10 +36,9 @@ def _cholesky(a: Any, lower: bool) -> Any:
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return the upper triangles U (with `lower`, the lower ones L) for which U^H U (L L^H) is the Hermitian positive
-    `a`; else nan.
-
-    Only that triangle of `a` is read.
+    """Return the upper triangles U for which U^H U is `a`; with `lower`, the lower triangles L for which L L^H is `a`. The result is
+    nan where `a` is not positive definite.
+    Only the same triangle of `a` is read, as `a` is taken to be Hermitian.
     """
     return _cholesky(a, lower)
 
@@ -68,8 +67,8 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
 
 
 def _signature(name: str, argument: str, a: Any, b: Any) -> str:
-    """Return the signature of a solver, for a vector or for matrices. {} stands for the axes of the arguments before
-    the right side.
+    """Return the signature of a solver for `vectorize`, with {} in place of the arguments before the right side `b`, which
+    is a vector or matrices. Warn, as JAX does, if `b` is taken to be a batch of vectors.
     """
     if b.ndim == 1:
         return "{},(n)->(n)"
@@ -239,7 +238,10 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """Return `(u, s, vh)`: two unitary matrices and the singular values, descending; without `compute_uv`, s alone."""
+    """Return `(u, s, vh)`: the singular values s, descending, with singular vectors as the columns of u and the rows of vh;
+    without `compute_uv`, s alone. With `full_matrices`, u and vh are square; otherwise they have a vector for each singular value
+    only.
+    """
     return _svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 

@@ -176,8 +176,8 @@ def _eigenvectors(alpha: Any, beta: Any, values: Any, key: Any) -> Any:
 
 
 def _orthogonalizer(values: Any, n: int) -> Any:
-    """Return a function that makes the rows of close eigenvalues orthogonal to each other: these have no vectors of their own, and
-    only the space of all of them is defined.
+    """Return a function that makes the rows of close eigenvalues orthogonal to each other: only the space of all eigenvectors of
+    close eigenvalues is well defined, and not each vector.
     """
     k = values.shape[0]
     gaps = values[1:] - values[:-1]

@@ -120,8 +120,8 @@ def minimize_lbfgs(
 
 
 def _direction(state: LbfgsResults) -> Any:
-    """Return the direction to go: minus the estimated inverse Hessian times the gradient. It loops over the steps from the
-    last to the first, and back.
+    """Return the direction to go: minus the estimated inverse Hessian times the gradient. It is found by a loop over the kept
+    steps from the last to the first, and another one back.
     """
     dtype, kept = state.rho_history.dtype, len(state.rho_history)
     count = jnp.where(state.k < kept, state.k, kept)

@@ -62,7 +62,8 @@ def named_window(window: Any, size: int) -> Any:
 
 
 def _window_of(window: Any, nperseg: int | None, length: int, dtype: Any) -> tuple[Any, int]:
-    """Return the window and its size, which is the size of a segment. Raise ValueError for a window that is not a
+    """Return the window and its size, which is the size of a segment. A window given by name that is longer than the signal is
+    shortened, with a warning. Raise ValueError for a window that is not a
     vector, is longer than the signal, or does not have the size `nperseg`.
     """
     if isinstance(window, (str, tuple)):

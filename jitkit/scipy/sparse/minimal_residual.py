@@ -25,7 +25,7 @@ def norm_of(x: Any) -> Any:
 
 
 def normalized(x: Any, smallest: Any = None) -> tuple[Any, Any]:
-    """Return x with norm 1, and its norm; zeros where that is not above `smallest`, by default the eps of its dtype."""
+    """Return x divided by its norm, and the norm; zeros and 0 if the norm is not above `smallest`, by default the eps of its dtype."""
     norm = norm_of(x)
     dtype, weak = dtypes.lattice_result_type(*tree_leaves(x))
     smallest = dtypes.finfo(norm.dtype).eps if smallest is None else smallest
