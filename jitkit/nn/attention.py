@@ -51,12 +51,12 @@ def dot_product_attention(
 
     Args:
       query: [batch, T, heads, size], or without the batch.
-      key, value: [batch, S, heads, size]; they may have fewer heads, which groups of the query's share.
+      key, value: [batch, S, heads, size]; they may have fewer heads, each for a group of the query's heads.
       bias, mask: broadcast to [batch, heads, T, S]. Where the mask is False, the weight is 0.
       scale: 1 / sqrt(size) by default.
       is_causal: no query attends to later positions.
       query_seq_lengths, key_value_seq_lengths: int32, the valid length of each element of the batch.
-      local_window_size: how far a query attends to the left and to the right.
+      local_window_size: how many places to the left and to the right a query attends to; an int stands for both.
       implementation: None or "xla". (There is no cuDNN here.)
       return_residual: whether the logarithms of the softmax's denominators, [batch, T, heads], are returned, too.
 
@@ -195,7 +195,7 @@ def _masked(
 
 
 def _near(rows: int, columns: int, window: tuple[int, int]) -> Any:
-    """Whether a column is within the window, which extends to the left and to the right of a row."""
+    """Return whether each key (column) is at most `window[0]` places before each query (row), and at most `window[1]` after it."""
     query_places, key_places = array(range(rows)), array(range(columns))
     not_left = query_places[..., None] <= key_places[..., None, :] + window[0]
     not_right = query_places[..., None] >= key_places[..., None, :] - window[1]

@@ -310,8 +310,8 @@ def standardize(
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Any:
-    """Return an array with an axis of size `num_classes` more than x, at `axis`, which has 1 at the index that x gives and 0
-    elsewhere; all 0 for an index out of bounds.
+    """Return, for each index in x, a vector of `num_classes` numbers: 1 at the index and 0 elsewhere, all 0 for an index out of
+    bounds. The vectors lie along a new axis of the result, `axis`.
 
     `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. Raise ValueError
     for another size.

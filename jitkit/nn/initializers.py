@@ -4,9 +4,9 @@
     w = init(random.key(0), (784, 128))
 
 The ones named after people are `variance_scaling` with a choice of scale, mode and distribution: the variance of the
-weights is `scale` over the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or a mean of both. Glorot
-is also called Xavier (http://proceedings.mlr.press/v9/glorot10a.html), he is also called kaiming
-(https://arxiv.org/abs/1502.01852); lecun keeps the variance of the inputs.
+weights is `scale` over the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or a mean of both. `glorot_*`
+is also called `xavier_*` (http://proceedings.mlr.press/v9/glorot10a.html), and `he_*` is also called `kaiming_*`
+(https://arxiv.org/abs/1502.01852); `lecun_*` keeps the variance of the inputs.
 
 JAX: jax/_src/nn/initializers.py:variance_scaling
 """
