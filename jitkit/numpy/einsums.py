@@ -196,7 +196,7 @@ _Term = tuple[Any, str]
 
 def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
     """Return the product of two labelled operands, or one operand alone, summed over the labels that are not in `result`, with
-    its axes in that order. Raise NotImplementedError for three or more operands.
+    the axes of the result in this order. Raise NotImplementedError for three or more operands.
     """
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)

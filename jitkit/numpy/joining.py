@@ -249,7 +249,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
     A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 
     Raises:
-      ConcretizationTypeError: for traced `repeats` without it.
+      ConcretizationTypeError: for traced `repeats` without `total_repeat_length`.
     """
     check_arraylike("repeat", a, *([] if isinstance(repeats, int) else [repeats]))
     a = asarray(a)

@@ -65,8 +65,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """Return `arr` with the elements where `mask` holds replaced by `vals`, one after the other, which start again
-    where they are too few. Raise ValueError unless `inplace` is False, if `mask` has another size, or `vals` is empty.
+    """Return `arr` with the elements where `mask` holds replaced by `vals`, one after the other, which are
+    repeated if they are too few. Raise ValueError unless `inplace` is False, if `mask` has another size, or `vals` is empty.
     """
     data, mask, vals = ensure_arraylikes("place", arr, mask, vals)
     values = vals.ravel()

@@ -131,7 +131,7 @@ def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, An
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
-    """Return the array with these axes merged into its last one, and the number of that axis. The elements may get another
+    """Return the array with these axes merged into one, its last axis, and the number of that axis. The elements may get another
     order, which does not matter to a quantile.
     """
     others = [i for i in range(a.ndim) if i not in axes]

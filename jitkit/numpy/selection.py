@@ -282,7 +282,8 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Return, as an array for each axis, the indices of elements that are given by their numbers in row-major order. Negative
-    numbers count from the end; a number out of bounds means the first or the last element. Raise ValueError for a shape with several axes.
+    numbers count from the end; a number out of bounds means the first or the last element. Raise ValueError if
+    `shape` is itself an array of several axes.
     """
     left = ensure_arraylike("unravel_index", indices)
     sizes = list(shape) if np.iterable(shape) else [shape]

@@ -60,7 +60,7 @@ def unique(
 
     Raises:
       ConcretizationTypeError: for a traced array without `size`.
-      ValueError: for no elements, a `size` other than 0, and no `fill_value`.
+      ValueError: for an array without elements, if `size` is not 0 and no `fill_value` is given.
     """
     arr = ensure_arraylike("unique", ar)
     if size is None:

@@ -135,7 +135,7 @@ def _moveaxis(a: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> 
 
 @jit(static_argnames=("axis", "start"))
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Return `a` with the axis `axis` before the one that is at `start`, or last if that is `a.ndim`. Raise ValueError
+    """Return `a` with the axis `axis` moved before the axis that is at `start`, or to the end if `start` is `a.ndim`. Raise ValueError
     for a `start` out of bounds.
     """
     a = ensure_arraylike("rollaxis", a)

@@ -37,7 +37,8 @@ def intersect1d(
 
     Args:
       assume_unique: promises that neither array has an element twice.
-      size: how many to return, so that the function can be traced. What is missing is `fill_value`, by default the least.
+      size: how many to return, so that the function can be traced. If there are fewer, the rest is `fill_value`, by default
+        the least one.
     """
     ar1, ar2 = map(ravel, promote_dtypes(*ensure_arraylikes("intersect1d", ar1, ar2)))
     if size is not None:

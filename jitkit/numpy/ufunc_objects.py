@@ -1,7 +1,8 @@
 """ufunc: a function of elements with the ways to use it along an axis: `add.reduce`, `maximum.accumulate`, `add.at`; frompyfunc.
 
 In JAX the functions themselves are objects of this class. Here they are plain functions, which are called faster, and have its
-methods as attributes. A method without a shorter way is a loop.
+methods as attributes. Where `_SHORTER` has no entry, a method is a
+loop over the function.
 
 JAX: jax/_src/numpy/ufunc_api.py:ufunc
 """
@@ -126,11 +127,11 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        """Return the elements along `axis`, folded from `initial`, or without it from the identity, or if there is none from the
-        first element. Elements where `where` is False are left out.
+        """Return the elements along `axis`, folded by the function. The fold starts from `initial`, by default from the identity; if
+        there is none either, from the first element. Elements where `where` is False are left out.
 
-        Raise ValueError unless the function takes two and returns one, and without an identity or `initial` for
-        `where` or no elements.
+        Raise ValueError unless the function takes two arguments and returns one result. If there is neither an identity nor
+        `initial`, raise ValueError also for a `where`, or no elements.
         """
         name = f"{self.__name__}.reduce"
         check_arraylike(name, a)
@@ -208,7 +209,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnums=(0,), static_argnames=("inplace",))
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
-        """Return `a` with the function applied at `indices`, as often as each is there, with `b` as second operand.
+        """Return `a` with the function applied to the elements at `indices`, once for each time an index occurs, with `b` as
+        second operand.
 
         Raise NotImplementedError unless `inplace` is False: arrays do not change.
         """
@@ -243,8 +245,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnames=("self", "axis", "dtype"))
     def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """Return the folds of the elements from each index up to before the next one, along `axis`; of one element if the next
-        index is not greater. Raise ValueError as `reduce` does.
+        """Return the folds of the elements from each index up to before the next one, along `axis`. If the next index is not
+        greater, the result is the element at the index. Raise ValueError as `reduce` does.
         """
         self._check_binary("reduceat", out)
         return (self._shorter["reduceat"] or self._fold_parts)(a, indices, axis=axis, dtype=dtype)

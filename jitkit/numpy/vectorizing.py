@@ -44,8 +44,8 @@ def vectorize(
 
     Args:
       pyfunc: a function of arrays. Without a signature it gets scalars, and may return arrays of any shape.
-      excluded: positions and names of arguments that it gets unchanged.
-      signature: the axes that it gets and returns, as above. A name stands for one size.
+      excluded: positions and names of arguments that `pyfunc` gets unchanged.
+      signature: the axes of the arrays that `pyfunc` gets and returns, as above. A name stands for one size.
 
     Raises:
       TypeError: for another number of arguments or results than the signature has, and for an `excluded` that holds
@@ -188,8 +188,8 @@ def _check_ranks(operands: Sequence[Any], shapes: Sequence[Sequence[int]], signa
 
 
 def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Return the results of the function, mapped over the axes in front of its own. An axis along which no operand is a batch
-    is inserted at the end.
+    """Return the results of the function, mapped over the axes in front of its own. An axis of size 1 in
+    all operands is not mapped: it is inserted into the results afterwards.
     """
     rank = len(lax.broadcast_shapes(*shapes))
     squeezed = []
@@ -216,7 +216,7 @@ def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Return for each element of `x` what the function of the first true condition returns; 0 where none is true.
+    """Return for each element of `x` what the function of the last true condition returns; 0 where none is true.
 
         jnp.piecewise(x, [x < 0, x > 9], [lambda x: -x, 9, lambda x: x])
 
@@ -247,8 +247,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @functools.partial(jit, static_argnames=("funcs",))
 def _piecewise(x: Any, condlist: Any, consts: dict[int, Any], funcs: Any, *args: Any, **kw: Any) -> Any:
-    """Return what `piecewise` returns. The first true condition is the first maximum of running sums of all conditions, whose index is
-    the function's number.
+    """Return what `piecewise` returns. The running sum of the conditions reaches its maximum at the last true condition: the
+    index there is the function's number.
     """
     sums = cumsum(lax.concatenate([zeros_like(condlist[:1]), condlist], 0), 0)
     functions = dict(funcs)

@@ -191,8 +191,8 @@ def _times_cofactors(a: Any, b: Any) -> tuple[Any, Any]:
     parity = reductions.count_nonzero(pivots != places, axis=-1)
     swaps = asarray(-2 * (parity % 2) + 1, dtype=a.dtype)
     products = cumprod(diagonal, axis=-1) * swaps[..., None]
-    # The last row of the solution is (det / u_nn) times its right side. So u_nn is replaced by 1 / (det / u_nn), and below that row is
-    # not multiplied by det: nothing is divided by u_nn, which may be 0.
+    # The last row of the solution is (det / u_nn) times its right side. So u_nn is replaced by 1 / (det / u_nn), and only the
+    # other rows are multiplied by det: nothing is divided by u_nn, which may be 0.
     factors = factors.at[..., -1, -1].set(1.0 / products[..., -2])
     elements = ix_(*(lax.iota(np.int32, size) for size in (*b.shape[:-2], 1)))
 

@@ -112,9 +112,9 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
 
 @jit(static_argnames=("hermitian",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:  # numpy's names
-    """Return the number of singular values greater than `rtol` (or `tol`), which is by default the largest one times
-    the greater size times eps. For a vector, return 1 if it is not zero, else 0. Raise ValueError if both are given.
-    `hermitian` promises that the matrix is Hermitian.
+    """Return the number of singular values greater than `rtol` (or `tol`): an absolute bound, as in JAX, which is by default
+    the largest singular value times the greater size of the matrix times eps. For a vector, return 1 if it is not zero,
+    else 0. Raise ValueError if both bounds are given. `hermitian` promises that the matrix is Hermitian.
     """
     M = ensure_arraylike("jnp.linalg.matrix_rank", M)
     if tol is not None and rtol is not None:
