@@ -111,6 +111,7 @@ def _rotate_left(x: Any, by: Any) -> Any:
 def threefry_2x32(keypair: Any, count: Any) -> Any:
     """Return an array of uint32, hashed under a key of two uint32 words: each element of its first half together with the
     element at the same place in the second. For this, an array of odd size gets a 0 at its end.
+
     Raise TypeError for words or an array of another dtype.
     """
     key1, key2 = keypair
