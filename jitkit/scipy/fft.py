@@ -125,8 +125,8 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
 
 
 def _in_two_axes(x: Any, axes: Sequence[int], norm: str | None) -> Any:
-    """Return the cosine transform along two axes from one Fourier transform: each pair of frequencies combines its values
-    there and where one of the two is negated.
+    """Return the cosine transform along two axes from one Fourier transform: the result for a pair of frequencies combines
+    the Fourier transform at that pair, and at the pair with one of the two frequencies negated.
     """
     one, other = (canonicalize_axis(axis, x.ndim) for axis in axes)
     m, n = x.shape[one], x.shape[other]

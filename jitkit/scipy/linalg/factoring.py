@@ -38,6 +38,7 @@ def _cholesky(a: Any, lower: bool) -> Any:
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Return the upper triangles U for which U^H U is `a`; with `lower`, the lower triangles L for which L L^H is `a`. The result is
     nan where `a` is not positive definite.
+
     Only the same triangle of `a` is read, as `a` is taken to be Hermitian.
     """
     return _cholesky(a, lower)

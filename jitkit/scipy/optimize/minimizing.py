@@ -44,7 +44,8 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """Return where `fun(x, *args)`, a real scalar, is minimal, searching from `x0` on, an array of shape (n,) of floats.
+    """Return the result of the search for a minimum of `fun(x, *args)`, a real scalar. The search starts at `x0`, an array of floats
+    of shape (n,).
 
     Args:
       method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this".

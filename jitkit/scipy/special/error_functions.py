@@ -97,7 +97,7 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
 
 
 def _next_order(carry: Any, k: Any) -> Any:
-    """Return the carry after the next lower order, and its value before the scale is known."""
+    """Return the carry for the next lower order, and the value of that order, which is still to be scaled."""
     above, here, total, z = carry
     below = 2.0 * (k + 1.0) * here / z - above
     total = lax.cond(mod(k, 2) == 0, lambda u: u[0] + 2.0 * u[1], lambda u: u[0], (total, below))

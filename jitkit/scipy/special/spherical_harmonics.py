@@ -24,7 +24,9 @@ _FIRST = 0.5  # divided by the root of pi: the value of the harmonic of degree 0
 
 
 def _recurrence(most: int, dtype: Any) -> tuple[Any, Any]:
-    """Return what the two degrees before each one are multiplied with, as tables [degree + order, order, degree]."""
+    """Return the factors with which the recurrence multiplies the functions of the degree before, and of the degree before that.
+    They are two tables [degree - order, order, degree], which are 0 where the first index is another number.
+    """
     orders = jnp.arange(most + 1, dtype=dtype)
     m, n = jnp.meshgrid(orders, jnp.arange(most + 1, dtype=dtype), indexing="ij")
     squares, orders_squared, double, before = n * n, m * m, 2.0 * n, (n - 1.0) * (n - 1.0)
