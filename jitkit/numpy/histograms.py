@@ -30,8 +30,8 @@ def histogram2d(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Return the number of points in each bin of a grid, and the edges along x and y; arguments as for `histogramdd`, but more than
-    two `bins` are the edges along both.
+    """Return the number of points in each bin of a grid, and the edges along x and y; arguments as for `histogramdd`, but if
+    `bins` is a sequence of more than two numbers, these are the edges along both.
     """
     x, y = ensure_arraylikes("histogram2d", x, y)
     try:

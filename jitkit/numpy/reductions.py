@@ -213,8 +213,7 @@ def _converted_to(dtype: Any) -> Any:
     return dtypes.check_and_canonicalize_user_dtype(dtype, "convert_element_type")
 
 
-# There is a function for each combination of these arguments. It takes the array alone, so that an eager call takes 6 us
-# instead of 16.
+# A function for each combination of these arguments, of the array alone: an eager call takes 6 us instead of 16.
 @functools.lru_cache(maxsize=1024)
 def _over_axis(kind: Kind, axis: Any, dtype: Any, keepdims: bool, promote_integers: bool) -> Callable[[Any], Any]:
     def reduce(a: Any) -> Any:

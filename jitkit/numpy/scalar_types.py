@@ -95,5 +95,5 @@ ndarray = Array  # `isinstance(x, ndarray)` is true for tracers, too
 
 
 def issubdtype(arg1: Any, arg2: Any) -> builtins.bool:
-    """Return `numpy.issubdtype`, which also knows that bfloat16 is floating, and extended dtypes."""
+    """Return what `numpy.issubdtype` returns, but also for bfloat16, which is floating, and for extended dtypes."""
     return dtypes.issubdtype(arg1, arg2)
