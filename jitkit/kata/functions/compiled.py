@@ -44,7 +44,7 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
         # An error of the user's function is for the user to read.
         said = f"{type(error).__name__}: {error}"
         if of_jax.names_of_jax(function):
-            first, *_ = said.splitlines()  # the lines below give advice on imports, too
+            first, *_ = said.splitlines()  # the error's later lines give advice on imports, too
             raise WrongUsage(f"{of_jax.sentence(function, file)}\n{first}") from None
         lines = [
             line
@@ -56,7 +56,7 @@ def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file
 
 
 def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome:
-    """Compile for a target; return the program, or the error."""
+    """Return a traced function's program for a target, or the error that says why there is none."""
     try:
         return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:

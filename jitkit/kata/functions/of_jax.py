@@ -31,8 +31,8 @@ def names_of_jax(function: Callable[..., Any]) -> list[str]:
 
 
 def imports_to_change(file: str) -> list[str]:
-    """Return, for each line of a file that imports JAX, what to write instead: `line 1: import jitkit as jax`; [] if it
-    cannot be read.
+    """Return, for each line of a file that imports JAX, what to write instead: `line 1: import jitkit as jax`; [] if the
+    file cannot be read.
     """
     try:
         tree = ast.parse(Path(file).read_bytes())

@@ -31,7 +31,7 @@ class Run(NamedTuple):
 
     @property
     def ended(self) -> str | None:
-        """`train.py ended with ValueError: ...`, if it ended with an error."""
+        """Return `train.py ended with ValueError: ...`, or None if it ended without an error."""
         return None if self.error is None else f"{self.script} ended with {calls.in_a_line(self.error)}"
 
 
@@ -71,8 +71,8 @@ def report_end(run: Run) -> None:
 
 
 def calls_of(where: str, script: str, of_jax: bool) -> tuple[Callable[..., Any], list[calls.Call], Run]:
-    """Run a script, and return the function that `FILE:FUNCTION` names, its calls, and the run. Raise Problem if it was
-    not called.
+    """Run a script, and return the function that `FILE:FUNCTION` names, its calls, and the run. If the name stands for no function
+    that jitkit has jitted, return the function of the last of the calls. Raise Problem if there is no such file or no call.
     """
     file, name = names_in(where)
     if not Path(file).is_file():

@@ -54,9 +54,8 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
 
 
 def parse_arguments(text: str) -> tuple[Any, ...]:
-    """Read `{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])` as arguments without values: trees of types, as Python
-    writes dictionaries, lists and tuples. The quotes around keys may be left out. Raise WrongUsage if it cannot be
-    read.
+    """Return arguments without values, trees of types, for a text such as `{"w": f32[8,16], "b": f32[16]}, (f32[8], i32[])`: Python's
+    dictionaries, lists and tuples. The quotes around keys may be left out. Raise WrongUsage if the text cannot be read.
     """
     if not re.search(r"[{(]|(?:^|[\s,])\[", text):
         return tuple(parse_shapes(text))
@@ -107,7 +106,7 @@ def parse_static(given: Sequence[str]) -> dict[str, Any]:
 
 
 def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
-    """Raise WrongUsage if a function needs arguments and got none, and say how to give them."""
+    """Raise WrongUsage, which says how to give arguments, if a function needs some and `args` is empty."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -124,8 +123,8 @@ def check_bound(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[
 
 
 def load_function(where: str) -> Callable[..., Any]:
-    """Return the function that `FILE:FUNCTION` or `FILE:OBJECT.METHOD` names. Raise Problem, with the names that exist,
-    if there is none.
+    """Return the function that `FILE:FUNCTION` or `FILE:OBJECT.METHOD` names. Raise WrongUsage if there is no
+    such file, and Problem if it cannot be imported, or has no such function (with the names of those it has).
     """
     file, name = names_in(where)
     path = Path(file)
@@ -148,8 +147,8 @@ def load_function(where: str) -> Callable[..., Any]:
 
 
 def names_in(where: str) -> tuple[str, str]:
-    """Split `model.py:net.loss` into the file and the path to the function in it. Raise WrongUsage if it names no
-    function.
+    """Return the two parts of `model.py:net.loss`: the file, and the dotted name of the function in it. Raise WrongUsage if
+    there is no colon or no such name.
     """
     file, colon, name = where.rpartition(":")
     if not colon or not all(part.isidentifier() for part in name.split(".")):
@@ -184,7 +183,7 @@ def _run(path: Path) -> Any:
 
 
 def _alone(path: Path) -> Any:
-    """Import a file that is not part of a package, under a module name of its own."""
+    """Import a file that is not part of a package, under a module name of its own; return the module."""
     spec = importlib.util.spec_from_file_location(f"_jitkit_target_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError("its name has to end in .py")
@@ -195,7 +194,9 @@ def _alone(path: Path) -> Any:
 
 
 def shapes_needed(function: Callable[..., Any], given: Sequence[Any], line: int | None = None) -> str:
-    """Return the sentence for a function that cannot be called with these arguments, or raised at a line of its file."""
+    """Return a sentence that says with which types a function was called, and to give others with `--shapes`. With `line`, the line
+    of the function's file that raised, the sentence names that line.
+    """
     types = ", ".join(f"{s.dtype.name}{list(s.shape)}" for s in given) or "no arguments"
     name = getattr(function, "__name__", "the function")
     if line is not None:

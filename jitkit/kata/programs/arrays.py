@@ -28,7 +28,7 @@ class Value(NamedTuple):
 
     @property
     def is_float(self) -> bool:
-        """Whether a derivative can be taken with respect to it: its dtype is a float."""
+        """Whether its dtype is a float, so that a derivative can be taken with respect to it."""
         return "float" in self.dtype
 
 
@@ -85,12 +85,14 @@ class Writer:
             unary(self)
 
     def steps(self, most: int) -> None:
-        """Draw a number up to `most`, and write that many steps."""
+        """Draw a number from 0 to `most`, and call `step` that many times."""
         for _ in range(self.choices.below(most + 1)):
             self.step()
 
     def of_type(self, shape: tuple[int, ...], dtype: str) -> str:
-        """Return an expression of this shape and dtype: a value in scope, an expression made of one, or ones."""
+        """Return an expression of this shape and dtype: a value in scope that has both. If there is none, the sum of a float value in
+        scope, converted and broadcast; if there is no such value either, `jnp.ones`.
+        """
         same = [value for value in reversed(self.scope) if value.shape == shape and value.dtype == dtype]
         if same:
             return self.choices.of(same).name

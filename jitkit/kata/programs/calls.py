@@ -1,4 +1,4 @@
-"""choices -> programs that call a jitted function again and again: which calls are the same call, and what each of them costs."""
+"""choices -> programs on the caches of `jit`: which calls share a trace, static arguments, signatures, names of arguments."""
 
 from __future__ import annotations
 
@@ -254,7 +254,9 @@ def signatures(choices: Choices) -> str:
 
 
 def splits(choices: Choices) -> str:
-    """Return a program that splits a call, puts it together again with other values, and looks at what it was called with."""
+    """Return a program that splits a call's arguments into static and traced ones, merges the static ones with other values, and
+    shows that the arguments that were given have not changed.
+    """
     positions, names = ("0", "1", "2", "-1", "-2", "5"), ("b", "a", "n", "unknown")
     nums = [choices.of(positions) for _ in range(choices.below(4))]
     said = [choices.of(names) for _ in range(choices.below(4))]
@@ -278,8 +280,8 @@ def splits(choices: Choices) -> str:
 
 
 def names_of_leaves(choices: Choices) -> str:
-    """Return a program that names the leaves of a call: trees, arguments without leaves, static ones, collected ones. In 40 of 100
-    cases, return a program of `misses` instead.
+    """Return a program that names the leaves of a call: trees, arguments without leaves, static ones, and those that
+    `*rest` and `**more` collect. In 40 of 100 cases, return a program of `misses` instead.
     """
     if choices.chance(40):
         return misses(choices)

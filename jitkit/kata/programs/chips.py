@@ -23,7 +23,7 @@ _FREE = ("parameter", "constant", "tuple", "get-tuple-element", "bitcast", "afte
 
 
 def hlo(choices: Choices) -> str:
-    """Return a program that walks through a text of HLO. The text's computations run others, some of them twice."""
+    """Return a program that walks through a text of HLO. Computations in the text call earlier ones, some of them twice."""
     count = 1 + choices.below(6)
     names = [f"c{i}" for i in range(count)]
     blocks = []
@@ -75,7 +75,7 @@ _RESULTS = (
 
 
 def bytes_moved(choices: Choices) -> str:
-    """Return a call of `least_bytes` on a function that notes when it is called: it may be traced, but not run."""
+    """Return a program that calls `least_bytes` on a function that notes its calls: it should be traced, but not run."""
     arguments = [choices.of(_ARGUMENTS) for _ in range(1 + choices.below(3))]
     result = choices.of(_RESULTS)
     return (

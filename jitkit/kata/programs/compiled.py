@@ -100,7 +100,7 @@ class _Program:
             self.add(f"{name}.{kind}(axis={axes}{', keepdims=True' if keep else ''})", left if keep else kept)
 
     def store(self) -> None:
-        """Add a cumulative operation, whose operand and result are in memory; for a scalar, an elementwise one."""
+        """Add a cumulative operation, whose operand and result are in memory; if the array drawn is a scalar, add an elementwise one."""
         name, shape = self.take()
         if shape:
             axis = self.choices.below(len(shape))
@@ -117,7 +117,7 @@ class _Program:
         self.add(f"lax.fori_loop(0, {self.choices.below(4)}, lambda i, c: {body}, {name})", shape)
 
     def text(self, what: str = "") -> str:
-        """Return the program, with one result or two. `what` stands behind the call of `ran`."""
+        """Return the text of the program, whose function has one result or two. `what` is appended to the call of `ran`."""
         shape = self.pool[0][1]
         results = [self.pool[-1][0]]
         if self.choices.chance(50):

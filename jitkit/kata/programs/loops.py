@@ -29,7 +29,7 @@ def unsettled(*kinds: str) -> Callable[[Choices], str]:
 
 
 def _parts(choices: Choices) -> tuple[list[str], list[str], list[str]]:
-    """Return the names of a carry's parts, the values with which they begin, and the expressions that they become."""
+    """Return the names of a carry's parts, their first values, and the expressions for their next values."""
     count = 1 + choices.below(3)
     names = list("abc"[:count])
     starts = [choices.of(_TREES if choices.chance(8) else _STARTS) for _ in names]
@@ -47,7 +47,7 @@ def _row(values: Sequence[str]) -> str:
     return f"({', '.join(values)},)"
 
 
-# How a carry is written, and taken apart: of one part, of three, or of none.
+# For each kind of carry: how it is written, how it is taken apart, and how many parts it has.
 _NAMED = "import collections\nP = collections.namedtuple('P', 'a b c')\n"
 _CARRIES = {
     "bare": ("{0}", "a = s", 1),
@@ -63,8 +63,8 @@ _BOUNDS = (("0", "2"), ("0", "1"), ("1", "k[0]"), ("k[2]", "3"), ("2", "3"), ("2
 
 
 def _other_loop(choices: Choices, kind: str) -> str:
-    """Return a program with a loop whose carry is not a flat tuple of several parts, or whose parts become floats one after the
-    other.
+    """Return a program with a loop whose carry is not a flat tuple of several parts, or whose parts become
+    floats one after the other.
     """
     carry = choices.of(tuple(_CARRIES))
     written, taken, count = _CARRIES[carry]
@@ -164,7 +164,7 @@ def a_class():
     return P
 P, Q = a_class(), a_class()
 """
-_TREES_ALIKE = (  # each of these is another tree
+_TREES_ALIKE = (  # in each row, the trees have different structures
     ("P({0})", "Q({0})"), ("({0}, x)", "Pair({0}, x)", "[{0}, x]"), ("None", "()", "{{}}"),
     ("{{'a': {0}}}", "{{'b': {0}}}", "{{'a': ({0},)}}"),
 )  # fmt: skip

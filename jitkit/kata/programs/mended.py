@@ -1,4 +1,4 @@
-"""choices -> programs that call a function of lab 00 or 10, or a jit whose key is given, with arguments of many kinds."""
+"""choices -> programs that call a function of lab 00 or 10, or `jit_by`, a jit that is given its key, with arguments of many kinds."""
 
 from __future__ import annotations
 
@@ -124,8 +124,8 @@ probabilities(logits, {choices.of(kinds)}, in_logs={choices.chance(50)}), {", ".
 
 
 def tracers(choices: Choices) -> str:
-    """Return a program on trees with a tracer somewhere, or without one, and on means of many arrays, some of which
-    cannot be used.
+    """Return a program on trees with a tracer somewhere, or without one, and on running means of arrays,
+    some of which have another shape.
     """
     leaves = ("t", "1.0", "x", "None", "np.ones(2)", "'text'", "gone")
     tree = choices.of(

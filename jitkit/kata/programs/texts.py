@@ -1,4 +1,4 @@
-"""choices -> programs that write constants as text, for lab 04, and read the text as MLIR does: what is compared is the bytes."""
+"""choices -> programs that write constants as text, for lab 04, and read the text as MLIR does: the numbers' bytes are compared."""
 
 from __future__ import annotations
 

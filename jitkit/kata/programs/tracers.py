@@ -1,5 +1,5 @@
-"""choices -> programs that call a function of lab 01 with shapes, types, operands and questions that may not go together, or the laws
-of lab 02 on places of jaxprs that may break them.
+"""choices -> programs that call a function of lab 01 with operands that may be refused (shapes, types, objects, traced values), or
+three rules of `check_jaxpr`, of lab 02, on places of a jaxpr that may break them.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def _row(parts: Sequence[str]) -> str:
 
 
 def _shapes(choices: Choices, count: int) -> list[str]:
-    """Return `count` shapes that often go together: they have one rank, and each size is that of a common shape, or 1. Sometimes a
-    whole shape, or a last size, is another.
+    """Return `count` shapes, as texts, that often broadcast: they have one rank, and each size is that of a common shape, or 1. Some
+    have another shape or another last size.
     """
     whole = [choices.of((2, 3, 0, 1)) for _ in range(choices.below(4))]
     shapes = [[1 if choices.chance(40) else size for size in whole] for _ in range(count)]
@@ -129,7 +129,7 @@ _FORCES = (
 
 
 def questions(choices: Choices) -> str:
-    """Return a program that asks traced and known values for their truth, for an integer, or for themselves."""
+    """Return a program that converts traced values to a bool or an int, and passes traced and known values to `concrete_or_error`."""
     ways = [
         choices.of(
             (

@@ -172,8 +172,8 @@ def differentiated(
 
 
 def gradients(choices: Choices) -> str:
-    """Return a call of one of the three functions of lab 11 that need a gradient, or a call of its gradient: with zeros
-    and ones, without elements, with many steps or none.
+    """Return a program that calls `entropy`, `cube_root` or `through_layers`, of lab 11, or its gradient. The array may be
+    empty, the entropy's may contain zeros, and `cube_root` may take many steps or none.
     """
     shape = choices.of(((3,), (), (2, 3), (1,), (0,)))
     writer = Writer(choices, ())
