@@ -221,7 +221,7 @@ class Assessor:
             made = running.run(job._replace(wanted=tuple(missing)), spare)
             for key in parts.keys() - found:
                 found[key] = [outcome for outcome in made if outcome.check in parts[key]]
-                # a busy machine may have caused it, so it is not remembered
+                # a busy machine may be the reason, so outcomes with TIME are not remembered
                 if not any(outcome.trouble == Status.TIME for outcome in found[key]):
                     self.write(key, found[key])
                     self.expected[key] = found[key]
@@ -261,7 +261,7 @@ class Assessor:
             status = Status(actual.trouble or Status.CRASH)
             return CheckResult(check, status, actual.sentence, None, actual.line, actual.output, actual.seconds)
         value, right = actual.value, expected.value
-        if check.drawn and value["is"] == right["is"] == "list":  # time may have run out for some
+        if check.drawn and value["is"] == right["is"] == "list":  # there may have been time for fewer programs
             right = right | {"items": right["items"][: max(len(value["items"]), 1)]}
         try:
             difference = first_difference(right, value, self.run_stablehlo, check.tolerance)

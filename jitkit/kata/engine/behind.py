@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any
 
 COUNTED = ("exp", "tanh", "sin", "cos", "log")  # functions of C's library
-MOST_STATIC, MOST_STACK = 2048, 16384  # limits in bytes for one text of C: static data (some numbers), stack (a tile)
+MOST_STATIC, MOST_STACK = 2048, 16384  # bytes: a text of C may have a few static numbers, and a tile on the stack
 
 
 def _is_package() -> bool:

@@ -72,7 +72,7 @@ def compiled(path: str, source: str) -> CodeType:
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """Return the programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
-    if __package__:  # in a grader there is only this file, and there are no rungs behind the door
+    if __package__:  # a grader loads this file without its package, and brings `behind` itself
         sys.modules["behind"] = importlib.import_module(".behind", __package__)
     collected.clear()
     for path, source in files:
@@ -206,7 +206,7 @@ class JaxprReader:
         }
 
     def equation(self, eqn: Any) -> Plain:
-        """Return one equation, with those parameters alone that are programs: only they are compared."""
+        """Return the plain data of an equation, with only those parameters that are programs: others are not compared."""
         operands = [self.atom(v) for v in eqn.invars]
         params = [[str(k), found] for k, v in sorted(eqn.params.items()) if (found := self.param(v)) is not None]
         return {
@@ -253,7 +253,7 @@ _FORBIDDEN = {
 
 
 class Refusal(importlib.abc.MetaPathFinder):
-    """Refuses to import some packages, such as jax; finds the `cc.py` beside `machine`. `executables`: the folder of compiled code."""
+    """Refuses to import jax and other packages; finds `cc.py` beside the file `machine`. `executables`: the folder of compiled code."""
 
     def __init__(self, machine: str, executables: str = "") -> None:
         self.compiler = str(pathlib.Path(machine).parent / "cc.py")
@@ -312,7 +312,7 @@ def load_machine(path: str) -> Any:
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
     """Make the machine compile each text only once: it looks in `folder` for the executable of an earlier save."""
-    # in a grader there is only this file, and nothing is kept
+    # imported only here, since a grader has this file alone, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
     translate = xla.translate
 

@@ -19,8 +19,9 @@ _CHILDREN = (signal.SIGCHLD,)
 
 
 def make_copies(serve: Callable[[int, int], int]) -> None:
-    """Make a copy of this process for each message on the socket that is stdin. A message has three streams: for requests,
-    frames and stacks. When a copy has ended, send a last frame that says how. Return when the socket is closed.
+    """Make a copy of this process for each message on the socket that is stdin. A message has three streams: for requests, for
+    frames (answers), and for stacks (where the copy hangs or has died). When a copy has ended, send a last frame that says how.
+    Return when the socket is closed.
 
     Args:
       serve: takes the streams of frames and of stacks, and returns the exit status of the copy.
@@ -38,7 +39,7 @@ def make_copies(serve: Callable[[int, int], int]) -> None:
     with socket.socket(fileno=os.dup(0)) as parent:
         while streams := socket.recv_fds(parent, 1, 3)[1]:
             requests, frames, stacks = streams
-            signal.pthread_sigmask(signal.SIG_BLOCK, _CHILDREN)  # `reap` waits until it knows the copy
+            signal.pthread_sigmask(signal.SIG_BLOCK, _CHILDREN)  # `reap` waits until `frames_of` has the copy
             copy = os.fork()
             if not copy:
                 signal.signal(signal.SIGCHLD, before)

@@ -140,7 +140,7 @@ def prepared(
     ):  # otherwise jitkit is imported when the functions are known
         install(Submission(early))
         ahead = Ahead(lambda: import_jitkit(request), str(package), Submission(early))
-        # what is parsed here, no copy of this process parses
+        # parse these now, so that copies of this process need not
         for target in map(Target.parse, request.get("targets_later", ())):
             meanings(reference_function(target).module_source, target.module)
         gc.freeze()

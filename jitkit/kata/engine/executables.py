@@ -125,8 +125,9 @@ def _digest(text: str) -> str:
 
 
 def keep_executables(folder: pathlib.Path) -> None:
-    """Make jitkit compile each program only once: it looks in `folder` for the executable of an earlier save. A program that keeps
-    machine code itself compiles: what XLA writes of an executable that it has loaded cannot be loaded again.
+    """Make jitkit compile each program only once: it looks in `folder` for the executable of an earlier save. If the
+    learner's program sets `compilation_cache_dir`, nothing is found in `folder`: jitkit then writes executables to disk itself, and
+    what XLA writes of an executable that was loaded cannot be loaded again.
     """
     runtime: Any = importlib.import_module("jitkit.runtime")
     config: Any = importlib.import_module("jitkit.base.config")

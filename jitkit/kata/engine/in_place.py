@@ -26,7 +26,7 @@ CANNOT = 3  # the status when jitkit cannot be imported with the functions in it
 
 def main(request: str, *arguments: str) -> int:
     """Put the functions in place, run the program, and return its exit status; `CANNOT` if they could not be put in place."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # our parent ignores it, and we inherit that
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # our parent ignores Ctrl-C, and we inherit that
     splice = _load_beside("splice")
     path = pathlib.Path(request)
     data = json.loads(path.read_text(encoding="utf-8"))

@@ -113,7 +113,7 @@ def _load(source: str, path: str) -> tuple[list[Mutant], list[RightAnswer]]:
         decorator.lineno: node
         for node in tree_of(source).body
         if isinstance(node, ast.FunctionDef)
-        for decorator in node.decorator_list[:1]  # this frame is ours; those below belong to the answer
+        for decorator in node.decorator_list[:1]  # `mutant` or `also_right`; the others are the answer's
     }
 
     def source_at(line: int) -> str:

@@ -18,7 +18,7 @@ Arrays = list[Any]
 
 
 def run_by_numpy(jaxpr: Any, *arguments: Any) -> Arrays:
-    """Return the outputs of a closed jaxpr, as numpy arrays of its types."""
+    """Return the outputs of a closed jaxpr for some arguments, as numpy arrays of the types in the jaxpr."""
     with np.errstate(all="ignore"):
         return _run(jaxpr, [np.asarray(x) for x in arguments])
 

@@ -51,11 +51,11 @@ _MOVED_NAMES = {
 
 class _Imports(ast.NodeTransformer):
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Visit the statements in a compound statement; no import is in an expression."""
+        """Visit the children of a node that contains statements; return any other node as it is, since no import is in it."""
         return super().generic_visit(node) if hasattr(node, "body") or isinstance(node, ast.Match) else node
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.stmt | list[ast.stmt]:
-        """Return one statement, or several if its names are in different rooms now."""
+        """Return the statement if none of its names has moved, else one statement for each name."""
         package, _, module = (node.module or "").partition(".")
         if node.level or package != "jitkit":
             return node

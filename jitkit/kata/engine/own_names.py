@@ -4,8 +4,8 @@ else in the module
 A learner's `import jitkit.numpy as np` stands beside the function, and the module around the exercise may have another
 `np`, which is numpy. Such an import is put into the function itself, where it hides the module's: the function means
 what its author wrote, and the reference around it does not change. Built-in functions are treated in the same way: in a
-module that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls the
-function of another exercise, which is mostly in another module, that is imported in the same way.
+module that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls a
+function of another exercise, which is mostly in another module, an import of that function is put in, too.
 
 An import from a higher room of jitkit, which the module does not import from, is put into the function, too: at the
 top of the module it would come too early, since that room is imported later.

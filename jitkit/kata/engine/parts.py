@@ -28,7 +28,7 @@ from .reference import PACKAGE, ReferenceFunction, reference_function
 from .splice import learners_decorate
 from .submission import Target
 
-_VOCABULARY = ("jitkit", "jitkit.numpy")  # the learner should find out which of these names to use
+_VOCABULARY = ("jitkit", "jitkit.numpy")  # each is one part: the learner should find out which of its names to use
 _WIDEST_VALUE, _WIDEST_DEFAULT = 60, 20
 
 
@@ -115,7 +115,7 @@ def _parts(item: Import, function: ReferenceFunction) -> Iterator[Part]:
 
 
 def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Iterator[Part]:
-    """Yield the members that a function uses of `self`, of parameters of its module's classes, and of instances that it makes."""
+    """Yield a part for each member that a function uses of `self`, of parameters of its module's classes, or of instances it makes."""
     for name, cls in _instances(function):
         for chain in _chains(function.node, name):
             found = member(cls, chain[0]) if f"{cls.__name__}.{chain[0]}" not in own else None
@@ -124,7 +124,7 @@ def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Ite
 
 
 def _instances(function: ReferenceFunction) -> Iterator[tuple[str, type]]:
-    """Yield the variables whose class is known to be one of jitkit's, with these classes."""
+    """Yield each variable of a function whose class is known to be one of jitkit's, with that class."""
     module, parameters = importlib.import_module(function.target.module), function.node.args.args
     cls = _class_of(function.target)
     if cls is not None and parameters:
@@ -267,9 +267,9 @@ def _comment_on(module: str, name: str) -> str:
 
 
 def parts_named(name: str, labs: Iterable[Lab]) -> list[Part]:
-    """Return a part for each thing with this name that a stub of any lab imports, that is an exercise, or that is a
-    class with an exercise as a method. A name such as `Tracer.shape` finds a method or value of the instances of a
-    class.
+    """Return the parts of the labs (`_parts_of_lab`) that have this name, each once, with the numbers of its labs. If
+    there are none, and the name is one such as `Tracer.shape`, return the methods or values of this name that
+    instances of the class have.
     """
     found: dict[int, Part] = {}
     for lab in labs:
@@ -351,8 +351,8 @@ def imports_of(function: ReferenceFunction) -> Iterator[Import]:
 
 
 def _by_the_door(module: str, name: str) -> str:
-    """Return the room that exports a name of one of its modules: `jitkit.core` for `jitkit.core.tracer` and `Tracer`. If the room does
-    not export the name, return the module.
+    """Return the package that exports a name of one of its modules: `jitkit.core` for `jitkit.core.tracer` and `Tracer`. If the package
+    does not export the name, return the module.
     """
     room, _, inside = module.rpartition(".")
     if room.count(".") != 1:

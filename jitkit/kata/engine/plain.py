@@ -124,7 +124,7 @@ class _Writer:
         return self.write_ours(value, f"{kind.__module__}.{kind.__qualname__}")
 
     def stablehlo(self, value: Stablehlo) -> Plain:
-        """Return a program, with its results or XLA's error."""
+        """Return the plain data of StableHLO text; if it is run, with its results or XLA's error."""
         arguments = [self.write(x) for x in value.arguments]
         data: Plain = {"is": "stablehlo", "text": _text(value.text), "arguments": arguments}
         if self.run_stablehlo is not None:
@@ -137,7 +137,7 @@ class _Writer:
         return data
 
     def write_ours(self, value: Any, name: str) -> Plain:
-        """Return a value of one of jitkit's own types."""
+        """Return the plain data of a value of one of jitkit's types; for any other type, `{"is": "object"}`."""
         if name == "jitkit.runtime.array.Array":
             return _array(np.asarray(value._buf), weak=bool(value.aval.weak_type))
         if name == "jitkit.core.avals.ShapedArray":
@@ -157,7 +157,7 @@ class _JaxprWriter:
         self.numbers: dict[int, int] = {}
 
     def write(self, jaxpr: Any) -> Plain:
-        """Return inputs, constants with their values, equations and outputs."""
+        """Return inputs, constants with their values, equations and outputs as plain data."""
         inputs = [self.binder(var) for var in jaxpr.invars]
         constants = [self.binder(var) for var in jaxpr.constvars]
         equations = [self.equation(eqn) for eqn in jaxpr.eqns]
@@ -171,7 +171,7 @@ class _JaxprWriter:
         }
 
     def equation(self, eqn: Any) -> Plain:
-        """Return one equation, and the line of the program that it stands for."""
+        """Return the plain data of an equation, with the line of Python that it came from, or None."""
         operands = [self.atom(x) for x in eqn.invars]
         params = sorted((str(k), self.param(v)) for k, v in _written_out(eqn).items())
         position = eqn.source_info.position
@@ -196,7 +196,7 @@ class _JaxprWriter:
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}
 
     def param(self, value: Any) -> Any:
-        """Return a parameter: inner jaxprs are written out, everything else as Python prints it."""
+        """Return the plain data of a parameter: inner jaxprs are written out, everything else is what `repr` returns."""
         if type(value).__name__ == "Jaxpr":
             return _JaxprWriter(self.writer).write(value)
         if isinstance(value, tuple) and any(type(x).__name__ == "Jaxpr" for x in value):

@@ -27,7 +27,7 @@ class ReferenceFunction(NamedTuple):
 
     @property
     def docstring(self) -> str:
-        """Its docstring, or ""."""
+        """The function's docstring, or "" if it has none."""
         return ast.get_docstring(self.node) or ""
 
     @property

@@ -178,8 +178,8 @@ def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Rep
 
 
 def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = False) -> Iterator[Outcome]:
-    """Yield the outcomes of the checks as they come, until the process ends. With `stays`, the process then waits for
-    one more request.
+    """Yield the outcomes of the checks as they come, until the process is done or has ended. With `stays`, a process that
+    is done waits for one more request.
     """
     process.send(_request(job, wanted) | ({"stays": True} if stays else {}))
     current = wanted[0]

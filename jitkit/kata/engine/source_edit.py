@@ -18,7 +18,7 @@ from .submission import LearnerFile, Target
 
 
 def function_text(source: str, function: Function, decorators: Sequence[ast.expr] = ()) -> str:
-    """Return the lines of a function, moved to the left margin. Of its decorators only `decorators`, the last ones, are kept."""
+    """Return the lines of a function, moved to the left margin. Only its last decorators, `decorators`, are kept."""
     first = min([function.lineno, *(decorator.lineno for decorator in decorators)])
     lines = source.splitlines(keepends=True)[first - 1 : function.end_lineno]
     if function.col_offset == 0:
@@ -78,7 +78,7 @@ def replace_functions(source: str, replacements: Mapping[str, str], own_decorato
 
 
 def edit_lines(source: str, edits: Sequence[tuple[int, int, str]]) -> str:
-    """Return the source with lines `[start, end)`, counted from 0, replaced by texts. They may not overlap."""
+    """Return the source with lines `[start, end)`, counted from 0, replaced by texts. The edits may not overlap."""
     lines = source.splitlines(keepends=True)
     for start, end, text in sorted(edits, reverse=True):
         lines[start:end] = [text if text.endswith("\n") or not text else text + "\n"]
@@ -113,7 +113,8 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
     """Return a module's text with functions of a learner's file in it, and the helpers they use before the first of
     them.
 
-    `reference` is the module's text before any functions were put in: a helper with a name that it has is not added.
+    `reference` is the module's text before any functions were put in: a method that it has is not added. Raise SpliceError for a
+    helper with a name that it has.
     """
     module = LearnerFile.parse(reference, "", ())
     there = module.functions

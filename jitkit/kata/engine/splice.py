@@ -127,7 +127,7 @@ def _helper_is_taken(name: str, node: ast.stmt, path: str) -> SpliceError:
 
 
 def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], others: set[str]) -> Any:
-    """Return a helper in which names mean the same as in the learner's file. Raise SpliceError if an import of theirs cannot be put in."""
+    """Return a helper in which names mean the same as in the learner's file. Raise SpliceError if a needed import cannot be put in."""
     if isinstance(node, Function):
         return with_own_names(node, file, known)
     if not others & names_used(node):
@@ -145,7 +145,7 @@ def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], othe
 
 
 def _replace(tree: ast.Module, target: Target, file: LearnerFile, known: Mapping[str, str], offset: int) -> int:
-    """Replace the reference's function by the learner's; return the position of the top-level statement."""
+    """Replace the reference's function by the learner's; return the position of the top-level statement around it."""
     theirs = _moved(with_own_names(file.find(target), file, known), offset)
     body: list[ast.stmt] = tree.body
     place = 0

@@ -26,7 +26,7 @@ _CAN_BE_ASKED = sys.platform != "win32"
 
 
 def new_file() -> IO[bytes]:
-    """Create a file for the stacks of a worker."""
+    """Return a new temporary file for the stacks of a worker."""
     return tempfile.TemporaryFile()
 
 
@@ -48,7 +48,7 @@ def write_to(stream: int) -> None:
 
 
 def ask(process: int, file: IO[bytes]) -> None:
-    """Make a process that still runs write its stack to its file, and wait for it, at most `_PATIENCE`. On Windows, do nothing."""
+    """Make a process that still runs write its stack to `file`, and wait at most `_PATIENCE` until it is there. On Windows, do nothing."""
     if not _CAN_BE_ASKED:
         return
     limit = time.monotonic() + _PATIENCE

@@ -19,6 +19,6 @@ class Status(enum.StrEnum):
     IMPORT = "import"  # jitkit with the learner's functions, or the learner's package, cannot be imported
     PROTO = "proto"  # an answer that breaks the rules of the sandbox
     TODO = "todo"  # a stub
-    BROKEN = "broken"  # it cannot be read as Python, or is not there
+    BROKEN = "broken"  # the file cannot be read as Python, or a function is not there
     NEW = "new"  # written, and never checked
     STALE = "stale"  # checked, and changed since

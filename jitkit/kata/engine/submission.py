@@ -149,7 +149,7 @@ class Submission:
 
     @property
     def modules(self) -> set[str]:
-        """The modules that differ from the reference's."""
+        """The modules into which the functions go."""
         return {target.module for target in self.functions}
 
     def without(self, modules: Container[str]) -> Submission:

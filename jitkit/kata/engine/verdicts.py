@@ -9,14 +9,14 @@ from .running import LearnerSource, parsed
 from .statuses import Status
 from .submission import SpliceError, is_stub
 
-if TYPE_CHECKING:  # not at run time: they import numpy, and `jitkit check` first starts the process of the functions
+if TYPE_CHECKING:  # these modules import numpy; `jitkit check` starts the functions' process before it does so
     from .checking import Check
     from .comparison import Difference
     from .plain import Plain
 
 
 class CheckResult(NamedTuple):
-    """The verdict on one check; `line` is the learner's own, if it is known."""
+    """The verdict on one check. `line` is a file and a line, the learner's own if that is known; else None."""
 
     check: Check
     status: Status
@@ -74,5 +74,5 @@ def find_problem(exercise: Exercise, file: LearnerSource) -> Verdict | None:
 
 
 def place_of(exercise: Exercise, file: LearnerSource) -> tuple[str, int]:
-    """Return the line where an exercise's first function begins."""
+    """Return the file and the line where an exercise's first function begins."""
     return file.path, parsed(file).find(exercise.targets[0]).lineno

@@ -8,7 +8,7 @@ in place afterwards (`exchange`), or code is compiled. `run`, the last one, puts
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
 
-With `in_a_fork` a copy of this process answers, and when it has ended this one says `ended`, and waits for the next request: so hundreds
+With `in_a_fork` a copy of this process answers, and when it has ended this process sends `ended`, and waits for a request: so hundreds
 of submissions share what was imported once, without a client of XLA's, whose threads a copy would not have. `--nursery`: see `copies`.
 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
@@ -185,7 +185,7 @@ class _Session:
                 elif not self.ahead.put(submission):
                     _send(self.frames, {"is": "again"})
                     return False
-                # now, so that an error in one is reported before the first check
+                # now, so that an error in one of these modules is reported before the first check
                 for name in sorted(rest.modules - sys.modules.keys()):
                     importlib.import_module(name)
                 self.jitkit, self.plain = sys.modules["jitkit"], sys.modules["jitkit.kata.engine.plain"]

@@ -21,7 +21,7 @@ _FOLDER = re.compile(r"(\d\d)_\w+")
 _SECTION = re.compile(r"^# === (\d\d) ", re.MULTILINE)
 FIRST_WITH_XLA = "06"
 FIRST_BEHIND = "19"  # from this rung on, learners write the compiler, too
-OPENS_BEHIND = "11"  # the last rung that the first of these needs
+OPENS_BEHIND = "11"  # the last rung below 19 that rung 19 needs
 
 
 class Rung(NamedTuple):
@@ -79,7 +79,7 @@ def given_files() -> tuple[pathlib.Path, ...]:
 
 def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
     """Return the rungs to run for one rung: this one, and all below it. If it `needs` another rung, skip the rungs between the two that
-    are neither behind the door nor `reached`.
+    are neither `is_behind` nor `reached`.
     """
     [needs] = [rung.needs for rung in all_rungs() if rung.number == number]
     return [

@@ -191,7 +191,7 @@ class _Code:
         self.lines.append("    " * len(self.scopes) + line)
 
     def function(self, lines: Sequence[str]) -> None:
-        """Add a function."""
+        """Add the lines of Python for a function of C."""
         head = lines[0]
         name, inside = head.removeprefix("LOOP ").removeprefix("void ").rstrip("{ ").split("(", 1)
         parameters = [found[1] for part in inside.rstrip(") ").split(",") if (found := _PARAMETER.search(part.strip()))]
@@ -204,7 +204,7 @@ class _Code:
         self.scopes = []
 
     def line(self, line: str) -> None:
-        """Add a line."""
+        """Add the lines of Python for a line of C."""
         if not line or line.startswith("#"):
             return
         if match := _FOR.match(line):

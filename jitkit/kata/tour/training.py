@@ -38,7 +38,7 @@ class Training(NamedTuple):
 
 
 def points() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return a disc and a ring around it: places in the plane, with +1 or -1 for the one that each belongs to."""
+    """Return points of two rings, one around the other: their places in the plane, and +1 for the inner ring or -1 for the outer."""
     random = np.random.default_rng(0)
     kind = np.where(np.arange(POINTS) % 2, 1.0, -1.0)
     radius = np.where(kind > 0, 0.8, 2.0) * random.uniform(0.7, 1.1, POINTS)
@@ -48,7 +48,7 @@ def points() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 
 def weights() -> dict[str, np.ndarray[Any, Any]]:
-    """Return the untrained network: small random numbers."""
+    """Return the untrained network: random weights, and biases of 0."""
     random = np.random.default_rng(1)
     return {
         "w1": random.normal(size=(2, _WIDTH)).astype(np.float32),

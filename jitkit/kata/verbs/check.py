@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def workspace_of(what: str | None) -> Workspace:
-    """Return the workspace that we are in, or that the named file is in."""
+    """Return the workspace that the file `what` is in; if `what` is not a file, the one of the current folder."""
     path = pathlib.Path(what) if what is not None else None
     return Workspace.find(path.absolute().parent if path is not None and path.is_file() else None)
 

@@ -43,7 +43,7 @@ class Explored(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explore once, or after each save."""
+    """Explore once, or after each save; return the exit status."""
     if arguments.watch:
         return explore_again(arguments)
     if arguments.report is None:

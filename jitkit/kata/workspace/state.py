@@ -58,12 +58,12 @@ class State:
         return self.exercises.setdefault(id, Progress())
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain data, with the version of the format."""
+        """Return the state as plain data, with the version of the format."""
         return {"version": VERSION, **dataclasses.asdict(self)}
 
     @classmethod
     def from_json(cls, data: Any) -> State:
-        """Read it from plain data, without what has the wrong type. Raise ValueError if nothing can be read."""
+        """Return the state in plain data; parts of a wrong type are left out. Raise ValueError if nothing can be read."""
         if not isinstance(data, dict) or not isinstance(data.get("version"), int):
             raise ValueError("it is no state of jitkit's")
         if data["version"] > VERSION:
@@ -110,7 +110,7 @@ class StateFile:
         self.unwritten: State | None = None  # if nothing can be written, only this run remembers
 
     def read(self) -> State:
-        """Return the state; an empty one if there is no file. It never raises because of the file's content."""
+        """Return the state; an empty one if there is no file, or if it cannot be read, which also leaves a message. Nothing is raised."""
         if self.unwritten is not None:
             return self.unwritten
         try:
