@@ -1,4 +1,4 @@
-"""`from jitkit.kata import mine`: the functions that you finished take their places; `workspace.mine` does it, and says how."""
+"""`from jitkit.kata import mine`: puts the functions that you finished in place of the reference's, as `workspace.mine` says."""
 
 from __future__ import annotations
 

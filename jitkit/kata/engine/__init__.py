@@ -8,7 +8,7 @@ splice          functions of a learner -> `jitkit` with them in place; `source_e
                 `jitkit` that is imported already
 reference       target -> the reference's source; `parts`: the helpers that it uses; `members`: methods and values of its classes
 running         a submission + checks -> an outcome for each check, by talking with processes
-processes       processes that wait for a request; `copies`: a process that is copied for each; `stacks`: where one hangs or has died
+processes       processes that wait for a request; `copies`: a process that is copied for each run; `stacks`: where one hangs or has died
 worker          what runs in such a process; `reference_code`: jitkit's code, read ahead; `executables`: programs compiled before;
                 `climbing`: a package from scratch instead of functions, and `behind`: one with a compiler of its own;
                 `replay`: a failing check, seen call by call

@@ -30,8 +30,8 @@ def _is_package() -> bool:
 
 
 def own(jk: Any, f: Callable[..., Any], **static: Any) -> Callable[..., Any]:
-    """Return `f`, compiled by the package's own compiler. In the reference, return `jit(f)` by XLA, which computes the
-    same.
+    """Return `f`, compiled by the package's own compiler. In the reference, return `jit(f)`, compiled by XLA, which
+    computes the same.
     """
     if not _is_package():
         by_xla: Callable[..., Any] = jk.jit(f, **static)

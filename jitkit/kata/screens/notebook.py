@@ -81,7 +81,7 @@ class Notebook:
         return ""
 
     def place(self, path: str, line: int) -> str:
-        """Return `In[3], line 2`."""
+        """Return a line in the form that is shown: `In[3], line 2`; in another file, `path:2`."""
         if path != self.path:
             return f"{path}:{line}"
         start, name = next((cell for cell in reversed(self.cells) if cell[0] <= line), (1, path))
@@ -186,7 +186,7 @@ def _is_missing(source: LearnerSource, exercise: Exercise) -> bool:
 
 
 def _workspace() -> Workspace | None:
-    """Return the labs' workspace that the notebook is in, if it is in one."""
+    """Return the workspace that the notebook is in; None if it is in none, or in a folder of the ladder."""
     try:
         found = Workspace.find()
     except Problem:

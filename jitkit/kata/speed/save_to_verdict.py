@@ -107,7 +107,7 @@ class SaveToVerdict(Benchmark):
         return steps
 
     def lines(self, result: Felt) -> list[Line]:
-        """Return one row."""
+        """Return the row of the table for a result."""
         good = result.worst <= result.limit
         cells = (
             f"{result.exercise} {result.title}"[:30],
@@ -119,7 +119,7 @@ class SaveToVerdict(Benchmark):
         return [Line(_GROUPS[result.way], cells, () if good else ("longer than promised",), good)]
 
     def row_data(self, result: Felt) -> dict[str, Any]:
-        """Return all seconds."""
+        """Return a result as data for JSON, with the seconds of each run."""
         return {
             "exercise": result.exercise,
             "way": result.way,
@@ -237,7 +237,7 @@ def _workspace() -> Iterator[pathlib.Path]:
 
 @contextlib.contextmanager
 def _watching(root: pathlib.Path) -> Iterator[queue.SimpleQueue[str]]:
-    """Run `jitkit watch` in a folder, and hand out what it prints, line by line."""
+    """Within the block, run `jitkit watch` in a folder; yield a queue of the lines that it prints."""
     command = [sys.executable, "-m", "jitkit.kata", "watch"]
     process = subprocess.Popen(
         command, cwd=root, env=_environment(), text=True, encoding="utf-8", errors="replace",

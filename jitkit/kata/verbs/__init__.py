@@ -1,4 +1,4 @@
-"""What `jitkit VERB` does: a module a verb, with `run(arguments)`, which returns the exit status.
+"""A module for each `jitkit VERB` but `tour`; its `run(arguments)` does what the verb says, and returns the exit status.
 
 For a learner: start, watch, check (`checked` shows the verdicts, `junit_report` writes them), hint, show, status, reset, run
 (and `jitkit python`), export. For anybody with a function: explore (`explore_again` does it after each save), targets, bench.

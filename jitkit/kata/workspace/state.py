@@ -126,7 +126,7 @@ class StateFile:
 
     @contextlib.contextmanager
     def edit(self) -> Iterator[State]:
-        """Hand out the state to be changed in the block, and write it when the block ends without an error."""
+        """Yield the state, which the block may change, and write it when the block ends without an error."""
         with self.locked():
             state = self.read()
             yield state
