@@ -145,7 +145,7 @@ class DualTrace(Trace):
         return x.primal if isinstance(x, DualTracer) and x._trace is self else x
 
     def with_tangent(self, primal: Any, tangent: Any) -> Any:
-        """Pair a primal with its tangent; return it alone if the tangent is zero."""
+        """Return a tracer that pairs a primal with its tangent; return the primal alone if the tangent is a Zero or a float0."""
         return primal if type(tangent) is Zero or is_float0(tangent) else self.tracer(self, primal, tangent)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -192,7 +192,7 @@ class DualTrace(Trace):
 
 
 def jvp_rule(primitive: Primitive) -> JvpRule:
-    """Return the JVP rule; raise NotImplementedError where there is none."""
+    """Return the JVP rule of a primitive; raise NotImplementedError if it has none."""
     if primitive not in primitive_jvps:
         raise NotImplementedError(f"Differentiation rule for '{primitive}' not implemented")
     return replayed(primitive, primitive_jvps[primitive])
@@ -208,7 +208,7 @@ class JVPTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function stays one equation, which the outer trace decides."""
+        """Whether the call of a library function is recorded as one equation. The outer trace decides; if there is none, False."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
@@ -233,10 +233,10 @@ class JVPTrace(DualTrace):
         return finish
 
     def as_weak_as(self, aval: Any, tangent: Any) -> Any:
-        """Return the tangent with the weak type of `aval`, without recording an equation. If an outer trace would see it as a
-        constant, a number becomes a number of Python or numpy, which is written as a literal.
+        """Return the tangent with the weak type of `aval`, without recording an equation. Within an outer trace, return a number as
+        a Python or numpy number: such a number is written as a literal, and an array would become a constant.
 
-        Return the tangent unchanged if that is not possible: it is a batch, say, or an array that would be a new constant.
+        Return the tangent unchanged if its type cannot be changed so, as that of a batch, or of an array within an outer trace.
         """
         if isinstance(tangent, DualTracer):
             return type(tangent)(tangent._trace, self.as_weak_as(aval, tangent.primal), tangent.tangent)

@@ -71,8 +71,8 @@ class LinearizeTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether a library function stays a call: since JAX 0.12 it does, and its reverse pass adds up the cotangents of
-        an argument inside of the call.
+        """Whether the call of a library function is recorded as one equation: True for programs as JAX 0.12 or later writes
+        them. Then the cotangents of one argument are added up inside of the called function.
         """
         return since(0, 12)
 

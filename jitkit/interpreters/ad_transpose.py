@@ -121,11 +121,12 @@ def transpose_jaxpr_anew(
     of_linear: tuple[Any, ...] = (),
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """Transpose a jaxpr in the inputs that are `linear`. The new jaxpr goes from the other inputs, then the cotangents of
-    the outputs, to the nonzero cotangents of the linear inputs. Also return, for each linear input, whether it has one.
+    the outputs, to the nonzero cotangents of the linear inputs. Also return, for each linear input, whether its cotangent
+    is among them.
 
     `avals` are the types of the new jaxpr's inputs, with None for a cotangent that is Zero. `instantiate` says which
-    results become arrays even if they are Zero. `of_linear` are the types of the linear operands of the call; one may be
-    strong although the jaxpr's own input is weak.
+    results become arrays even if they are Zero. `of_linear` are the types of the linear operands of the call: an operand's
+    type may be strong although the type of the jaxpr's input is weak.
     """
     known = len(linear) - sum(linear)
     given = tuple(aval is not None for aval in avals)

@@ -106,7 +106,7 @@ class Function:
         self.visibility = visibility
         self.ordered = ordered  # the effects whose tokens it takes before all arguments and returns first
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
-        self.argument_names: Sequence[str] = ()  # the user's names for them: shown where locations are
+        self.argument_names: Sequence[str] = ()  # the user's names of the arguments, written only with locations
         self.results: list[str] = []  # the types of what it returns
         self._call_types: str | None = None
         self.hoisted: dict[int, tuple[str, str]] = {}  # id of the constant -> name and type of the argument

@@ -353,7 +353,7 @@ def describe_origin(tracer: DynamicJaxprTracer) -> str:
     """Return the sentences that end every concretisation error: which function was traced, and which of its arguments the
     value depends on.
 
-    If it depends on no argument, they name the operations that made it a tracer.
+    If the value depends on no argument, the sentences name the operations that made it a tracer.
     """
     trace = tracer._trace
     debug_info = trace.debug_info

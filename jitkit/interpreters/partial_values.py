@@ -3,7 +3,8 @@
 Operations whose operands are all known are done at once, in the outer trace; the others are recorded. A loop or a
 jitted function is one operation here: all its results are unknown if one operand is. (JAX looks inside.)
 
-Libraries with interpreters of their own call this, and `trace_to_jaxpr_dynamic`, for which all values are unknown.
+Libraries with interpreters of their own call `trace_to_jaxpr_nounits` for this. They also call `trace_to_jaxpr_dynamic`, to
+which all values are unknown.
 
 JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr_nounits
 """
@@ -104,7 +105,8 @@ def dce_jaxpr_consts(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
     """Eliminate dead code, also among the constvars. Return the jaxpr, and two lists: whether each constvar, and whether each input,
-    is still there. `instantiate` marks those that stay even if unused: all of them, or by a list for the constvars, then the inputs.
+    is still there. `instantiate` marks the constvars and inputs that stay even if unused: a bool for all of them, or a list with a bool
+    for each constvar, then for each input.
     """
     count = len(jaxpr.constvars)
     of_inputs = instantiate if isinstance(instantiate, bool) else instantiate[count:]

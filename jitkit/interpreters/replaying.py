@@ -38,7 +38,7 @@ from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
 _LIMIT = 8192  # if there are more keys, all are forgotten
 is_on = True  # False if a user's functions replace jitkit's own (as in the labs): then each call must reach them
-_NEVER, _ONCE, _LATER = "never", "once", "later"
+_NEVER, _ONCE, _LATER = "never", "once", "later"  # a key that never came; one that came once; in a key: a tangent
 _PACKAGE = __name__.split(".")[0]
 _INFO = DebugInfo("replay", "<rule>")
 
@@ -262,8 +262,8 @@ def _is_own(rule: Any) -> bool:
 def _recording(
     values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
 ) -> _Recording:
-    """Return the equations of two traces as steps. Raise NotKeyed or KeyError for a value that is neither an argument nor
-    made from the arguments, NotKeyed also for a primitive whose shape rule is not pure.
+    """Return what a rule did: the equations of two traces as steps, and its result. Raise NotKeyed or KeyError for a value that
+    is neither an argument nor made from the arguments, NotKeyed also for a primitive whose shape rule is not pure.
     """
     given = {id(x): i for i, x in enumerate(stand_ins)}
     if values.consts:
