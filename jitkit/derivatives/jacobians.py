@@ -142,8 +142,8 @@ def basis_of(tree: Any) -> Any:
 
 
 def _of_leaf(block: Any, leaf: Any) -> Any:
-    """Return a part of the basis, converted to its leaf's type. As in JAX before 0.11, write the conversion even if the
-    part has that type.
+    """Return a part of the basis, converted to its leaf's type. While jitkit follows a JAX before 0.11, record the
+    conversion as that JAX does: even if the part has this type, unless the leaf is weakly typed.
     """
     block = _of_type(block, leaf)
     trace, aval = core.current_trace(), core.get_aval(leaf)
