@@ -4,7 +4,7 @@ The last steps of every call, warm or cold: gather the buffers of the arguments,
 makes the function for this once per signature. The signature fixes the kind of each leaf, so the function checks
 nothing.
 
-There are three kinds of leaves. An Array holds its buffer. A `jax.Array` is one. A host value must be copied to the
+There are three kinds of leaves. An Array holds its buffer. A `jax.Array` is a buffer. A host value must be copied to the
 device: from Python this costs 2.8 us, as much as running a small program. So numpy arrays go to jaxlib's own
 dispatcher, which copies them faster. An int or a float that comes a second time stays on the device, for the next
 `x * 2.0` (except 0.0, which equals -0.0). A committed program first moves leaves to its devices.

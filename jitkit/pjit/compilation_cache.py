@@ -9,7 +9,7 @@ where the key of a leaf is its aval (interned, so comparing is comparing address
 distinguish everything that could lead to another program: XLA's executables check only the byte size of their
 arguments, so a key that is too coarse silently returns garbage. A key that is too fine only costs time.
 
-Tables belong to functions and know them weakly: when the last reference to a function goes, so do its
+A table belongs to a function, and does not keep it alive: when the last reference to the function goes, so do its
 executables. A table is an LRU of `config.jit_cache_size` entries. The first call of a signature is made by
 one thread, while others wait for it.
 

@@ -145,7 +145,7 @@ def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
     return both if any(x is not None for each in both.values() for x in each) else {}
 
 
-# primitives that say where a value is, with the function that finds it in their parameters
+# primitives that say where a value is -> the function that finds its sharding in their parameters
 places: dict[Primitive, Callable[[dict[str, Any]], Any]] = {}
 
 

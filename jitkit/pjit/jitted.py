@@ -152,7 +152,7 @@ class Jitted(Traceable):
         return cast(Wrapped, PjitFunction(dispatch) if self.staged else dispatch)
 
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the result of an `inlined` function while another one is traced: its operations are recorded one by one."""
+        """Return the result of an `inlined` function under a trace: record its operations, or one call if the trace `keeps_calls`."""
         trace = _local.state.trace
         if trace is not None and trace.keeps_calls:
             return self.bind(args, kwargs)
@@ -261,7 +261,7 @@ class Jitted(Traceable):
         self, key: tuple[Any, ...], arguments: Arguments, leaves: Sequence[Any], tree: PyTreeDef, keys: Sequence[Any]
     ) -> Entry:
         """Return the entry for a new key. One thread makes it, while others wait for it."""
-        runtime.default_device()  # opens the gate before the clock starts
+        runtime.default_device()  # the first time, this imports jaxlib: before the clock starts
         start = time.perf_counter()
         with self.table.first_call(key, self.name) as is_mine:
             entry = self.table.entries.get(key)
@@ -355,7 +355,7 @@ class Jitted(Traceable):
         return call.bind(leaves)
 
     def find_nested(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[NestedCall | None, Sequence[Any]]:
-        """Return the record of an earlier call with the same signature, None if no valid one exists, and the leaves of this call."""
+        """Return how an earlier call of this signature was recorded, or None if that is not known; and the leaves of this call."""
         dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         statics: tuple[Any, ...] = ()
         if self.options.spec.has_statics:
