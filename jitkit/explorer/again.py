@@ -28,10 +28,10 @@ def computed_again(
 ) -> dict[str, int]:
     """Return, for each equation that several kernels compute, the number of these kernels, by the equation's number. Count only equations
     that wrote one operation into StableHLO (`wrote` has the operations): others, such as random bits, wrote many, which different kernels
-    may compute once each.
+    may compute once each. Leave out equations that contain others (`inside`).
     """
     places: dict[tuple[Any, ...], set[str]] = {}
-    opcodes: dict[int, set[str]] = {}  # a division may have become a multiplication
+    opcodes: dict[int, set[str]] = {}  # equation -> the operations that do its work now: a product for a division, say
     for at, numbers in links.own.items():
         opcode = links.data.at[at].opcode
         for number in numbers if opcode not in _NOT_COMPUTED else ():

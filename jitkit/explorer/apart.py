@@ -11,8 +11,8 @@ or what one kernel would cost:
   it may be the reason.
 - *parts*: a product was cut along the axis that it sums over, and the second adds the parts.
 - *spread*: the second broadcasts the first's result: in one loop, each element would be computed several times.
-- *several readers*: the first's result would be computed in each kernel that reads it. Only CPUs have kernels of one
-  result alone.
+- *several readers*: the first's result would be computed in each kernel that reads it. This is a reason on CPUs only, where
+  each kernel has one result.
 
 - *scalar*: one of them computes a single number, which a TPU does in its scalar unit.
 - *generator*: on a GPU, Triton compiles one of them, and XLA's own code generator the other.
@@ -240,7 +240,8 @@ class _Neighbours:
                     "product", f"{second[1]} is a product, which reads each element of {first[1]} {times} times"
                 )
         for at, each in ((first, maker), (second, reader)):
-            is_vector = at == second and _RANK_1.match(each.type)  # into this kind, XLA does put others
+            # XLA for CPUs does put operations before a product that makes a vector
+            is_vector = at == second and _RANK_1.match(each.type)
             if each.opcode in _PRODUCTS and self._platform == "cpu" and not is_vector:
                 return Reason("product", f"{at[1]} is a product, into which XLA for CPUs puts no other operation")
         return None if self._platform == "cpu" else self._by_fused_products(first, second)

@@ -137,8 +137,8 @@ def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
 
 
 def _is_renamed(was: str, has: str, names: dict[str, str]) -> bool:
-    """Whether two lines that are equal apart from names have the same variables, each under its name in its own text.
-    Note the variables that the lines bind.
+    """Whether two lines that are equal apart from names read the same variables. `names` maps the name of a variable in the
+    first text to its name in the second; add the variables that these lines bind.
     """
     alike = True
     for one, other in zip(_VARIABLE.finditer(was), _VARIABLE.finditer(has), strict=False):

@@ -58,7 +58,7 @@ class Missed(Protocol):
 
     @property
     def closest(self) -> int | None:
-        """The number of the miss that it is compared with; None if that is not known."""
+        """The number of the earlier miss with which this one is compared; None if that is not known."""
 
     @property
     def happened(self) -> str:
@@ -66,10 +66,10 @@ class Missed(Protocol):
 
     @property
     def differences(self) -> Sequence[Difference]:
-        """The differences between this call and that one, as data; none if they are known in words only."""
+        """The differences between this call and the earlier miss, as data; none if they are known in words only."""
 
     def lines(self) -> list[str]:
-        """The sentences that explain it."""
+        """Return the sentences that explain the miss."""
 
 
 class Call(NamedTuple):

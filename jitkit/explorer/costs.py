@@ -4,7 +4,7 @@ The bytes of a fusion are the bytes of its operands and results, by their types.
 cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
 convolution, and, for a reduction of n elements to one, n - 1 applications of its function. A conversion, which
 XLA counts, has none. Both branches of a `cond` are counted.
-`turns` finds how many turns a loop takes.
+The module `turns` finds how many turns a loop takes.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
@@ -177,8 +177,8 @@ class Costs:
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
 
     def _flops_of_reduction(self, computation: str, instruction: Instruction) -> int:
-        """Count how often a reduction applies its function: n - 1 times for n elements that become one. The padding of
-        a window counts, too.
+        """Count the flops of a reduction: n elements that become one take n - 1 applications of its function. The padding
+        of a window counts, too.
         """
         types, reads = self.types(computation), operands(instruction)
         made, window = elements_of(_first_of(instruction.type)), _WINDOW.search(instruction.rest)
@@ -215,7 +215,7 @@ def _flops_of_dot(instruction: Instruction, left: str) -> int:
 
 
 def _flops_of_fft(instruction: Instruction, given: str) -> int:
-    """Count the flops of a Fourier transform as XLA does: eight for each element that it is given, and each halving of each axis."""
+    """Count the flops of a Fourier transform as XLA does: 8 * elements of the operand * log2 of the length of each axis, rounded down."""
     found = _LENGTHS.search(instruction.rest)
     halvings = math.prod(max(int(length), 1).bit_length() - 1 for length in found[1].split(",")) if found else 0
     return 8 * halvings * elements_of(given)

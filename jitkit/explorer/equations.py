@@ -24,14 +24,15 @@ from .reads import find_operands
 from .values import CALLS, find_same, jaxprs_of
 
 _MARK = re.compile(r"eqn~(\d+)")
-_SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")  # `jvp(eqn~3)/sin` is not in a scope of the user's
+# the second form: `jvp(eqn~3)/sin` becomes `jvp()/sin`, a name in no scope of the user's
+_SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")
 
 
 def numbers_in(name: str, equations: Sequence[Equation] = ()) -> list[int]:
     """Return the equations that a location or an `op_name` names, each once. Where scopes are nested, the innermost counts.
 
-    A function that is called twice is traced once, so its equations have the lines of the first call. With `equations`,
-    the equation of the call whose line the name has counts instead.
+    A function that is called twice is traced once, so its equations have the lines of the first call. So with `equations`, a
+    name that leads through a later call counts as the equation of that call.
     """
     return list(dict.fromkeys(_one_of(marks, equations) for marks in paths_in(name)))
 

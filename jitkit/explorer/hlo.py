@@ -30,8 +30,8 @@ _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "t
 
 
 class Linked(NamedTuple):
-    """Counts a program's operations, and those that are linked to an equation: by a sure link (their own name, or the
-    instruction that contains them), or by a guess.
+    """The number of a program's operations, and of those that are linked to an equation: by a sure link (`exact`), by a guess
+    (`guessed`). `by_name` counts the sure links that come from a name: the operation's own, or that of its container.
     """
 
     operations: int
@@ -52,7 +52,9 @@ class Fused:
         self.program, self._costs = program, costs
 
     def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
-        """Link instructions to equations that they turned out to compute, although they have other equations' names."""
+        """Link instructions to equations that they turned out to compute, although they have other equations' names. `rule`
+        says how that is known, and is noted beside the instructions.
+        """
         for at, numbers in found.items():
             for each in self.links.credit(at, numbers, rule):
                 row = self.rows[each]

@@ -145,7 +145,9 @@ class _Recorder:
             self.stages.append((_STAGES[event], seconds, str(details.get("fun_name", ""))))
 
     def call(self, watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call, wait, and note the call, unless it is part of another call, or of a trace."""
+        """Return the result of a call when it has been computed, and note the call. Do not note a call that is part of another
+        call or of a trace, or that another thread makes.
+        """
         is_traced = any(isinstance(leaf, self.jax.core.Tracer) for leaf in self.jax.tree.leaves((args, kwargs)))
         if self.is_inside or is_traced or threading.get_ident() != self.thread:
             return watched.jitted(*args, **kwargs)
@@ -191,14 +193,16 @@ class _Recorder:
         return Call(watched.jitted, name, file, _call_site(), start, told, miss, jaxpr, types_, error)
 
     def _type(self, leaf: Any) -> Any:
-        """Return the type of an array, to be kept instead of it: arrays may be large, and donated ones are gone."""
+        """Return the type of an array, to be kept instead of it: arrays may be large, and donated ones are gone. Return any
+        other leaf itself.
+        """
         if not isinstance(leaf, self.jax.Array):
             return leaf
         return self.jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, weak_type=leaf.weak_type)
 
 
 def _miss(watched: Watched, seen: jax_words.Seen, did: str, sentences: tuple[str, ...]) -> JaxMiss:
-    """Return a miss, with the earlier miss that JAX's sentences refer to, and remember what it was called with."""
+    """Return a miss, with the number of the earlier miss that JAX's sentences refer to. Remember what the call was made with."""
     closest = jax_words.spoken_of(sentences, seen, watched.seen)
     told = jax_advice.with_advice(sentences, seen, watched.seen)
     watched.seen.append(seen)

@@ -28,7 +28,7 @@ from .shared_calls import SharedCalls
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 # operations that an equation may write in addition to its own
 OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
-# other instructions apply a computation to each element
+# instructions that run a computation once, as it is written (or in each turn); all others apply theirs to each element
 AS_WRITTEN = RUNS | {"while", "conditional", "async-start", "custom-call"}
 _HAVE_NO_NAME = RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
 _POSITION = re.compile(r"\b(?:source_line|stack_frame_id)=")
@@ -81,7 +81,7 @@ class Links:
             self._guess(name, program.computations.get(name, []))
 
     def _take_names(self) -> dict[Key, list[int]]:
-        """Link by names, and return the equations of borrowed names.
+        """Link instructions to the equations in their names. Return a dict with the equations in *borrowed* names, by instruction.
 
         Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name without a source
         line. So in the body of a loop, such a name is *borrowed*: it counts only if no rule finds anything better.
@@ -265,7 +265,9 @@ class Links:
         return changed
 
     def _guess(self, name: str, body: Sequence[Instruction]) -> None:
-        """Guess by the data: first from the readers of a value to its maker, and then the other way."""
+        """Guess the equations, at most eight, of each instruction that has none: those of its readers; or else of what it reads; or
+        else of what runs the computation.
+        """
         reads = {instruction.name: operands(instruction) for instruction in body}
         readers: dict[str, list[str]] = {}
         for reader, names in reads.items():

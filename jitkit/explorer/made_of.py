@@ -74,7 +74,8 @@ def between(
     """Return the equations on all ways from `inputs` to `sinks`, if all of these equations are gone; set() if one is not, or if a way
     begins at another value. With `alone=False`, only the last ones before the sinks must be gone.
     """
-    results: dict[int, list[int]] = {}  # of loops: one of which only one turn is left has no instruction of its own
+    # loop -> the equations in it that make its results: if only one turn is left, the loop has no instruction of its own
+    results: dict[int, list[int]] = {}
     for number, each in enumerate(equations):
         if each.parent is not None and each.is_result:
             results.setdefault(each.parent, []).append(number)

@@ -1,7 +1,7 @@
 """an equation that is gone -> the instruction of a neighbouring equation in which XLA's rules of algebra have put it
 
 - *one factor*: `(x * 2) * 3` became `x * 6`. One of the two products is left, and reads what the first one read.
-- *factored out*: `c * x + c * y` became `c * (x + y)`. The names of the sum and the products say nothing of who does what.
+- *factored out*: `c * x + c * y` became `c * (x + y)`. The names of the instructions do not say which of them adds.
 - *chosen*: `x * b`, where `b` is a converted truth value, became a `select` that reads the truth value itself.
 
 All three are seen in what instructions read, with the numbers in them. They are not concluded from names.
@@ -61,7 +61,9 @@ class Merging(Origins):
         return is_select and bool(origins) and self._has(self._data.operands[at][:1], origins)
 
     def _one_factor(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the product in which the number of an equation is, with that of the product that it reads, or that reads it."""
+        """Yield the fate of a product by a number, if XLA has multiplied this number with that of a product which it reads, or which
+        reads it.
+        """
         first = self._factor(number)
         if first is None:
             return
@@ -83,8 +85,8 @@ class Merging(Origins):
         yield from self._in_a_product(number, *first)
 
     def _in_a_product(self, number: int, source: frozenset[int], factor: float) -> Iterator[dict[str, Any]]:
-        """Yield the product by the number of this equation and that of another, where both results are multiplied: `(x * 2) * (y / 8)`
-        became `x * (y * 0.25)`.
+        """Yield the fate of a product by a number, if XLA has multiplied this number with that of another product, and the results of
+        the two are multiplied: `(x * 2) * (y / 8)` became `x * (y * 0.25)`.
         """
         for reader in self._consumers(number):
             read = self._equations[reader].operands if self._equations[reader].primitive == "mul" else ()
@@ -145,8 +147,8 @@ class Merging(Origins):
         return {"mul": numbers[0] * numbers[1], "div": numbers[0] / numbers[1]}.get(equation.primitive)
 
     def _of_two_names(self) -> dict[Key, list[int]]:
-        """Return the instructions with the names of several equations of which only some can do such an operation: with these alone.
-        The others made a constant that became a part of an operand.
+        """Return each instruction that has several equations in its name, only some of which wrote such an operation, mapped to these.
+        The others arranged a constant that became a part of an operand.
         """
         found: dict[Key, list[int]] = {}
         for at, numbers in self._links.own.items():
@@ -160,8 +162,8 @@ class Merging(Origins):
         return found
 
     def _without_name_between(self) -> dict[Key, list[int]]:
-        """Return the arithmetic without a name that the only equation that reads it did not write, mapped to the equations between what
-        it reads and that one. XLA has written it in their place: a sum of equal elements became a product.
+        """Return each instruction without a name that does arithmetic, if one equation alone reads it and did not write it. It is mapped
+        to the equations between its operands and that reader. XLA has written it in their place: a sum of equal elements became a product.
         """
         found: dict[Key, list[int]] = {}
         for at, rule in self._links.rules.items():

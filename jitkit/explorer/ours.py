@@ -79,8 +79,8 @@ def jaxpr_listing(jaxpr: Jaxpr) -> Listing:
 
 
 def subject(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None) -> Subject:
-    """Trace `function`, jitted or not, for these arguments or types. If its code raises, the subject has a `Failure`
-    and the equations up to there.
+    """Trace `function`, jitted or not, for these arguments or types, and return it as a Subject. If its code raises, the
+    subject has a `Failure` and the equations up to there.
     """
     jitted: Any = function if is_jitted(function) else jit(function)
     plain = inspect.unwrap(function)
