@@ -32,7 +32,9 @@ def on_dtypes(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> s
 
 
 def _others(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> Iterator[Any]:
-    """Yield the types, not weak ones, of this leaf in cached calls that otherwise equal `now`, the latest first."""
+    """Yield the avals that this leaf had in cached calls that otherwise equal `now`, the latest first. Leave out weak types and
+    Python numbers.
+    """
     for record in reversed(known):
         found = changes(record, now, TRACES)
         if len(found) == 1 and found[0].kind == "dtype" and found[0].name == change.name:

@@ -60,7 +60,7 @@ class Calls(NamedTuple):
 
     now: CallRecord
     known: Sequence[CallRecord]  # the oldest first
-    are_all: bool  # False: there are too many to look at all
+    are_all: bool  # whether `known` has all earlier calls, not only the latest
     x64_differs: bool
     fun: Callable[..., Any] | None = None
 

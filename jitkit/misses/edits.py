@@ -16,7 +16,9 @@ ONE_MORE_SHAPE = f"{_NO_EDIT} If sizes keep coming, pad to a few of them, and ma
 
 
 def with_edits(lines: Sequence[str], differences: Sequence[Difference]) -> list[str]:
-    """Return the lines on a miss, with a new line below the first difference of each kind without advice: that no edit is needed."""
+    """Return the lines on a miss. For each kind of difference that has no advice, a new line below the first such difference says that
+    no edit is needed.
+    """
     found, kinds = [*lines], {each.kind for each in differences if each.advice}
     for difference in differences:
         if difference.kind not in kinds:

@@ -144,7 +144,7 @@ def forget_counts() -> None:
 
 def made_again(origin: Origin, count: int, in_loop: bool) -> str:
     """Return a sentence that says that one source has made `count` functions, and what to do about it. With `in_loop`,
-    the advice is about the loop in which this one was made.
+    the advice is about the loop in which the latest of them was made.
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:

@@ -63,8 +63,8 @@ _NOTHING = Argument("", False, None)
 class CallRecord(NamedTuple):
     """The signature of a call for which something is cached.
 
-    `number` is the number of the miss; `has_entry` says whether it was compiled, not only traced; with `sketch`, the
-    likeness of two records is estimated quickly.
+    `number` is the number of the miss; `has_entry` says whether the miss left an entry that runs calls: it did if the call
+    was not only traced. With `sketch`, the likeness of two records is estimated quickly.
     """
 
     number: int
