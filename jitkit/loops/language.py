@@ -98,8 +98,8 @@ class Reader:
         self.const_values: list[Value] = []
 
     def block(self, jaxpr: Jaxpr, call: SourceInfo | None = None) -> Block:
-        """Return the block of a jaxpr with its own inputs. `call` is the place of the call, if any: its operations get the line
-        of the call, since the callee may have been traced for another call, with the lines of that one.
+        """Return the block of a jaxpr with its own inputs. `call` is the place of the call that the jaxpr is in, if any. The
+        operations get the line of that call, since the callee may have been traced for another call, and have the lines of that.
         """
         ins = [Value(var.aval) for var in jaxpr.invars]
         ops: list[Op] = []
@@ -130,7 +130,7 @@ class Reader:
                     operands = [self.converted(x, outs[0].aval.dtype, ops, source) for x in operands]
                 blocks = tuple(self.block(inner, call) for inner in _inner(eqn))
                 if name == "reshape" and _without_ones(operands[0].shape) == _without_ones(outs[0].shape):
-                    name = "expand"  # only the indices change, so one operation covers both
+                    name = "expand"  # a reshape that only adds or removes axes of size 1: an index map
                 ops.append(Op(name, eqn.params, operands, outs, source, blocks))
                 results = outs
             env.update(zip(eqn.outvars, results, strict=True))

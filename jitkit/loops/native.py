@@ -99,7 +99,7 @@ def _compiled(text: str, mode: Sequence[str], result: str, libraries: Sequence[S
 
 
 def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    try:  # ends the compiler if Ctrl-C ends the wait for it
+    try:  # `subprocess.run` also ends the compiler if Ctrl-C ends the wait for it
         return subprocess.run(
             arguments, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL, check=False
         )

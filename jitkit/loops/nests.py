@@ -37,7 +37,7 @@ FLAT: Index = ("flat",)  # stands for the element's number in row-major order
 
 
 class Conflict(Exception):
-    """The loop cannot be part of this nest."""
+    """Raised if a loop cannot be part of the nest that it would join."""
 
 
 class Buffer:
@@ -228,7 +228,9 @@ class Nest:
         raise Conflict
 
     def store(self, place: Place, index: Index, name: str, after: bool = False, whole: bool = True) -> None:
-        """Write an element; with `after`, behind the innermost loop. Without `whole`, no later loop of this nest can read it."""
+        """Write the line that stores an element: in the innermost loop, or, with `after`, after it. Without `whole`, no later loop of
+        this nest can read the array.
+        """
         target = self.access(place, index, True)
         (self.loop.after if after else self.loop.body).append(f"{target} = {name};")
         readable = whole and not place.base

@@ -89,7 +89,7 @@ def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _settled(writer: Writer, x: Atom) -> Atom:
-    """Return an operand that can be read many times: stored in memory, unless computing it costs nothing."""
+    """Return the operand, which is going to be read many times; store it in memory first, unless it is there or is a constant."""
     if isinstance(x, Value) and isinstance(writer.where[x], Later):
         writer.place(x)
     return x
@@ -159,7 +159,9 @@ def _dense(shape: Sequence[int]) -> list[int]:
 
 
 def _view(writer: Writer, x: Atom) -> View:
-    """Return an operand in memory: a transpose, squeeze, slice or broadcast of an array is read in place."""
+    """Return an operand in memory. A transpose, squeeze, slice or broadcast of an array is a view of that array; what is not in
+    memory yet is stored.
+    """
     if isinstance(x, Constant):
         return View(writer.place(x), ())
     found = writer.where[x]

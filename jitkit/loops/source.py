@@ -177,8 +177,8 @@ def _reductions(body: str) -> str:
 
 
 def _costs(writer: Writer, nests: Sequence[Nest], plan: Plan) -> dict[str, float]:
-    """Return the number of operations, and the number of bytes moved, for which each nest counts the arrays that it
-    reads or writes once.
+    """Return the numbers of operations ("flops"), of expensive ones among them ("transcendentals"), and of bytes moved ("bytes
+    accessed"): a nest counts each array that it reads or writes once.
     """
     costs: dict[str, float] = dict(writer.costs)
     for nest in nests:

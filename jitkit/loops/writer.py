@@ -28,7 +28,7 @@ DEEPEST = 100  # nesting of expressions: Python's stack is limited
 
 @dataclasses.dataclass
 class Later:
-    """A value that is computed where it is read."""
+    """A value that is computed where it is read, by `op`. `depth` says how deep its expression is nested."""
 
     op: Op
     depth: int
@@ -68,7 +68,7 @@ class Writer:
         return Place(buffer, shape)
 
     def text(self, line: str, *used: Place) -> None:
-        """Add a step that is not a loop."""
+        """Add a line of C as a step of its own, which is not a nest, and note that it uses the memory of these places."""
         self.time += 1
         self.steps.append(line)
         for place in used:
