@@ -89,7 +89,7 @@ ONE_CORE = {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 
 
 def measured(name: str, effort: Effort) -> Measured:
-    """Measure one of `PROGRAMS` in a process of its own. Raise RuntimeError with the process's words if that fails."""
+    """Return the measurements of one of `PROGRAMS`, made in a new process. If that fails, raise RuntimeError with what it wrote."""
     command = [sys.executable, "-m", "jitkit.bench.by_loops", name, json.dumps(effort)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_CORE, check=False)
     if done.returncode:
@@ -101,7 +101,7 @@ def measured(name: str, effort: Effort) -> Measured:
 
 
 def measure(name: str, effort: Effort) -> Measured:
-    """Measure a program in this process."""
+    """Return the measurements of a program, made in this process."""
     make = PROGRAMS[name]
     lowered = {library.name: lambda library=library: _lowered(make, library) for library in LIBRARIES}
     compiled = {library.name: lowered[library.name]()[0].compile() for library in LIBRARIES}

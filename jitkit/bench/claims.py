@@ -199,7 +199,7 @@ def cube(x: Any) -> Any:
     return x * x * x
 
 
-_lengths = itertools.count(11)  # none of them twice
+_lengths = itertools.count(11)  # lengths of arrays, none of them twice
 
 
 def _new_lengths(library: Library) -> Callable[[], float]:

@@ -105,8 +105,8 @@ PROGRAMS = (
 
 
 class Effort(NamedTuple):
-    """How long to measure a program: rounds, seconds of a turn, the seconds after which no new round begins, and how
-    often first calls are made.
+    """How long to measure a program: rounds, the seconds that each side's batch of calls takes in a round, the seconds after
+    which no new round begins, and how often first calls are made.
     """
 
     rounds: int
@@ -169,7 +169,7 @@ def _jitted(program: Program, library: Library, data: tuple[Any, ...]) -> Action
 
 
 def measure_program(program: Program, effort: Effort) -> Compared:
-    """Measure all sides: first calls from empty caches, then warm calls in turns."""
+    """Return the measurements of all sides: first calls from empty caches, then warm calls in turns."""
     makers = actions_of(program)
     first: dict[str, list[float]] = {name: [] for name in makers if name != "numpy"}
     for order in timing.orders(first, effort.firsts):

@@ -34,7 +34,7 @@ CPU_CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 
 
 
 class Slope(NamedTuple):
-    """An exponent and its standard error: how the cost grows beyond a constant part. It is nan if too little grows."""
+    """The exponent with which a cost grows beyond its `constant` part, and its standard error; both nan if too few sizes show growth."""
 
     value: float
     error: float
@@ -145,8 +145,8 @@ class Result(NamedTuple):
 def measure_stages(
     make: Callable[[], tuple[Any, tuple[Any, ...]]], effort: Effort, compiles: bool, calls_jit: bool = False
 ) -> Point:
-    """Measure each stage of a jitted function. `make` returns a new one and its arguments. `run` is a warm call with its wait:
-    of the compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
+    """Return the measurements of each stage of a jitted function. `make` returns a new function and its arguments. "run" is a warm
+    call with its wait: of the compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
     """
     point: Point = {"trace": [], "lower": []}
     jitted, arguments = make()
@@ -226,7 +226,9 @@ def _program_bytes(compiled: Any) -> float:
 
 
 def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
-    """Measure all sizes, and fit the slopes. From the first size whose compilation would outlast the patience, nothing is compiled."""
+    """Return the measurements of all sizes, with fitted slopes. From the first size on whose compilation is expected to take
+    `effort.patience` or longer, compile nothing.
+    """
     points: dict[int, Point] = {}
     uncompiled: list[int] = []
     for n in sizes:

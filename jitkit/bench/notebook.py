@@ -83,7 +83,7 @@ class Shown(abc.ABC):
         return f"{table}{_ON_DARK_PAGES}{pictures}"
 
 
-# Both figures are there, and the page's theme shows one: the light one, where nothing is known, or styles are removed.
+# The HTML has both figures, and the page's theme shows one: the light one if the theme is unknown, or styles are removed.
 _HIDDEN = ' style="display:none"'
 _DARK = "[data-jp-theme-light=false] .jitkit-{0},.vscode-dark .jitkit-{0}{{display:{1}!important}}"
 _ON_DARK_PAGES = f"<style>{_DARK.format('light', 'none')}{_DARK.format('dark', 'inline')}</style>"

@@ -52,7 +52,7 @@ class Result(NamedTuple):
 
 
 def measure_row(row: Row, effort: Effort) -> Result:
-    """Measure one row."""
+    """Return the result of measuring one row."""
     measured = row.measure(effort)
     ours, theirs = measured.pop(OURS.name), measured.pop(THEIRS.name)
     others = {name: Spread.of(seconds) for name, seconds in measured.items()}

@@ -98,7 +98,7 @@ ROWS = (
 
 
 def measure_row(row: Row, sizes: Sequence[int], effort: Effort) -> Result:
-    """Measure all sizes, and fit a line to the logarithms of the ratios."""
+    """Return the measurements of a row at these sizes, and the slope of a line fitted to the logarithms of the ratios."""
     ours, theirs, ratios, points = {}, {}, {}, []
     for size in sizes:
         measured = row.measure(size, effort)

@@ -39,7 +39,7 @@ class Result(NamedTuple):
 
 
 def measure(name: str, effort: Effort) -> Result:
-    """Measure one program."""
+    """Return the measurements of one program."""
     return Result(name, by_loops.measured(name, effort))
 
 

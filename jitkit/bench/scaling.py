@@ -77,8 +77,8 @@ def _leaves(n: int, effort: Effort, compiles: bool) -> Point:
 
 
 def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
-    """Measure calls of a function with n entries in its cache. `run` is a hit of the first entry; `trace` is a miss, which is
-    recorded for `explain`.
+    """Return the measurements of a function with n entries in its cache. "run" is a hit of the first entry; "trace" is a miss, which
+    is recorded for `explain`.
     """
     x = jitkit.device_put(np.arange(8, dtype=np.float32))
 

@@ -92,7 +92,7 @@ def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wa
         loops = max(loops * 2, min(loops * 100, int(loops * seconds / max(took, 1e-9))))
 
 
-# even past `limit`: with fewer rounds, both quartiles of equal times are sometimes on one side by chance
+# at least this many rounds, even past `limit`: with fewer, chance may put both quartiles of a ratio on one side of 1
 LEAST_ROUNDS = 15
 
 LEAST_ONCE = 5  # the same for `measure_once`
