@@ -59,7 +59,7 @@ class Shape:
 
     def __init__(self, *treedefs: PyTreeDef) -> None:
         self.lines = 0
-        self.repeated: set[int] = set()  # addresses: metadata may have an equality of their own
+        self.repeated: set[int] = set()  # ids of treedefs: `==` of treedefs would call the `==` of users' metadata
         self.has_plain_keys = True  # all keys are strings; other keys may equal the treedef's and still differ
         self.depth = 0
         met: set[int] = set()
@@ -220,7 +220,7 @@ class Source:
             inner = Source(self.shape, self.constants, self.looks_at_keys)
             inner._texts, inner._functions = self._texts, self._functions
             tree = inner.put_together(children[0], 0, depth + 1) if 0 < size <= _MANY else ""
-            if tree and len(inner.leaves) == size:  # saves a call for each
+            if tree and len(inner.leaves) == size:  # saves a call for each child
                 each = f"({', '.join(inner.leaves)},) in zip(*[iter({of_leaves})] * {size})"
                 return self._node_of_sequence(treedef, f"[{tree} for {each}]")
             sequence = f"[{self._putter(children[0])}({part}) for i in range({len(children)})]"

@@ -21,7 +21,7 @@ class _KeyEntry:
     """
 
     __slots__ = ()
-    __match_args__: tuple[str] = ("",)  # its one attribute
+    __match_args__: tuple[str] = ("",)  # the name of its one attribute
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"cannot assign to {name!r} of a {type(self).__name__}")

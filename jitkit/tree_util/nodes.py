@@ -203,7 +203,7 @@ intern_lock = threading.RLock()  # for the tables; reentrant, since a garbage co
 known_keys: weakref.WeakValueDictionary[Any, DictKeys] = weakref.WeakValueDictionary()
 _str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # keys in the order of a dict -> their DictKeys
 _MOST_ORDERS = 1024
-_MOST_KEYS = 4096  # a dict with more keys is not remembered
+_MOST_KEYS = 4096  # of a dict with more keys, the order is not remembered
 
 
 def dict_keys(order: tuple[Any, ...]) -> DictKeys:

@@ -2,7 +2,7 @@
 
 A PyTreeDef is a tree without its leaves: the type of each node, its metadata, and the treedefs of its children. `jit`
 compiles for a treedef (and the types of the leaves), so it is a dict key in every call. Therefore treedefs are
-*interned*: the same parts give the same object, so two are compared by address. The table holds them weakly.
+*interned*: the same parts give the same object, so two are compared by address. Their table has only weak references.
 
 Which metadata are the same? 1, True and 1.0 are equal in Python, but unflattening must return what was flattened. So
 the table compares metadata by type and value, or by address where the class does so, too (`fingerprint`). Metadata with
@@ -219,7 +219,7 @@ class ExactTreeDef(PyTreeDef):
 
     def __init__(self, plain: PyTreeDef) -> None:
         super().__init__(plain.node_type, plain.data, plain._children)
-        self._plain = plain  # this keeps it alive, so that the same parts find it again
+        self._plain = plain  # keeps the plain treedef alive in the table, so that the same parts give it again
 
     __hash__ = object.__hash__  # by address: `jit`'s keys need no more
 
