@@ -94,7 +94,7 @@ def pass_over_absent(bridge: Any, chosen: str | None) -> None:
         for name in (f"jax_plugins.{plugin}" for plugin in _CUDA_PLUGINS):
             spec = _spec_of(name)
             if spec is not None and name not in sys.modules:
-                silent: Any = types.ModuleType(name)  # JAX imports it and calls its function to register
+                silent: Any = types.ModuleType(name)  # a plugin that registers nothing when JAX calls its `initialize`
                 silent.__spec__, silent.initialize = spec, lambda: None
                 sys.modules[name] = silent
     tpu = bridge._backend_factories.get("tpu")

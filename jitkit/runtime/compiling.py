@@ -41,7 +41,7 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
 def compile_with_callbacks(
     text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...], callbacks: Sequence[Callable[..., Any]]
 ) -> Any:
-    """Compile a program that calls Python functions; return the loaded executable. It calls a function by its index in `callbacks`.
+    """Compile a program that calls Python functions, each by its index in `callbacks`; return the loaded executable.
 
     The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text. Raise
     JaxRuntimeError if XLA refuses the text.

@@ -51,8 +51,8 @@ def check_place(device: Any) -> None:
 
 
 def device_put_leaf(x: Any, device: Any = None) -> Any:
-    """Put one array on a device or sharding; with `None`, on the default device unless it is on one already. Return a token or
-    a tracer unchanged, and a float0 array as a numpy array.
+    """Return one array, put on a device or sharding; with None, on the default device, unless it is on a device already. Return
+    a token or a tracer unchanged, and a float0 array as a numpy array.
     """
     if type(x) in core.not_arrays:
         return x

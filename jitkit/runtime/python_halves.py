@@ -75,7 +75,8 @@ class Memory:
         self._capsule = importlib.import_module("jaxlib._jax").buffer_to_dlpack_managed_tensor(buffer)
         pointer = ctypes.pythonapi.PyCapsule_GetPointer
         pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        self.address = ctypes.c_void_p.from_address(pointer(self._capsule, b"dltensor")).value or 0  # its first field
+        # the first field of DLPack's structure is the address of the data
+        self.address = ctypes.c_void_p.from_address(pointer(self._capsule, b"dltensor")).value or 0
         aval = buffer.aval
         self.__array_interface__ = {
             "version": 3, "shape": aval.shape, "typestr": f"|V{aval.dtype.itemsize}", "data": (self.address, True),
