@@ -44,7 +44,7 @@ Linearized = tuple[Any, Callable[..., Any]]
 LinearizeRule = Callable[..., Linearized]
 # rule(nonzero, *primals, **params), for primitives that are not linearised through their JVP rule.
 linearize_rules: dict[Primitive, LinearizeRule] = {}
-# rule(trace, *operands, **params), for primitives that can be computed in part when some operands are tangents.
+# rule(trace, *operands, **params) -> results, for primitives of which a part can be computed now if some operands are tangents.
 partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
@@ -236,7 +236,7 @@ def linearize(
 
 
 def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugInfo) -> LinearProgram:
-    """Return the program from the recorded equations to those `tangents` that are not Zero, without dead code."""
+    """Return the linear program: the recorded equations that compute those `tangents` that are not Zero."""
     written = trace.to_jaxpr([t for t in tangents if type(t) is not Zero], debug_info.with_unknown_names())
     jaxpr, _ = dce_jaxpr(written, True, instantiate=True)
     return LinearProgram(jaxpr, tuple(type(t) is not Zero for t in tangents))

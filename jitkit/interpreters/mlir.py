@@ -172,7 +172,8 @@ class LoweringContext:
     def splat(self, value: Any, aval: Any) -> str:
         """Write an array of the aval's type, filled with one scalar; return its name.
 
-        Write it once per block: `_constants` keeps the name, under `(bytes of the scalar, aval)`.
+        Write it once per block: `_constants` has the names of the constants known here, and of scalars under `(bytes
+        of the scalar, aval)`.
         """
         scalar = np.asarray(value, aval.dtype)[()]
         key = (scalar.tobytes(), aval)  # by bits: 0.0 and -0.0 are two constants
@@ -377,8 +378,7 @@ def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> 
     """Write a jaxpr as a private function of the module, add it to the module's `functions`, and return it.
 
     Its name is `name`, with a suffix if that is taken (`Module.symbol`), its `arguments` are `%arg0: type`, and its `results` the
-    types of what it returns. `Function` gets the jaxpr's `ordered_effects`, and writes a token for each before the arguments and
-    before the results.
+    types of what it returns. `Function` gets the jaxpr's `ordered_effects`, and puts a token for each before both.
     """
     function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]

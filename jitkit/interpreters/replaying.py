@@ -296,7 +296,7 @@ def _recording(
 
 def _shown(x: Any, given: dict[int, int], places: dict[Any, int], found: dict[int, None]) -> Any:
     """Return a result with places in place of tracers, and note them in `found`. `given` maps the id of each argument to its
-    place. Raise NotKeyed if the result contains another tracer of an argument than the argument itself.
+    place. Raise NotKeyed if the result contains a tracer that stands for an argument, and is not the argument itself.
     """
     t = type(x)
     if t is list or t is tuple:
@@ -330,8 +330,8 @@ def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
 
 
 def _write(recording: _Recording, operands: list[Any], trace: DynamicJaxprTrace, source: Any) -> list[Any]:
-    """Write all steps to one trace. Return a list that has the values of the result in their places; values between the
-    steps need no tracer.
+    """Write all steps to one trace. Return a list with the values of the result in their places. The other places have no
+    tracers, since only the result needs them.
     """
     atoms: list[Any] = operands.copy()
     for place in recording.read:
