@@ -74,7 +74,7 @@ def _(
     differentiated: bool,
     policy: Any,
 ) -> list[str]:
-    """Lowering rule: write the jaxpr behind a barrier, which keeps XLA's CSE from merging the recomputation with the original."""
+    """Lowering rule: write the jaxpr; if it recomputes, behind a barrier, which keeps XLA's CSE from merging it with the original."""
     hidden = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
     if not (differentiated and any(hidden)):
         return ctx.lower_region(jaxpr, list(args), "checkpoint")
