@@ -139,7 +139,7 @@ class Table:
         self.failed: dict[tuple[Any, ...], None] = {}  # keys of first calls that raised
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # reentrant: dropping a value may run a destructor, which may call the function
-        self.crowded = False  # whether hits have to be noted (`insert`)
+        self.crowded = False  # whether `touch` has to note each hit (see `insert`)
         # The dispatcher runs these calls without looking up an entry. The pair has the options for which this holds, and a dict from the
         # key of the only argument (the shape and dtype of a numpy array; `()` if there is no argument) to what is run.
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
