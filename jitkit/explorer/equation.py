@@ -53,7 +53,7 @@ class Dialect(Protocol):
 
 class Unchanged(NamedTuple):
     """The reason why an equation's result is a value that already exists: a sentence, or the equation `partner` that it
-    undoes. `kept` is the position of the operand that it equals.
+    undoes. `kept` is the position of the operand that the result equals.
     """
 
     words: str

@@ -135,6 +135,7 @@ def page(
       script: what was run.
       rows: for each function: the function, the address of its page (None if it has none), and a remark about that page, such
         as an error.
+      made_with: the versions of the packages, for the last line of the page.
       more: how many calls the recording left out.
       ended: the error that the script ended with, in a sentence.
     """
