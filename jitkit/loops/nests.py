@@ -100,8 +100,8 @@ class Nest:
         self.number = number
         self.shape = shape  # the number of elements along each axis
         self.flat = flat  # whether it is one loop over all elements
-        self.time = time
-        self.closed = False
+        self.time = time  # the number of the step in which it runs
+        self.closed = False  # whether no other loop may join it
         self.inner: list[Inner] = []  # the inner loops, the current one last
         self.names: dict[Any, str] = {}  # names of values that this iteration of the inner loop has computed
         self.outer_names: dict[Any, str] = {}  # names of values that this iteration of the outer loops has computed

@@ -43,14 +43,14 @@ class Writer:
     def __init__(self) -> None:
         self.where: dict[Value, Place | Later] = {}
         self.aims: dict[Value, Place] = {}  # where a value must be stored
-        self.stored: set[Value] = set()
+        self.stored: set[Value] = set()  # expressions to store once (`stored_values`)
         self.steps: list[Nest | str] = []
         self.buffers: list[Buffer] = []
-        self.time = 0
+        self.time = 0  # the number of steps so far
         self.regions: list[tuple[int, int]] = []  # first and last step of each loop of control flow
         self.trips = 1  # iterations of the enclosing loops of control flow
         self.trips_of: dict[int, int] = {}  # number of a nest -> how often it runs
-        self.counters = 0
+        self.counters = 0  # the number of counters of scans so far: k1, k2, ...
         self.costs = {"flops": 0, "transcendentals": 0, "bytes accessed": 0}  # the costs of steps that are not nests
 
     def add_cost(self, flops: int, moved: int) -> None:
