@@ -97,7 +97,7 @@ def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any]) -> tuple[Jaxpr, li
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Eliminate dead code as `pruning.dce_jaxpr` does, but keep all constvars: callers have their values beside the jaxpr."""
+    """Return what `pruning.dce_jaxpr` returns, but keep all constvars: callers have their values beside the jaxpr."""
     return pruning.dce_jaxpr(jaxpr.replace(consts=()), used_outputs, instantiate)
 
 
