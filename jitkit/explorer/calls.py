@@ -222,7 +222,7 @@ def lines_of(jaxpr: str) -> list[str]:
 
 
 def _apart(equations: str) -> list[str]:
-    """Split a line into its equations. An equation inside the braces of another one stays in it."""
+    """Return the equations of a line. An equation inside the braces of another one stays in it."""
     found, depth = [""], 0
     for character in equations:
         depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(character, 0)

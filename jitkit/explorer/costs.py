@@ -77,7 +77,9 @@ class Costs:
         return self._types[computation]
 
     def moved(self, computation: str, instruction: Instruction) -> int:
-        """Count the bytes of an instruction's operands and results, each array once. If an array is only sliced, count the slices."""
+        """Return the bytes that an instruction moves: its operands and results, each array once. If an array is only sliced, count the
+        slices.
+        """
         types = self.types(computation)
         reads = dict.fromkeys(operands(instruction))
         if instruction.opcode == "fusion":
@@ -99,7 +101,7 @@ class Costs:
                 readers.setdefault(name, []).append(each)
 
         def read(each: Instruction) -> int:
-            """Count the bytes that a fusion reads of a parameter: only those of its slices, if every reader is a slice."""
+            """Return the bytes that a fusion reads of a parameter: only those of its slices, if every reader is a slice."""
             whole, sliced = bytes_of(each.type), 0
             waiting = [each.name]
             while waiting:
@@ -161,7 +163,7 @@ class Costs:
         )
 
     def flops(self, computation: str, instruction: Instruction) -> int:
-        """Count the arithmetic operations of an instruction, by the rules at the top of this module."""
+        """Return the number of arithmetic operations of an instruction, by the rules at the top of this module."""
         if instruction.opcode in ("fusion", "call"):
             return sum(map(self._flops_in, called(instruction)))
         if instruction.opcode in ("dot", "convolution", "custom-call"):
@@ -177,7 +179,7 @@ class Costs:
         return 0 if instruction.opcode in _NOT_COUNTED else elements_of(instruction.type)
 
     def _flops_of_reduction(self, computation: str, instruction: Instruction) -> int:
-        """Count the flops of a reduction: n elements that become one take n - 1 applications of its function. The padding
+        """Return the flops of a reduction: n elements that become one take n - 1 applications of its function. The padding
         of a window counts, too.
         """
         types, reads = self.types(computation), operands(instruction)
@@ -201,7 +203,7 @@ class Costs:
 
 
 def _flops_of_dot(instruction: Instruction, left: str) -> int:
-    """Count the flops of a `dot`, or of a call of cuBLAS that computes one. The flops of other calls are not known."""
+    """Return the flops of a `dot`, or of a call of cuBLAS that computes one; 0 for other calls, whose flops are not known."""
     found = _LIST if instruction.opcode == "dot" else _GEMM
     contracted, shape = found.search(instruction.rest), _SHAPE.search(left)
     if not contracted or not shape:
@@ -215,15 +217,15 @@ def _flops_of_dot(instruction: Instruction, left: str) -> int:
 
 
 def _flops_of_fft(instruction: Instruction, given: str) -> int:
-    """Count the flops of a Fourier transform as XLA does: 8 * elements of the operand * log2 of the length of each axis, rounded down."""
+    """Return the flops of a Fourier transform as XLA counts them: 8 * elements of the operand * log2, rounded down, of each length."""
     found = _LENGTHS.search(instruction.rest)
     halvings = math.prod(max(int(length), 1).bit_length() - 1 for length in found[1].split(",")) if found else 0
     return 8 * halvings * elements_of(given)
 
 
 def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
-    """Count the flops of a convolution: each element of the result sums over the part of the kernel that makes one
-    feature. Padding is counted.
+    """Return the flops of a convolution: each element of the result sums over the part of the kernel that makes one
+    feature. Padding is counted. Return 0 if the text does not tell.
     """
     labels, shape = _LABELS.search(instruction.rest), _SHAPE.search(kernel)
     if not labels or not shape or "o" not in labels[1]:
@@ -240,7 +242,7 @@ def _first_of(type_: str) -> str:
 
 
 def elements_of(type_: str) -> int:
-    """Count the elements of all arrays in a type."""
+    """Return the number of elements of all arrays in a type."""
     total = 0
     for _, sizes in _SHAPE.findall(type_):
         count = 1
@@ -251,7 +253,7 @@ def elements_of(type_: str) -> int:
 
 
 def bytes_of(type_: str) -> int:
-    """Count the bytes of all arrays in a type, without the padding of their layout."""
+    """Return the number of bytes of all arrays in a type, without the padding of their layout."""
     total = 0
     for dtype, sizes in _SHAPE.findall(type_):
         bits = _BITS.search(dtype)

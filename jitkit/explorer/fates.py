@@ -302,7 +302,7 @@ class _Fates(Merging):
         return None
 
     def _merged(self, number: int, at: Key) -> str:
-        """Say into which instruction an equation that only arranged elements was merged."""
+        """Return a sentence that says into which instruction an equation that only arranged elements was merged."""
         is_product = self._data.at[at].opcode in PRODUCTS and not self._converts(number)
         into = "the dimension numbers of " if is_product else ""
         return f"merged into {into}{at[1]}{self._lines_of(at)}, which reads its operand directly"

@@ -64,7 +64,7 @@ class Fused:
             self.listing.notes[row] = " · ".join(filter(None, [self.listing.notes.get(row, ""), rule]))
 
     def flops_at(self, at: Key) -> int:
-        """Count the arithmetic operations of an instruction."""
+        """Return the number of arithmetic operations of an instruction."""
         return self._costs.flops(at[0], self.links.data.at[at])
 
     @property

@@ -59,7 +59,7 @@ class Watched:
         functools.update_wrapper(self, jitted)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function, and note the call."""
+        """Return the function's result, and note the call."""
         return self._recorder.call(self, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

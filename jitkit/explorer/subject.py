@@ -58,8 +58,8 @@ def argument(name: str, aval: Any) -> str:
 
 
 def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:
-    """Mark a jaxpr that tracing could not finish: its last line, where the results would stand, says that an error was raised
-    there. No equation counts as dead, since the results are unknown.
+    """Mark a jaxpr that tracing could not finish, and return it: its last line, where the results would stand, says that an
+    error was raised there. No equation in `found` counts as dead, since the results are unknown.
     """
     for equation in found:
         equation.live = True
