@@ -360,5 +360,5 @@ def _summary(count: int, misses: Sequence[Miss]) -> str:
 
 
 def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
-    """Log each cache miss in the block, and why; with False, do not. `JITKIT_EXPLAIN_CACHE_MISSES=1` logs everywhere."""
+    """Return a context in which each cache miss is logged, and why; with False, none. `JITKIT_EXPLAIN_CACHE_MISSES=1` logs everywhere."""
     return config.override(explain_cache_misses=new_val)

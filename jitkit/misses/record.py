@@ -336,7 +336,7 @@ def sharding_of(key: Any) -> Any:
 
 
 def kinds_of_types(old: Any, new: Any) -> list[str]:
-    """List what differs between two types that are not the same: "shape", "dtype", "weak type", in this order."""
+    """Return a list of what differs between two types that are not the same: "shape", "dtype", "weak type", in this order."""
     kinds = ["shape"] if old.shape != new.shape else []
     if getattr(old, "dtype", None) != getattr(new, "dtype", None):
         kinds.append("dtype")
