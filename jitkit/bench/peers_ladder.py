@@ -24,7 +24,7 @@ _ROOTS = (_PACKAGE.parent, _PACKAGE / "kata")  # roots of a clone, and of an ins
 
 @functools.cache
 def answer() -> Any:
-    """Import the ladder's answer, with the `xla.py` that the ladder gives. Raise FileNotFoundError if it is not there."""
+    """Import the ladder's answer, with the `xla.py` that the ladder gives, and return it. Raise FileNotFoundError if it is not there."""
     known = sys.modules.get("xla")
     try:
         sys.modules["xla"] = _load("xla", "labs/from_scratch/xla.py")

@@ -306,8 +306,8 @@ def _import(effort: Effort) -> Measured:
 
 
 def _import_and_names(effort: Effort) -> Measured:
-    """Measure the import of a library and of two names that every program asks for: jitkit imports its packages and numpy only
-    when one of their names is asked for.
+    """Return the seconds of importing a library and two names that every program asks for: jitkit imports its packages and numpy
+    only when one of their names is asked for.
     """
     return once_a_round(
         lambda library: fresh.import_seconds(library.name, "jax.jit, jnp.sin"), effort.processes, effort.seconds
