@@ -198,7 +198,7 @@ def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> It
 
 
 def equality_errors_pytreedef(tree1: PyTreeDef, tree2: PyTreeDef) -> Iterator[tuple[KeyPath, str, str, str]]:
-    """Iterate over the differences of two structures, as `equality_errors` does; a leaf appears as "pytree leaf"."""
+    """Yield the differences of two structures, as `equality_errors` does; a leaf appears as "pytree leaf"."""
     leaf = _LeafMeta("Leaf", (), {})()
     return equality_errors(*(skeleton(tree, itertools.repeat(leaf)) for tree in (tree1, tree2)))
 
