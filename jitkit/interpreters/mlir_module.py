@@ -19,7 +19,8 @@ from ..core.effects import Effect
 from ..jaxpr import JaxprEqn
 from .mlir_text import quoted, symbol_text, type_of
 
-FIRST_DEVICE = "maximal_mesh_0"  # in a program for several devices, the mesh of an operation that runs on the first
+# in a program for several devices, the name of the mesh of an operation that runs on the first device only
+FIRST_DEVICE = "maximal_mesh_0"
 
 _WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of an integer tensor
 
@@ -104,7 +105,7 @@ class Function:
         self.module = module
         self.symbol = symbol
         self.visibility = visibility
-        self.ordered = ordered  # the effects whose tokens it takes before all arguments and returns first
+        self.ordered = ordered  # the effects whose tokens it takes before its arguments, and returns before its results
         self.arguments: list[str] = []  # `%arg0: tensor<f32>`, with attributes
         self.argument_names: Sequence[str] = ()  # the user's names of the arguments, written only with locations
         self.results: list[str] = []  # the types of what it returns

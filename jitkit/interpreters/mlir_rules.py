@@ -56,7 +56,7 @@ _NAMES = {
 
 
 def _by_platform(primitive: Primitive, rules: dict[str | None, LoweringRule]) -> LoweringRule:
-    """Return a rule that calls the one for the program's platform, or else the one for all. It raises NotImplementedError if there is
+    """Return a rule that calls the rule for the program's platform, or else the rule for all. It raises NotImplementedError if there is
     neither.
     """
 
