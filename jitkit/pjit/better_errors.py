@@ -58,7 +58,7 @@ def _is_batched() -> bool:
 
 
 def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """With `debug_nans` or `debug_infs`, run the function again, operation by operation, to find the one that makes the nan
+    """With `debug_nans` or `debug_infs`, run the function again, operation by operation, to find which of them makes the nan
     or the infinity. Return the traceback to raise the error with.
 
     The error then names this operation, and has the traceback of the user's line. A jitted function that is called inside

@@ -39,7 +39,7 @@ from ..runtime.array import Array
 from ..tree_util import PyTreeDef, tree_leaves
 from .calling import Direct, direct, runner_of_all
 
-EXACT_LRU_SIZE = 64  # a table of this size or less orders entries at every hit; a larger one once it is half full
+EXACT_LRU_SIZE = 64  # a table of this size or less orders entries at every hit; a larger one if it is over half full
 
 
 class TracedCall(NamedTuple):

@@ -218,7 +218,7 @@ class NestedCall:
 
     __slots__ = ("out_tree", "outer", "params")
 
-    some_are_placed = False  # whether anything was given a sharding in this process; if not, nobody looks for one
+    some_are_placed = False  # whether this process has used a sharding in a program; if not, nobody looks for shardings
 
     def __init__(
         self, traced: TracedCall, donated: tuple[bool, ...], inline: Inline, keep_unused: bool, name: str

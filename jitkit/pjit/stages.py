@@ -226,7 +226,7 @@ class Lowered(_Stage):
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         if target is not None:
-            late = importlib.import_module("jitkit.targets")  # late: it takes a fifth of `import jitkit`
+            late = importlib.import_module("jitkit.targets")  # not at the top: it would take a fifth of `import jitkit`
             with late.Compilers(time_limit) as compilers:
                 return self._compile_for(late.find(target), compilers, options)
         placement = self._placement or default_placement()
