@@ -6,9 +6,9 @@ or what one kernel would cost:
 - *loop*, *branch*: one of them is a `while` or a `conditional`, which is not a kernel itself, but runs others.
 - *routine*, *library*: one of them is code that XLA only calls.
 - *whole*: one of them has no result, or cannot begin, before all of an array is there: a sort, a scatter.
-- *product*: a product reads each element of its operand several times. XLA for CPUs puts nothing behind a product, and
-  nothing before one unless it makes a vector; for GPUs and TPUs it puts some operations before and behind one, so there
-  it may be the reason.
+- *product*: a product reads each element of its operand several times. XLA for CPUs puts no operation after a product, and
+  none before a product unless its result is a vector. For GPUs and TPUs XLA puts some operations before and after a product,
+  so there this may be the reason.
 - *parts*: a product was cut along the axis that it sums over, and the second adds the parts.
 - *spread*: the second broadcasts the first's result: in one loop, each element would be computed several times.
 - *several readers*: the first's result would be computed in each kernel that reads it. This is a reason on CPUs only, where

@@ -159,7 +159,7 @@ def _mark_loop(
     set of live carries grows until it contains all carries that it depends on.
     """
     params = eqn.params
-    if params.get("length") == 0:  # what is in it is never computed
+    if params.get("length") == 0:  # a loop without turns: nothing in its body is live
         return [True] * len(eqn.invars)
     before: list[bool] = []  # which constants of the condition are read
     if "cond_jaxpr" in params:

@@ -215,7 +215,7 @@ class _Fates(Merging):
         ]
         if len(alike) < 2:
             return self._told("removed", "duplicate", f"{words}, computed once (common subexpression)", like=twin)
-        if wrote & PRODUCTS.keys():  # XLA computes a product once, so one of these may be its own
+        if wrote & PRODUCTS.keys():  # XLA computes a product only once, so one of these may be this equation's own
             names = ", ".join(at[1] for at in alike[:4])
             return self._told("unknown", "duplicate?", f"{words}, and may be one of {names}", sure=False, like=twin)
         words = f"{words} (common subexpression), which {len(alike)} instructions compute"

@@ -118,7 +118,7 @@ def products(
         reads = [_gathered(operand, links) for operand in links.data.operands[at]]
         for number in lost:
             asked = [set(through(origins)) for origins in equations[number].operands if origins]
-            is_twin = not {*equations[number].same_as}.isdisjoint(called)  # it is the same product
+            is_twin = not {*equations[number].same_as}.isdisjoint(called)  # whether both are the same product
             if (
                 called
                 and not is_twin

@@ -115,7 +115,7 @@ class Origins:
             rule = self._links.rules.get(each, "")
             its = self._links.own.get(each) or (self._links.exact.get(each, []) if rule.startswith("its value") else [])
             is_moved = self._data.at[each].opcode in ARRANGING and not any(self._arranges(number) for number in its)
-            if is_moved and sources.intersection(its):  # it has the name of what it moves
+            if is_moved and sources.intersection(its):  # the instruction has the name of the value that it moves
                 passed.append(each)
             if sources.intersection(its) or (argument is not None and ~argument in sources) or each in now:
                 return passed

@@ -27,7 +27,7 @@ from ..base.source_info import cell
 from .equation import Equation, Place
 from .listing import MOST_COLUMNS, Listing
 
-_lexers = importlib.import_module("pygments.lexers.python")  # it brings no types for mypy
+_lexers = importlib.import_module("pygments.lexers.python")  # not by `import`: pygments has no types for mypy
 Token = importlib.import_module("pygments.token").Token
 
 _FEATURES = functools.reduce(

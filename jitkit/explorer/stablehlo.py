@@ -1,6 +1,6 @@
 """StableHLO with locations -> Listing
 
-`loc(#loc7)` behind a line refers to a definition below the module, which has the name of the equation's scope. The
+`loc(#loc7)` at the end of a line refers to a definition below the module, which has the name of the equation's scope. The
 listing leaves locations out.
 
 JAX: jax/_src/interpreters/mlir.py:module_to_string
