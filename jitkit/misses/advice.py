@@ -25,7 +25,7 @@ from .record import safe_equal
 
 MANY = 4  # an argument with this many values gets advice on having fewer
 _USEFUL = 256  # a float is advised in place of integers if it holds all whole numbers up to here
-_BATCH = 8  # after a batch of this many rows or more, one with fewer may be the last of an epoch
+_BATCH = 8  # after a batch of this many rows or more, a batch with fewer may be the last of an epoch
 _FLOAT32_BITS, _DIGITS_PER_BIT = 24, 0.30103
 _KEYS = (
     "Keys are of two kinds: make all of them with jax.random.key, or all with jax.random.PRNGKey, to share an entry."

@@ -41,7 +41,7 @@ _WEIGHTS = {
 }  # fmt: skip
 
 SEARCHED = 256  # the closest record is looked for among this many, the latest
-_COMPARED = 256  # about this many leaves are compared in all, to find it
+_COMPARED = 256  # about this many leaves are compared in all, to find the closest record
 _LAST_BIT = 1023  # the number of the last bit in a sketch, from 0
 _PARTS = 3  # a leaf's type has three parts: shape, dtype, weak type
 
