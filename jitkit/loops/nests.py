@@ -110,7 +110,7 @@ class Nest:
         self.accesses: list[Access] = []
         self.counted = 0  # how many names there are so far
         self.flops = 0  # operations for each element
-        self.dear = 0  # those of them that are in `DEAR`
+        self.dear = 0  # how many of these operations are in `DEAR`
         self.sources: dict[str, None] = {}  # operations, in order
 
     _PARTS = ("names", "outer_names", "written", "accesses", "counted", "flops", "dear", "sources", "closed")
