@@ -49,7 +49,7 @@ class PyTreeDef:
             (node_type.is_builtin or _is_plain(data)) and all(child.is_plain for child in children)
         )
         self.uses = 0  # the uses so far: after some, functions are written for the structure (`guessing`)
-        self.written: dict[str, Any] | None = None  # these functions, by name; None before
+        self.written: dict[str, Any] | None = None  # the written functions, by name; None before any is due
         self._hash: int | None = None
         self._exact: weakref.ref[ExactTreeDef] | None = None
 
