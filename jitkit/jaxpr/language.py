@@ -348,7 +348,7 @@ def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
     the equation of a jaxpr that has only one, return an empty set.
     """
     if len(jaxpr.eqns) == 1:
-        return [set()]  # all are released when it has run
+        return [set()]  # `eval_jaxpr` ends after this equation, and then releases all values
     needed = {atom for atom in jaxpr.outvars if isinstance(atom, Var)}
     dead_after: list[set[Var]] = []
     for eqn in reversed(jaxpr.eqns):

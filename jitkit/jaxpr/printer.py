@@ -144,7 +144,7 @@ def pp_aval(aval: Any) -> str:
 
 
 def pp_type(atom: Atom) -> pp.Doc:
-    """Return the type to write behind a variable where it is bound; nothing for a literal."""
+    """Return the type to write after a variable where it is bound; nothing for a literal."""
     if not isinstance(atom, Var):
         return pp.nil()
     return pp.type_annotation(pp.text(":" + pp_aval(atom.aval), about=atom.aval))
