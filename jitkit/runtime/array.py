@@ -33,7 +33,7 @@ class _ArrayMeta(type):
 
 
 class _Unstacking(Slots):
-    """Holds the program that splits an array along its first axis, which `lax` puts here."""
+    """Holds the function that splits an array along its first axis. `lax` stores it here, since it imports this module."""
 
     rows: Callable[[Any], Sequence[Any]]
 

@@ -94,8 +94,8 @@ def host_dispatcher(
     x64 = config.x64()
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        # JAX's x64 switch, which jaxlib reads, decides how C++ converts a Python float; if it differs from ours, use
-        # Python.
+        # jaxlib reads JAX's x64 switch to decide how C++ converts a Python float. If this switch differs from ours, let
+        # Python run the program each time.
         agreed = jaxlib_has_x64() == x64
         results = execute(list(args))
         return results[0] if len(results) == 1 else tuple(results), fast if agreed else None, False
