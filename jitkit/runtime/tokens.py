@@ -29,7 +29,7 @@ from .. import core, runtime
 from ..core import abstract_token
 from ..core.effects import Effect
 
-_NEW = np.zeros(0, np.bool_)  # an empty array: the token of an effect that no program of this thread has had yet
+_NEW = np.zeros(0, np.bool_)  # an empty array: a token for which nothing has to wait
 
 
 class Token:
