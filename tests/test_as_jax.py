@@ -234,16 +234,16 @@ def test_a_missing_module_names_who_asked_and_what_it_is(tmp_path):
     assert f"No module named 'jax._src.no_such', which their_library ({library}:2) imports" in said
     assert "a private module of JAX's, which jitkit lacks" in said
     assert "jitkit/as_jax" not in said  # no frames of ours
-    status, _, said = as_jax("-c", "import jax.experimental.pallas", cwd=tmp_path)
+    status, _, said = as_jax("-c", "import jax.experimental.jax2tf", cwd=tmp_path)
     assert "JAX has it, and jitkit has not: docs/parity.md" in said
     status, _, said = as_jax("-c", "import jax.nonsense", cwd=tmp_path)
     assert "Neither JAX nor jitkit has it" in said
 
 
 def test_a_missing_name_fails_when_it_is_asked_for(tmp_path):
-    status, printed, said = as_jax("-c", "import jax; print('imported'); jax.experimental.pallas", cwd=tmp_path)
+    status, printed, said = as_jax("-c", "import jax; print('imported'); jax.experimental.jax2tf", cwd=tmp_path)
     assert (status, printed) == (1, "imported\n")
-    assert "JAX has `jax.experimental.pallas`, and jitkit has not" in said
+    assert "JAX has `jax.experimental.jax2tf`, and jitkit has not" in said
 
 
 # --- what is told at the end --------------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def test_a_later_zip_of_a_name_has_nothing_of_the_one_before(tmp_path):
 def test_what_is_read_of_a_submission_has_a_length(tmp_path):
     (tmp_path / "hello.py").write_text("def relu(x):\n    return x\n", encoding="utf-8")
     small = "import sys; from grading.grader import intake; intake._LONGEST_FRAME = 300; intake.serve(sys.argv[1])"
-    request = json.dumps({"path": str(tmp_path / "hello.py"), "only": ["00"], "whole": []}) + "\n"
+    request = json.dumps({"path": str(tmp_path / "hello.py"), "only": ["00"], "whole": [], "zone": "UTC"}) + "\n"
     command = [sys.executable, "-c", small, str(LABS[0].folder.parent)]
     told = subprocess.run(command, input=request.encode(), capture_output=True, check=True, cwd=ROOT).stdout
     found = json.loads(told[8:])

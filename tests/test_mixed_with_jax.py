@@ -379,7 +379,7 @@ def test_an_import_of_a_missing_name_gets_the_same_sentence():
     for statement, sentence in {
         "from jitkit import legacy_prng_key": "JAX has `jax.legacy_prng_key`, and jitkit has not",
         "from jitkit.numpy import top_k": "JAX has `jax.numpy.top_k`, and jitkit has not",
-        "from jitkit.experimental import pallas": "JAX has `jax.experimental.pallas`, and jitkit has not",
+        "from jitkit.experimental import jax2tf": "JAX has `jax.experimental.jax2tf`, and jitkit has not",
         "from jitkit.scipy import spatial": "JAX has `jax.scipy.spatial`, and jitkit has not",
         "from jitkit.numpy import sinn": "Did you mean `sin`",
     }.items():
@@ -392,8 +392,8 @@ def test_an_import_of_a_missing_module_gets_the_same_sentence():
         "import jitkit.scipy.spatial": "jax.scipy.spatial",
         "from jitkit.scipy.spatial import transform": "jax.scipy.spatial",
         "import jitkit.scipy.spatial.transform": "jax.scipy.spatial",
-        "import jitkit.export as export": "jax.export",
-        "from jitkit.experimental.pallas import tpu": "jax.experimental.pallas",
+        "import jitkit.experimental.mosaic as mosaic": "jax.experimental.mosaic",
+        "from jitkit.experimental.jax2tf import convert": "jax.experimental.jax2tf",
     }.items():
         sentence = rf"^No module named .*\nJAX has `{module}`, and jitkit has not: docs/parity"
         with pytest.raises(ModuleNotFoundError, match=sentence) as raised:

@@ -15,7 +15,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from . import late_rooms, missing_names
+from . import edits, late_rooms, missing_names
 
 _PACKAGE = __name__.partition(".")[0]
 _OUR_VALUE = rf"\b{_PACKAGE}\.[\w.]*(Tracer|Array)\b|\bJitTracer\("  # our values in an error of JAX's
@@ -26,6 +26,7 @@ def amend_refusal(error: BaseException) -> None:
     text = error.args[0] if error.args else None
     if not isinstance(text, str) or "jax" not in sys.modules or _SUMMARY in text or OF_JAX in text:
         return
+    text = text.replace(edits.NO_LENGTH, "")  # what JAX asks of a value is not what the user has to change
     user, is_seen = _line_that_called_jax(error.__traceback__)
     is_about_ours = bool(re.search(_OUR_VALUE, text)) or _is_raised_for_jax(error.__traceback__)
     if not is_about_ours and not (is_seen and type(error).__module__.startswith(_PACKAGE)):
