@@ -393,7 +393,7 @@ def test_an_import_of_a_missing_module_gets_the_same_sentence():
         "from jitkit.scipy.spatial import transform": "jax.scipy.spatial",
         "import jitkit.scipy.spatial.transform": "jax.scipy.spatial",
         "import jitkit.experimental.mosaic as mosaic": "jax.experimental.mosaic",
-        "from jitkit.experimental.jax2tf import convert": "jax.experimental.jax2tf",
+        "from jitkit.experimental.mosaic import convert": "jax.experimental.mosaic",
     }.items():
         sentence = rf"^No module named .*\nJAX has `{module}`, and jitkit has not: docs/parity"
         with pytest.raises(ModuleNotFoundError, match=sentence) as raised:
