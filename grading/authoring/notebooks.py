@@ -175,7 +175,7 @@ def closing_cells(lab: Lab, text: Text) -> list[Cell]:
 
 
 def task_text(exercise: Exercise) -> str:
-    """Return the task of an exercise, followed by the hints for everyone, folded."""
+    """Return the task of an exercise, followed by its three hints (question, idea, skeleton), each folded."""
     points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
     question, concept, skeleton = exercise.hints
     return "\n\n".join(

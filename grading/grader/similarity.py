@@ -19,8 +19,8 @@ _ALIKE = 0.7
 
 
 class Pair(NamedTuple):
-    """Two students whose functions are similar, and the exercises. `alike` is a mean over the exercises: of the student
-    with fewer runs of tokens, the share of runs that the other student has, too.
+    """Two students whose functions are similar, and the exercises. In each exercise we take the student with fewer runs of
+    tokens, and the share of these runs that the other has, too; `alike` is the mean of these shares.
     """
 
     one: str

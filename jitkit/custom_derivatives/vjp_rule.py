@@ -288,7 +288,7 @@ class PartOfVjpRule(VjpRule):
 
 @dataclasses.dataclass(frozen=True)
 class _ResidualsOfWhole:
-    """The trees and types of the whole rule's results and residuals."""
+    """The tree and types of the whole rule's results, and the tree of its residuals."""
 
     out_tree: PyTreeDef
     out_avals: tuple[Any, ...]

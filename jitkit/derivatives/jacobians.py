@@ -41,11 +41,11 @@ def jacfwd(
       holomorphic: `fun` is a holomorphic function of complex numbers.
 
     Returns:
-      A function that returns a tree like the result, of trees like the argument (of tuples of them for a sequence of
-      `argnums`): arrays with the axes of the result first, then those of the argument.
+      A function that returns the Jacobian: each leaf of the result is replaced by a tree like the argument (by a tuple of such
+      trees for a sequence of `argnums`), of arrays with the axes of the result first, then those of the argument.
 
     Raises (when the function is called):
-      TypeError: for arguments and results of other types.
+      TypeError: for an argument that is not of floats, or with `holomorphic` an argument or a result that is not complex.
       ValueError: for a number in `argnums` that the call does not have.
     """
     api_util.check_callable(fun)

@@ -316,7 +316,7 @@ def _is_one(first: Any, second: Any, dtype: Any) -> bool:
 
 
 def _converted(number: Any, dtype: Any) -> Any:
-    """Return a number converted to a dtype, as a Python number; None for a dtype that is not handled here, such as that of keys."""
+    """Return a number converted to a dtype, as a Python number; None if it does not fit, or for another dtype, such as that of keys."""
     if getattr(dtype, "kind", "") not in "biufV" or not hasattr(dtype, "type"):
         return None
     with np.errstate(all="ignore"):

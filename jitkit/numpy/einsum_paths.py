@@ -19,7 +19,7 @@ from .greedy_paths import greedy_order
 Path = list[tuple[int, ...]]
 _Labels = frozenset[str]
 
-_MOST_TRIED_ALL = 4  # operands; with more, bad-looking orders are skipped
+_MOST_TRIED_ALL = 4  # operands; with more, "auto" skips bad-looking orders
 BRANCHES = {"branch-all": None, "branch-2": 2, "branch-1": 1}  # how many pairs are tried for each step; None: all
 _HOPELESS = 4  # skip an order that takes this many times the operations of another one with as many terms left
 

@@ -45,7 +45,7 @@ def _roots_no_zeros(p: Any) -> Any:
 @jit
 def _roots_with_zeros(p: Any, num_leading_zeros: Any) -> Any:
     """Return all roots, followed by a nan for each leading zero."""
-    p = where(len(p) == num_leading_zeros, 1.0, p)  # where all are zero, there is no root
+    p = where(len(p) == num_leading_zeros, 1.0, p)  # if all are zero, every root becomes nan below; 1.0 avoids 0 / 0
     found = _roots_no_zeros(roll(p, -num_leading_zeros))
     found = lax.sort_key_val(found == 0, found)[1]
     return where(arange(found.size) < found.size - num_leading_zeros, found, complex(np.nan, np.nan))

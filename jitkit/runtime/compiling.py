@@ -24,10 +24,10 @@ from .jaxlib import gate
 
 
 def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Compile StableHLO text for these devices; return the loaded executable. XLA's error messages show our line of the text.
+    """Compile StableHLO text for these devices; return the loaded executable.
 
     Several devices mean one program partitioned over all of them (SPMD, by Shardy). `options` are XLA's own debug
-    options. Raise JaxRuntimeError if XLA refuses the text.
+    options. If XLA refuses the text, raise JaxRuntimeError, with the line of the text that XLA names.
     """
     g = gate()
     compile_options = _compile_options(owners, options)

@@ -309,7 +309,9 @@ class Partial(functools.partial[Any]):
     """
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Self:
-        """Return the Partial. A `func` that is itself a partial is wrapped: merged with it, its arguments would be children, too."""
+        """Return the Partial. Wrap a `func` that is itself a partial: `functools.partial` would merge the two, and the arguments of
+        `func` would become children.
+        """
         boxed = _HashableCallableShim(func) if isinstance(func, functools.partial) else func
         return super().__new__(cls, boxed, *args, **kwargs)
 

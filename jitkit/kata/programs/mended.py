@@ -111,7 +111,7 @@ mean_above(x.reshape({shape}), {threshold}), first_above(x, {threshold}, size={s
 
 
 def temperatures(choices: Choices) -> str:
-    """Return a program with several sweeps over temperatures of many types, in logarithms or not."""
+    """Return a program with one or two sweeps over temperatures of many types; each step asks for probabilities or their logarithms."""
     kinds = ("1.0", "2", "np.float32(0.5)", "100.0", "np.float64(3)", "np.int32(4)")
     schedules = [
         ", ".join(f"({choices.of(kinds[: choices.of((6, 1))])}, {choices.chance(50)})" for _ in range(choices.below(5)))

@@ -110,7 +110,7 @@ def _slogdet_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 
 def _slogdet_small_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-    """JVP rule of one row or two: the determinant's change, which needs no solver, over the determinant."""
+    """JVP rule of log|det| for matrices of one or two rows: the tangent of the determinant, written out, divided by it."""
     (a,), (da,) = primals, tangents
     found = _slogdet_small(a)
     if a.shape[-1] == 1:

@@ -426,7 +426,7 @@ def vectors(rng):
 
 
 def slopes(jk, rng, count):
-    """Return values and tangents of random functions by their texts: by x, by y and by both; half of them by one program."""
+    """Return the values and tangents of random functions, keyed by their texts: with respect to both arguments, to x, or to y, in turns."""
     found, later = {}, {}
     for turn, (text, f, (x, y)) in enumerate(functions(jk, rng, count)):
         t, s = (rng.choice([-1, -0.5, 0.25, 2], 4).astype(np.float32) for _ in range(2))
