@@ -62,4 +62,4 @@ def integers(jk, rng):
 
 @check("00.1", "Programs that nobody wrote before: others at each save.", drawn=True)
 def programs_1(jk, rng):
-    return random_programs(jk, rng, of_mended.activation, 8, by_numpy=False)
+    return random_programs(jk, rng, of_mended.activation, 8, graded=40, by_numpy=False)

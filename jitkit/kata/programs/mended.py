@@ -26,7 +26,7 @@ def activation(choices: Choices) -> str:
         if choices.chance(25):
             special = [choices.of(("nan", "-inf", "-2.5", "inf", "0.5")) for _ in range(1 + choices.below(3))]
             return f"nan, inf = np.nan, np.inf\nx = np.array([{', '.join(special)}], '{choices.of(floats[:2])}')\njax.nn.relu(x)"
-        return f"x = {_data(choices, shapes, (*floats, 'int32', 'int8'))}\njax.nn.relu(x)"
+        return f"x = {_data(choices, shapes, (*floats, 'int32', 'int8', 'int32', 'int8'))}\njax.nn.relu(x)"
     ways = ("jax.grad(lambda x: (jax.nn.relu(x) * x).sum().astype('float32'))(x)", "jax.vmap(jax.nn.relu)(x)")
     return f"x = {_data(choices, ((3,), (2, 3), (1, 1)), floats)}\n{choices.of(ways)}"
 
