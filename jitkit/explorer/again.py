@@ -26,12 +26,13 @@ _NOT_COMPUTED = OPERANDS | _ARRANGES | PLUMBING
 def computed_again(
     links: Links, wrote: Mapping[int, Collection[str]], inside: Mapping[int, Collection[int]]
 ) -> dict[str, int]:
-    """Return, for each equation that several kernels compute, the number of these kernels, by the equation's number. Count only equations
-    that wrote one operation into StableHLO (`wrote` has the operations): others, such as random bits, wrote many, which different kernels
-    may compute once each. Leave out equations that contain others (`inside`).
+    """Return the number of kernels that compute an equation, for each equation that several compute, by its number.
+
+    Only equations that wrote one operation into StableHLO count (`wrote` has the operations). Others, such as random
+    bits, wrote many, and different kernels may compute one each. Equations that contain others (`inside`) are left out.
     """
     places: dict[tuple[Any, ...], set[str]] = {}
-    opcodes: dict[int, set[str]] = {}  # equation -> the operations that do its work now: a product for a division, say
+    opcodes: dict[int, set[str]] = {}  # equation -> the operations that compute it now: a product, say, for a division
     for at, numbers in links.own.items():
         opcode = links.data.at[at].opcode
         for number in numbers if opcode not in _NOT_COMPUTED else ():
@@ -52,8 +53,8 @@ def computed_again(
 
 
 def _calls(instruction: Instruction) -> tuple[tuple[int, ...], ...]:
-    """Return the equations that contain an instruction's own equation. They tell two calls of one function apart, which are two
-    computations, and not one that is done twice.
+    """Return the equations around an instruction's own one. They differ between two calls of one function, which are
+    two computations, not one that is done twice.
     """
     name = OP_NAME.search(instruction.rest)
     return tuple(map(tuple, paths_in(name[1]))) if name else ()

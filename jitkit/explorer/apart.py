@@ -1,24 +1,23 @@
 """optimised HLO + its kernels -> for each kernel that reads another kernel's result, why the two are not one
 
-XLA's decisions leave no trace in the program. But for some pairs the program itself says why they cannot be one kernel,
-or what one kernel would cost:
+XLA's decisions leave no trace in the program. But some pairs of kernels show why they cannot be one, or what one would
+cost:
 
 - *loop*, *branch*: one of them is a `while` or a `conditional`, which is not a kernel itself, but runs others.
 - *routine*, *library*: one of them is code that XLA only calls.
 - *whole*: one of them has no result, or cannot begin, before all of an array is there: a sort, a scatter.
-- *product*: a product reads each element of its operand several times. XLA for CPUs puts no operation after a product, and
-  none before a product unless its result is a vector. For GPUs and TPUs XLA puts some operations before and after a product,
-  so there this may be the reason.
-- *parts*: a product was cut along the axis that it sums over, and the second adds the parts.
-- *spread*: the second broadcasts the first's result: in one loop, each element would be computed several times.
-- *several readers*: the first's result would be computed in each kernel that reads it. This is a reason on CPUs only, where
-  each kernel has one result.
-
+- *product*: a product reads each element of its operand several times. XLA for CPUs puts no operation after a product,
+  and none before a product unless its result is a vector. For GPUs and TPUs XLA puts some operations before and after a
+  product, so there this may be the reason.
+- *parts*: a product was cut along the axis that it sums over, and the second kernel adds the parts.
+- *spread*: the second kernel broadcasts the result of the first. One kernel would compute each element several times.
+- *several readers*: each kernel that reads the first one's result would compute it. This is a reason on CPUs only,
+  where each kernel has one result.
 - *scalar*: one of them computes a single number, which a TPU does in its scalar unit.
 - *generator*: on a GPU, Triton compiles one of them, and XLA's own code generator the other.
 
-*Spread* and *several readers* are only given if the first kernel computes something expensive: XLA computes cheap operations
-several times. For all other pairs it is XLA's own choice, and this module says no more.
+*Spread* and *several readers* are only given if the first kernel computes something expensive: XLA computes cheap
+operations several times. For all other pairs the reason is XLA's own choice.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -47,7 +46,7 @@ _WHOLE = {
     "sort": "a sort", "fft": "a Fourier transform", "cholesky": "a Cholesky factorisation", "scatter": "a scatter",
     "triangular-solve": "a triangular solve", "all-reduce": "a sum over devices", "all-gather": "a gathering of all devices",
 }  # fmt: skip
-# operations that XLA counts as expensive: it does not compute them twice to save a kernel
+# expensive operations: XLA does not compute them twice to save a kernel
 _DEAR = frozenset({
     "exponential", "exponential-minus-one", "log", "log-plus-one", "power", "sine", "cosine", "tan", "tanh", "atan2", "sqrt", "rsqrt",
     "cbrt", "erf", "logistic", "divide", "remainder", "reduce", "reduce-window", "dot", "convolution", "sort", "scatter",
@@ -76,8 +75,8 @@ class Reason(NamedTuple):
 
 
 def apart(left: Fused, platform: str) -> list[dict[str, Any]]:
-    """Return `{"first", "second", "rule", "why", "sure"}` for each kernel that reads what another one has written; the
-    kernels are given by their rows.
+    """Return `{"first", "second", "rule", "why", "sure"}` for each pair of kernels in which the second reads the first
+    one's result. A kernel is given by its row.
     """
     finder = _Neighbours(left, platform)
     return [
@@ -93,7 +92,7 @@ def apart(left: Fused, platform: str) -> list[dict[str, Any]]:
 
 
 class _Neighbours:
-    """Finds pairs of kernels in which one reads what the other has written."""
+    """Finds pairs of kernels in which the second reads the first one's result."""
 
     def __init__(self, left: Fused, platform: str) -> None:
         program = left.program
@@ -110,7 +109,7 @@ class _Neighbours:
             self._readers.setdefault(first, set()).add(second)
 
     def found(self) -> Iterator[tuple[Key, Key, Reason]]:
-        """Yield each pair with its reason, in the order of the second."""
+        """Yield `(first kernel, second kernel, reason)` for each pair, in the order of the second kernels."""
         for first, second in self._pairs:
             yield first, second, self._reason(first, second)
 
@@ -209,8 +208,8 @@ class _Neighbours:
         return each.is_root or self._data.at[at].opcode != "fusion"
 
     def _reads(self, second: Key, each: Instruction, first: Key) -> bool:
-        """Whether the first operand of `each`, an instruction in the kernel `second`, is what the kernel `first` has
-        written.
+        """Whether the first operand of `each`, an instruction in the kernel `second`, is the result of the kernel
+        `first`.
         """
         if self._data.at[second].opcode != "fusion":
             return first in self._makers(self._data.operands[second][0])
@@ -218,7 +217,7 @@ class _Neighbours:
         return self._is_read(second, at, first)
 
     def _is_read(self, second: Key, at: Key, first: Key) -> bool:
-        """Whether the value `at` in the fusion `second` is a parameter that holds what the kernel `first` has written."""
+        """Whether the value `at` in the fusion `second` is a parameter that holds the result of the kernel `first`."""
         while self._data.at[at].opcode in _MOVES:
             at = self._data.operands[at][0]
         if self._data.at[at].opcode != "parameter":
@@ -247,8 +246,8 @@ class _Neighbours:
         return None if self._platform == "cpu" else self._by_fused_products(first, second)
 
     def _by_fused_products(self, first: Key, second: Key) -> Reason | None:
-        """Return a reason if one of the two kernels is a product fused with other operations, as on GPUs and TPUs; else
-        None.
+        """Return the reason, on GPUs and TPUs, why a kernel with a product in it and the other one are two; None if
+        there is none.
         """
         exact, made = self._left.links.exact, self._products_in(first)
         for at in self._inside(second):
@@ -272,7 +271,7 @@ class _Neighbours:
         return None
 
     def _inside(self, at: Key) -> list[Key]:
-        """Return the instructions of a kernel, also of fusions in it."""
+        """Return the instructions of a kernel, including those of the fusions in it."""
         if self._data.at[at].opcode != "fusion":
             return [at]
         bodies = [(name, each.name) for name in called(self._data.at[at]) for each in self._program.computations[name]]
@@ -282,8 +281,8 @@ class _Neighbours:
         return [each for each in self._inside(at) if self._data.at[each].opcode in _PRODUCTS]
 
     def _derives(self, second: Key, at: Key, first: Key) -> bool:
-        """Whether the value `at` in the kernel `second` is what the kernel `first` has written, perhaps moved, or
-        changed element by element.
+        """Whether the value `at` in the kernel `second` is the result of the kernel `first`, or is computed from it
+        element by element.
         """
         waiting, seen = [at], set[Key]()
         while waiting:
@@ -329,15 +328,14 @@ class _Neighbours:
         return None
 
     def _is_returned(self, at: Key) -> bool:
-        """Whether what a kernel has written is a result of the program or of a loop's turn."""
+        """Whether the result of a kernel is also a result of the program or of a loop's body."""
         root = self._roots[at[0]]
         returned = self._data.operands[root] if self._data.at[root].opcode == "tuple" else [root]
         return any(at in self._makers(each) for each in returned)
 
     def _by_its_unit(self, first: Key, second: Key) -> Reason | None:
-        """Return a reason if the two are compiled for different units or by different generators: a TPU computes a
-        single number in its scalar unit, and on a GPU Triton may compile one kernel and XLA's own code generator the
-        other. Otherwise return None.
+        """Return a reason if a TPU computes one of the two in its scalar unit, or if, on a GPU, Triton compiles only
+        one of them. Otherwise return None.
         """
         by_triton = [at for at in (first, second) if _TRITON in self._data.at[at].rest]
         if len(by_triton) == 1:

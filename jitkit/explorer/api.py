@@ -24,7 +24,9 @@ _HEIGHT = 760  # pixels in a notebook
 
 
 class Exploration(RichDisplay):
-    """A page. `data` is what it shows, as `docs/explorer.md` describes it; `html` the page; `save` writes it."""
+    """A page of the Explorer. `data` is its content, as `docs/explorer.md` describes it; `html` is the page; `save`
+    writes it.
+    """
 
     def __init__(self, data: dict[str, Any]) -> None:
         self.data = data
@@ -35,10 +37,11 @@ class Exploration(RichDisplay):
         return bundle.page(self.data)
 
     def save(self, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
-        """Write the page, whole or not at all, to a file, or as `NAME.html` into a folder, by default into the current one. Return
-        its path.
+        """Write the page to a file, or as `NAME.html` into a folder (by default the current one). Return the file's
+        path.
 
-        Raise FileExistsError if there is a file that is not a page of the Explorer; raise OSError if it cannot be written.
+        The file is written whole or not at all. Raise FileExistsError if it exists and is not a page of the Explorer,
+        and OSError if it cannot be written.
         """
         return save(self.html, path, self.data["function"])
 
@@ -59,8 +62,8 @@ class Exploration(RichDisplay):
         )
 
     def _repr_html_(self) -> str:
-        # The page has a frame of its own, so that styles and scripts of page and notebook do not reach each other. A notebook that is not
-        # trusted shows neither frames nor styles, only the sentence.
+        # The frame keeps styles and scripts of page and notebook apart. A notebook that is not trusted shows no frames
+        # and no styles, only the sentence.
         return (
             "<style>.jitkit-untrusted{display:none}</style>"
             '<p class="jitkit-untrusted">What the Explorer found is shown in a notebook that is trusted: run the cell, or File &gt; Trust '
@@ -71,7 +74,7 @@ class Exploration(RichDisplay):
 
 
 def save(html: str, path: str | os.PathLike[str] | None, name: str) -> pathlib.Path:
-    """Write a page as `Exploration.save` does, and return where it is."""
+    """Write a page as `Exploration.save` does; return its path. `name` is the function's name."""
     where = pathlib.Path(path or ".")
     if where.is_dir():
         where /= f"{file_name(name)}.html"
@@ -88,20 +91,20 @@ def explore(
     time_limit: float | None = None,
     **kwargs: Any,
 ) -> Exploration:
-    """Return a page that shows what jit did to a function: source, jaxpr, StableHLO, optimised HLO and machine code, linked line
-    by line, and the calls that were seen.
+    """Return a page that shows what jit did to a function: its source, jaxpr, StableHLO, optimised HLO and machine
+    code, linked line by line, and its calls that missed the cache so far.
 
     Args:
       function: a function, jitted or not, that uses jitkit; or the result of `jax.jit`, which is shown with JAX.
       *args, **kwargs: its arguments, or `ShapeDtypeStruct`s in their place. Nothing is run.
       targets: one or several names of `jitkit.targets.TARGETS`, such as "tpu:v5e"; all by default. If a target's
-        compiler is not installed, its tab says how to get it. "c" is our own compiler: each page of a jitkit function
-        has its C, and its assembly if "c" is among them.
-      time_limit: seconds for one compilation (default: 100). A target that takes longer says so, beside the others.
+        compiler is not installed, its tab says how to get it. The page of a jitkit function always has the C of our own
+        compiler; the target "c" adds its assembly.
+      time_limit: seconds for one compilation (default: 100). The tab of a target that takes longer says so.
 
     Returns:
       An `Exploration`: notebooks show it, `save()` writes it. If the function cannot be traced, the page shows the
-        jaxpr up to the error, and the error.
+      jaxpr up to the error, and the error.
 
     Raises:
       ValueError: a target that does not exist, or a negative time limit.
@@ -118,8 +121,8 @@ def explore(
 def subject_of(
     function: Callable[..., Any], args: Iterable[Any], kwargs: dict[str, Any], of_jax: bool | None = None
 ) -> Subject:
-    """Trace a function for these arguments, and return it as a Subject. `of_jax` says whether to trace it with JAX; if it is None,
-    JAX traces the functions that `jax.jit` made.
+    """Trace a function for these arguments, and return it as a Subject. `of_jax` says whether JAX traces it; if it is
+    None, JAX traces the functions that `jax.jit` made.
     """
     function, args = unbound(function, tuple(args))
     take = real_jax.subject if (real_jax.made_by_jax(function) if of_jax is None else of_jax) else ours.subject
@@ -136,8 +139,8 @@ def exploration(
 ) -> Exploration:
     """Return the page of a subject, compiled for these targets.
 
-    `keep=False` neither reads nor fills the folder of answers. `answered` is called with each target when its compiler has
-    ended.
+    With `keep=False`, compilers' answers are neither read from the user's cache folder nor kept there. `answered` is
+    called with the name of each target whose compiler has ended.
     """
     asked = list(targets)
     chosen = [find(name) for name in asked if name != own_c.NAME]

@@ -1,7 +1,7 @@
 """two pages of the Explorer -> one: what is different in figures, the two jaxprs, and both pages side by side
 
-This is for two versions of a function, or two functions that should do the same. The result is one file, too, which opens from
-disk. Each page has a frame of its own, and works there as it does alone.
+It compares two versions of a function, or two functions that should do the same. The result is one HTML file that opens
+from disk. Each page works in a frame of its own.
 
 JAX: jax/_src/stages.py:Lowered.as_text
 """
@@ -64,7 +64,9 @@ def page(one: Mapping[str, Any], other: Mapping[str, Any], htmls: Sequence[str])
 
 
 def figures(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, str, int, int]]:
-    """Return the figures that both pages have: for each the target ("" for all), its name, and the two numbers."""
+    """Return the figures that both pages have, as `(target, name of the figure, number of one page, number of the
+    other)`. The target is "" if a figure is the same for all.
+    """
     found = [("", "equations", len(one["equations"]), len(other["equations"]))]
     others = {target["name"]: target for target in other["targets"]}
     for target in one["targets"]:
@@ -110,9 +112,11 @@ def _jaxprs(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 
 def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
-    """Yield HTML rows of both texts side by side; show only the ends of a long run of equal lines. One more equation
-    renames all variables below it. So lines are compared without names; if they are equal, each name must also stand
-    for the same variable as before.
+    """Yield the rows of an HTML table that shows both texts side by side. Of a long run of equal lines show only the
+    ends.
+
+    An additional equation renames all variables below it. So lines are compared without names; if they are equal, each
+    name must also stand for the same variable as before.
     """
     names: dict[str, str] = {}
     first, second = ([_VARIABLE.sub("_", line).rstrip() for line in lines] for lines in (before, now))
@@ -137,8 +141,8 @@ def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
 
 
 def _is_renamed(was: str, has: str, names: dict[str, str]) -> bool:
-    """Whether two lines that are equal apart from names read the same variables. `names` maps the name of a variable in the
-    first text to its name in the second; add the variables that these lines bind.
+    """Whether two lines that are equal apart from names read the same variables. `names` maps variables of the first
+    text to those of the second; the variables that these lines bind are added to it.
     """
     alike = True
     for one, other in zip(_VARIABLE.finditer(was), _VARIABLE.finditer(has), strict=False):
@@ -150,7 +154,7 @@ def _is_renamed(was: str, has: str, names: dict[str, str]) -> bool:
 
 
 def _blocks(same: Sequence[bool]) -> Iterator[tuple[int, bool, int]]:
-    """Yield `(start, whether they are the same, end)` for each run of lines that are the same, or are not."""
+    """Yield `(start, value, end)` for each run of equal values in `same`."""
     start = 0
     for end in range(1, len(same) + 1):
         if end == len(same) or same[end] != same[start]:

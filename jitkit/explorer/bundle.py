@@ -1,13 +1,12 @@
-"""plain data -> one HTML file: the page, its style, its modules and the data, which opens from disk without anything
-else
+"""plain data -> one HTML file that opens from disk: the page, its style, its modules and the data
 
-The modules of the page import each other, which a browser does not allow in a file opened from disk. So they are joined
-in one script, imported modules first, without the words `import` and `export`. A test checks that no two of them have a
+The page's modules import each other, which a browser does not allow in a file opened from disk. So they are joined in
+one script, imported modules first, without the words `import` and `export`. A test checks that no two of them have a
 top-level name in common.
 
-Everything that comes from the program is data, and becomes text nodes. The JSON contains no `<`, so nothing in it can
-end its element. The data of a large program are compressed: 10,000 equations on four targets take 2 MB instead of 17.
-The page's policy tells the browser that the page loads nothing and sends nothing.
+Everything that comes from the user's program is data, and becomes text nodes. The JSON contains no `<`, so it cannot
+close its script element. Long data are compressed: 10,000 equations on four targets take 2 MB instead of 17. The page's
+content security policy lets it load nothing and send nothing.
 
 JAX: jax/_src/stages.py:Compiled
 """
@@ -21,7 +20,7 @@ import re
 import zlib
 from typing import Any
 
-_MOST_PLAIN = 2_000_000  # characters of JSON; more of them are written deflated
+_MOST_PLAIN = 2_000_000  # characters of JSON; a longer text is compressed
 PAGE = pathlib.Path(__file__).parent / "page"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|let|function|class)\b)", re.MULTILINE)
@@ -40,7 +39,7 @@ def page(model: dict[str, Any]) -> str:
 
 
 def _element(text: str, of: str) -> str:
-    """Return the HTML element that holds the data."""
+    """Return the script element that holds the data: as JSON, or compressed if that is long."""
     if len(text) <= _MOST_PLAIN:
         return f'<script type="application/json" id="model">{text}</script>'
     packed = base64.b64encode(zlib.compress(text.encode("utf-8"), 6)).decode("ascii")
@@ -55,14 +54,16 @@ def is_page(text: str, of: str) -> bool:
 
 
 def as_json(model: dict[str, Any]) -> str:
-    """Return JSON that can be put into a `<script>`. Every JSON reader gets the same data from it."""
+    """Return the model as JSON that can stand in a `<script>`: without `<` and without line separators of
+    JavaScript.
+    """
     text = json.dumps(model, ensure_ascii=False, separators=(",", ":"))
-    text = text.encode("utf-8", "replace").decode("utf-8")  # lone surrogates, which no file can hold
+    text = text.encode("utf-8", "replace").decode("utf-8")  # replaces lone surrogates, which UTF-8 cannot encode
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def script() -> str:
-    """Return one script of all modules: each stands below those that it imports."""
+    """Return all modules joined in one script, each below those that it imports."""
     done: list[str] = []
     texts: list[str] = []
 

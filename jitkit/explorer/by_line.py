@@ -1,14 +1,16 @@
 """optimised HLO + its links -> what each line of Python became: kernels, the bytes that they move, flops
 
-A kernel is an instruction that runs on its own, as `jitkit targets` counts them. It belongs to the lines of all equations in it. The
-bytes of its operands and results cannot be split among these lines, so they count fully at each of them, and the line says how many of
-its kernels are shared; the totals count each kernel once. Flops are counted by instruction, also inside of fusions, and belong to the
-line of that instruction; if XLA merged instructions of several lines, to the first, or in equal parts to all equations that the
-instruction is known to compute. If a kernel's flops are not known, as in a library's routine, the line says so. The body of a loop is
-counted for one turn, and marked as in a loop.
+A kernel is an instruction that runs on its own, as `jitkit targets` counts them. It belongs to the lines of all
+equations in it.
 
-A TPU fetches an argument by an asynchronous copy while something else runs. Such a copy is not a kernel: its bytes are
-counted apart, for the lines whose equations read it.
+- Bytes of a kernel's operands and results cannot be split among its lines. They count fully at each line, and the line
+  says how many of its kernels are shared. The totals count each kernel once.
+- Flops are counted for each instruction, also inside fusions, and belong to its line. If XLA merged instructions of
+  several lines, they belong to the first, or in equal parts to all equations that the instruction is known to compute.
+  If a kernel's flops are not known, as in a library's routine, the line says so.
+- The body of a loop is counted for one turn, and marked as in a loop.
+- A TPU fetches an argument by an asynchronous copy while something else runs. Such a copy is not a kernel: its bytes
+  are counted apart, for the lines whose equations read it.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
@@ -20,14 +22,15 @@ from typing import Any, NamedTuple
 
 from ..targets.hlo import Instruction, Program, called
 
-# the ends of copies: their type is that of the array that was copied
+# the ends of asynchronous copies; their type is that of the copied array
 _COPIES = frozenset({"copy-done", "slice-done", "dynamic-slice-done"})
 
 
 class Kernel(NamedTuple):
-    """A kernel, or an asynchronous copy, in a listing: its row, the equations that are surely in it, the bytes that one run of it
-    moves, whether it is in a loop, whether it has flops that are not known, and how often it runs over all turns (None
-    if XLA does not know how many there are).
+    """A kernel, or an asynchronous copy, in a listing.
+
+    `equations` are those that are surely in it. `bytes` are what one run of it moves. `untold` says whether some of its
+    flops are not known. `turns` is how often it runs over all turns of loops, or None if XLA does not know.
     """
 
     row: int
@@ -39,8 +42,8 @@ class Kernel(NamedTuple):
 
 
 def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
-    """Yield the instructions that run on their own, and the ends of asynchronous copies, as `(computation, instruction,
-    whether it is in a loop)`.
+    """Yield `(computation, instruction, whether it is in a loop)` for each instruction that runs on its own, and for
+    the end of each asynchronous copy.
     """
     names = {kernel.name for kernel in program.kernels}
     in_loop: dict[str, bool] = {}
@@ -60,7 +63,7 @@ def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
 
 
 def is_copy(instruction: Instruction) -> bool:
-    """Whether an instruction is the end of an asynchronous copy."""
+    """Whether an instruction ends an asynchronous copy."""
     return instruction.opcode in _COPIES
 
 
@@ -73,19 +76,19 @@ def table(
     backward: Collection[int] = (),
     run_flops: Mapping[int | None, int] | None = None,
 ) -> dict[str, Any]:
-    """Return what the rows of the Python listing became: sums for the whole program, and under "lines" a dict for each row. The
-    row None collects what belongs to no known line.
+    """Return what the lines of Python became: sums for the whole program, and under "lines" a dict for each row of the
+    Python listing. The row None collects what belongs to no known line.
 
-    In the result, "besides" is the compiler's estimate of bytes minus the bytes of kernels and copies, and "flops_besides" its
-    estimate of flops and transcendentals minus our count; both are None without an estimate.
+    In the result, "besides" is the compiler's estimate of bytes minus the bytes of kernels and copies, and
+    "flops_besides" its estimate of flops and transcendentals minus our count; both are None without an estimate.
 
     Args:
       kernels, copies: the kernels and the copies of the compiled program.
       flops: the flops of each equation, by our count, in one turn of the loops around it.
       rows_of: the row of each equation.
       compilers: the compiler's own estimates.
-      backward: the equations that a derivative writes for the reverse pass. A kernel counts as "backward" for a line if it
-        contains such an equation of the line.
+      backward: the equations of the reverse pass. A kernel counts as "backward" for a line if it contains such an
+        equation of the line.
       run_flops: like `flops`, over all turns of the loops; None if their number is not known.
     """
     estimates = compilers or {}

@@ -50,7 +50,7 @@ class Missed(Protocol):
 
     @property
     def number(self) -> int:
-        """The miss's number among the function's misses."""
+        """This miss's number among the function's misses."""
 
     @property
     def reason(self) -> str:
@@ -66,14 +66,16 @@ class Missed(Protocol):
 
     @property
     def differences(self) -> Sequence[Difference]:
-        """The differences between this call and the earlier miss, as data; none if they are known in words only."""
+        """The differences between this call and the earlier miss; empty if they are known in words only."""
 
     def lines(self) -> list[str]:
         """Return the sentences that explain the miss."""
 
 
 class Call(NamedTuple):
-    """One call of a jitted function, from outside of any trace. `jitted` is the object that jitkit or JAX keeps for the function."""
+    """One call of a jitted function, from outside of any trace. `jitted` is the object that jitkit or JAX keeps for the
+    function.
+    """
 
     jitted: Any
     name: str
@@ -84,7 +86,7 @@ class Call(NamedTuple):
     miss: Missed | None
     jaxpr: list[str] | None
     arguments: tuple[tuple[Any, ...], dict[str, Any]] | None  # kept for a miss or a call that failed; else None
-    error: str | None = None  # `TypeError: ...`, its first line: the call ended with it
+    error: str | None = None  # the error that ended the call: its type and the first line of its message
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -94,7 +96,7 @@ class Call(NamedTuple):
 
 
 class Recording:
-    """The calls of a block, in order: `calls`, at most `MOST_CALLS`, and `more`, how many were left out."""
+    """Holds the calls of a block, in order: `calls` has at most `MOST_CALLS`; `more` counts those left out."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -108,12 +110,12 @@ class Recording:
             self.calls.append(call)
 
     def of(self, name: str, file: str | None = None) -> list[Call]:
-        """Return the calls of the functions with this name, in `file` or, if that is None, in any file."""
+        """Return the calls of the functions with this name; if `file` is not None, only of those in it."""
         return [call for call in self.calls if call.name == name and (file is None or call.file == file)]
 
 
 def file_of(fun: Callable[..., Any]) -> str:
-    """Return the file that a function was written in; empty for one without code."""
+    """Return the file in which a function was written; "" if it has no code in Python."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     code = getattr(fun, "__code__", None)
@@ -196,7 +198,9 @@ def _call(
 
 
 def _jaxpr_of(cache: FunctionCache, number: int) -> list[str] | None:
-    """Return the lines of the jaxpr that a miss traced, or that it found in the cache of traces; None if it is not there."""
+    """Return the lines of the jaxpr that a miss traced, or found in the cache of traces; None if that cache does not
+    hold it.
+    """
     for key, record in cache.records.items():
         if record.number == number and key in cache.traces:
             return lines_of(str(cache.traces[key].jaxpr))
@@ -222,7 +226,7 @@ def lines_of(jaxpr: str) -> list[str]:
 
 
 def _apart(equations: str) -> list[str]:
-    """Return the equations of a line. An equation inside the braces of another one stays in it."""
+    """Return the equations of a line. An equation inside the brackets of another one stays in it."""
     found, depth = [""], 0
     for character in equations:
         depth += {"{": 1, "[": 1, "(": 1, "}": -1, "]": -1, ")": -1}.get(character, 0)
@@ -251,7 +255,7 @@ def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
 
 def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, Any]:
     """Return calls as plain data, as `docs/explorer.md` describes them. `how` says which calls these are; `ended` is
-    the error with which the run ended.
+    the error that ended the run, if any.
     """
     jaxprs: list[list[str]] = []
     entries = []

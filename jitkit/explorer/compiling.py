@@ -28,7 +28,7 @@ from ..targets.table import compiler_of
 
 _FORMAT = "3"  # the version of the form in which answers are kept
 _MOST_BYTES = 256 << 20  # all answers together may take this on disk
-_MOST_FOR_PASSES = 400_000  # characters of StableHLO; each of a dozen passes dumps the whole program
+_MOST_FOR_PASSES = 400_000  # characters of StableHLO; the passes of longer programs are not dumped
 TIME_LIMIT = 100.0  # seconds: the page waits for the slowest target (libtpu needs minutes for 10,000 equations)
 
 
@@ -40,8 +40,10 @@ def compile_all(
     keep: bool = True,
     answered: Callable[[str], object] = lambda target: None,
 ) -> dict[str, dict[str, Any]]:
-    """Return an answer for each target: `hlo`, `cost`, `memory`, `code` and so on, or `reason` and `error`. Another
-    thread calls `answered` with each target whose answer is there.
+    """Compile for each target. Return the answers by the targets' names: `hlo`, `cost`, `memory`, `code` and so on, or
+    `reason` and `error`.
+
+    Another thread calls `answered` with the name of each target that is done.
     """
     texts: dict[str, str | Exception] = {}
     for target in targets:
@@ -83,7 +85,7 @@ def compile_all(
 def _lowered(stablehlo: Callable[[str], str], platform: str) -> str | Exception:
     try:
         return stablehlo(platform)
-    # the program needs a lowering rule that this platform does not have
+    # for example, this platform lacks a lowering rule that the program needs
     except (NotImplementedError, ValueError, TypeError, JaxRuntimeError) as error:
         return error
 

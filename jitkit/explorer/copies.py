@@ -1,8 +1,8 @@
 """optimised HLO -> why each copy is there, as far as the program tells
 
-A copy computes nothing. XLA writes one if a value has to stand in two places: where a loop writes its carry in place and the value that it
-began with has to stay, where a donated argument is written over before everybody has read it, or where a result is an argument. Or the
-value is needed in another layout, or in another memory. The text of the program tells these cases apart.
+A copy computes nothing. XLA writes one if a value has to stand in two places: a loop writes its carry in place, but its
+initial value has to stay; a donated argument is written over before all have read it; or a result is an argument. Or
+the value is needed in another layout, or in another memory. The text of the program tells these cases apart.
 
 JAX: jax/_src/interpreters/mlir.py:_set_up_aliases
 """
@@ -55,7 +55,7 @@ class Copies:
         )
 
     def _maker(self, computation: str, name: str) -> Instruction | None:
-        """Return the instruction that makes a value; instructions that only move it are skipped."""
+        """Return the instruction that makes a value; skip instructions that only move it."""
         found = self._named[computation].get(name)
         for _ in range(_MOST_STEPS):
             if found is None or found.opcode not in _MOVES:
@@ -72,7 +72,9 @@ class Copies:
         return self._readers[computation].get(name, [])
 
     def _place(self, computation: str, name: str) -> int | None:
-        """Return the place in the carry that a value has at the beginning of a turn; None if it was made in the turn."""
+        """Return the index of the part of the carry that a value is at the beginning of a turn; None if it is none of
+        them.
+        """
         maker = self._maker(computation, name)
         if maker is None or maker.opcode != "get-tuple-element":
             return None
@@ -113,7 +115,7 @@ class Copies:
         return f"{loop.name} writes its carry in place, and {kept}"
 
     def _loops_of(self, computation: str, given: str) -> Iterator[Instruction]:
-        """Yield the loops whose first carry is the tuple `given`, here or in computations that are called with it."""
+        """Yield the loops whose initial carry is the tuple `given`, here or in computations that are called with it."""
         for reader in self._read_by(computation, given):
             if reader.opcode == "while":
                 yield reader
@@ -150,7 +152,7 @@ class Copies:
 
 
 def _arranged(before: str, after: str) -> str:
-    """Return in words in which layout, or in which memory, a copy is, if its source is in another one; else ""."""
+    """Return in words how the layout or the memory of a copy differs from its source's; "" if both are the same."""
     one, other = _LAYOUT.search(before), _LAYOUT.search(after)
     if one and other and one[1] != other[1]:
         return f"in another layout: the axes in memory are {{{other[1]}}} after {{{one[1]}}}"

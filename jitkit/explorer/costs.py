@@ -146,7 +146,7 @@ class Costs:
                     yield name, instruction
 
     def untold(self, instruction: Instruction) -> bool:
-        """Whether an instruction has flops that cannot be counted here, because it calls a library's routine or is a
+        """Whether an instruction has flops that cannot be counted here: those of a sort, a library's routine or a
         dilated convolution.
         """
         if instruction.opcode in ("fusion", "call", "async-start"):
@@ -217,15 +217,17 @@ def _flops_of_dot(instruction: Instruction, left: str) -> int:
 
 
 def _flops_of_fft(instruction: Instruction, given: str) -> int:
-    """Return the flops of a Fourier transform as XLA counts them: 8 * elements of the operand * log2, rounded down, of each length."""
+    """Return the flops of a Fourier transform as XLA counts them: 8 * elements of the operand * log2, rounded down, of
+    each length.
+    """
     found = _LENGTHS.search(instruction.rest)
     halvings = math.prod(max(int(length), 1).bit_length() - 1 for length in found[1].split(",")) if found else 0
     return 8 * halvings * elements_of(given)
 
 
 def _flops_of_convolution(instruction: Instruction, kernel: str) -> int:
-    """Return the flops of a convolution: each element of the result sums over the part of the kernel that makes one
-    feature. Padding is counted. Return 0 if the text does not tell.
+    """Return the flops of a convolution: each element of the result is a sum over the kernel's part for one output
+    feature, padding included. Return 0 if the text does not tell.
     """
     labels, shape = _LABELS.search(instruction.rest), _SHAPE.search(kernel)
     if not labels or not shape or "o" not in labels[1]:
@@ -266,8 +268,8 @@ def bytes_of(type_: str) -> int:
 
 
 def amount(value: float) -> str:
-    """Return a number, a space, and a prefix for a unit to follow: `33.6 M`. It has three digits from 1,000 to 999 T, and no decimals
-    below 1,000.
+    """Return a number, a space, and the prefix of the unit that follows: `33.6 M`. It has three digits from 1,000 to
+    999 T; below 1,000 it has neither decimals nor a prefix.
     """
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:

@@ -25,7 +25,7 @@ Axes = tuple[tuple[int, ...], tuple[int, ...]]
 def merged_into(
     number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], data: Data
 ) -> Iterator[Key]:
-    """Yield the products that have taken an equation, a transpose that is gone, into their dimension numbers."""
+    """Yield the products into whose dimension numbers XLA merged the equation `number`, if that is a transpose."""
     this = equations[number]
     if this.primitive != "transpose":
         return

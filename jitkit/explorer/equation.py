@@ -52,8 +52,8 @@ class Dialect(Protocol):
 
 
 class Unchanged(NamedTuple):
-    """The reason why an equation's result is a value that already exists: a sentence, or the equation `partner` that it
-    undoes. `kept` is the position of the operand that the result equals.
+    """Why an equation's result is a value that already exists: `words` says it, or the equation undoes the equation
+    `partner`. `kept` is the position of the operand that the result equals.
     """
 
     words: str

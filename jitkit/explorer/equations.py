@@ -24,15 +24,16 @@ from .reads import find_operands
 from .values import CALLS, find_same, jaxprs_of
 
 _MARK = re.compile(r"eqn~(\d+)")
-# the second form: `jvp(eqn~3)/sin` becomes `jvp()/sin`, a name in no scope of the user's
+# the second form is in `jvp(eqn~3)/sin`, which becomes `jvp()/sin`
 _SCOPE = re.compile(r"eqn~\d+/|eqn~\d+(?=\))")
 
 
 def numbers_in(name: str, equations: Sequence[Equation] = ()) -> list[int]:
-    """Return the equations that a location or an `op_name` names, each once. Where scopes are nested, the innermost counts.
+    """Return the equations that a location or an `op_name` names, each once. Where scopes are nested, the innermost
+    counts.
 
-    A function that is called twice is traced once, so its equations have the lines of the first call. So with `equations`, a
-    name that leads through a later call counts as the equation of that call.
+    A function that is called twice is traced once, so its equations have the lines of the first call. With `equations`,
+    a name that leads through a later call counts as the equation of that call.
     """
     return list(dict.fromkeys(_one_of(marks, equations) for marks in paths_in(name)))
 
@@ -44,9 +45,10 @@ def paths_in(name: str) -> list[list[int]]:
 
 
 def _one_of(marks: list[int], equations: Sequence[Equation]) -> int:
-    """Return the equation that one path names: the last one; but if an equation in the path was traced for another call and
-    has the line of that call, return the call before it. (When XLA inlines a call, it writes the call's name before the
-    names of its operations. A library function is traced once, so its operations have the line of its first call.)
+    """Return the equation that one path names: the last one, except in a library function.
+
+    A library function is traced once, so in a later call its equations still have the line of the first call. Then
+    return the later call. (XLA writes the name of an inlined call before the names of its operations.)
     """
     for outer, inner in itertools.pairwise(marks):
         first = equations[inner].parent if inner < len(equations) else None
@@ -61,7 +63,9 @@ def without_marks(text: str) -> str:
 
 
 def numbered(jaxpr: Any, dialect: Dialect) -> tuple[Any, list[Equation]]:
-    """Return the jaxpr with marked equations, and a list of the equations, by number. A jaxpr that is used twice is marked once."""
+    """Return the jaxpr with marked equations, and the list of these, by number. A jaxpr that is used twice is marked
+    once.
+    """
     equations: list[Equation] = []
     known: dict[int, tuple[Any, Any]] = {}  # id -> the value (kept alive by this), and what it became
 
@@ -109,8 +113,8 @@ def _way(names: str) -> str | None:
 def _find_live(
     jaxpr: Any, used: Sequence[bool] | None, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect
 ) -> list[bool]:
-    """Mark the equations that results or effects depend on, and return which inputs these read. `used` says which
-    outputs count; None means all.
+    """Mark the equations that results or effects depend on; return which inputs of the jaxpr these read. `used` says
+    which outputs count; None means all.
     """
     asked = used or [True] * len(jaxpr.outvars)
     needed = {id(atom) for atom, is_used in zip(jaxpr.outvars, asked, strict=True) if is_used}
@@ -132,12 +136,12 @@ def _find_live(
 def _mark_inside(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
 ) -> list[bool]:
-    """Mark the live equations in an equation's jaxprs, and return which of its operands are read: for a call or a
-    branch, those that its used results depend on.
+    """Mark the live equations in an equation's jaxprs; return which of its operands are read. For a call or a branch,
+    these are the ones that used results depend on; else all.
     """
     jaxprs, operands = list(jaxprs_of(eqn, dialect)), eqn.invars
     is_branch = str(eqn.primitive.name) == "cond"
-    if is_branch and dialect.is_literal(eqn.invars[0]):  # one branch runs, always
+    if is_branch and dialect.is_literal(eqn.invars[0]):  # the predicate is a constant: one branch always runs
         jaxprs = [jaxprs[min(max(int(eqn.invars[0].val), 0), len(jaxprs) - 1)]]
     found: list[list[bool]] = []
     for inner in jaxprs:
@@ -153,10 +157,11 @@ def _mark_inside(
 def _mark_loop(
     eqn: Any, results: list[bool], inside: Callable[[Any, Sequence[bool] | None], list[bool]], dialect: Dialect
 ) -> list[bool] | None:
-    """Mark the live equations in a loop's body, and return which of its operands are read; None if the equation is not a loop.
+    """Mark the live equations in a loop's body; return which of the loop's operands are read, or None if the equation
+    is not a loop.
 
-    The next turn reads a carry, and the condition of a `while` may read it, even if nobody reads the loop's result. So the
-    set of live carries grows until it contains all carries that it depends on.
+    The next turn reads a carry, and the condition of a `while` may, even if nobody reads the loop's result. So the set
+    of live carries grows until it contains all carries that it depends on.
     """
     params = eqn.params
     if params.get("length") == 0:  # a loop without turns: nothing in its body is live

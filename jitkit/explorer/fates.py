@@ -33,12 +33,15 @@ _MOST_CANDIDATES = 64  # at most this many are looked at for one equation
 def fates(
     equations: Sequence[Equation], wrote: Mapping[int, set[str]], left: Fused, inside: Mapping[int, list[int]]
 ) -> dict[str, dict[str, Any]]:
-    """Return `{"fate", "rule", "why", "sure"}` for each equation that XLA removed or changed. If another equation explains it, `like`
-    is the number of that one; if an instruction does, `row` is the instruction's row.
+    """Return `{"fate", "rule", "why", "sure"}` for each equation that XLA removed or changed. If another equation
+    explains it, `like` is that one's number; if an instruction does, `row` is its row.
 
-    `wrote` has the operations that each equation wrote into StableHLO, `left` the listing of the optimised program, `inside` the
-    equations in each equation's jaxprs: while one of these is there, the equation is. Instructions that turn out to contain an
-    equation are linked to it, in `left`.
+    Also link instructions in `left` to the equations that they turn out to contain.
+
+    Args:
+      wrote: the operations that each equation wrote into StableHLO.
+      left: the listing of the optimised program.
+      inside: the equations in each equation's jaxprs. If one of these is there, so is the equation.
     """
     found = _Fates(equations, wrote, left, inside)
     left.credit(found.kernels, "made of what lies between")
@@ -342,7 +345,9 @@ class _Fates(Merging):
         )
 
     def _applies(self, at: Key, number: int) -> bool:
-        """Whether a reduction applies the function of an equation: a sum does not apply a maximum."""
+        """Whether the instruction `at` reduces by the function of equation `number`; True if the equation is not a
+        reduction.
+        """
         asked = opcodes.REDUCES_BY.get(self._equations[number].primitive)
         return asked is None or asked in self._data.applied(at)
 

@@ -27,7 +27,7 @@ _NAME = re.compile(r"%([\w.<>-]+)")
 
 
 class Data:
-    """Says where values come from and where they go, into and out of fusions."""
+    """Follows values to where they come from and where they go, into and out of fusions."""
 
     def __init__(self, program: Program) -> None:
         self.at: dict[Key, Instruction] = {}
@@ -52,7 +52,9 @@ class Data:
                     self.callers.setdefault(inner, []).append(at)
 
     def moved(self, at: Key) -> Key | None:
-        """Return the instruction whose value `at` only moves; None if `at` computes something."""
+        """Return the instruction whose value `at` only moves; None if `at` computes something, or cannot be
+        followed.
+        """
         start, element = at, 0
         while True:
             instruction = self.at[at]
@@ -80,8 +82,8 @@ class Data:
                 return None if at == start else at
 
     def above(self, at: Key) -> Iterator[Key]:
-        """Yield the value `at`; then the value of which it is a moved or rearranged copy; and so on, up to a value that
-        is computed or an argument.
+        """Yield the value `at`, the value that it is a moved or rearranged copy of, and so on, up to a computed value
+        or an argument.
         """
         element = 0
         while at in self.at:
@@ -113,7 +115,7 @@ class Data:
         return {self.at[one].opcode for name in called(self.at[at]) for one in self.at if one[0] == name}
 
     def source(self, at: Key) -> Key | None:
-        """Return where a value that is moved or rearranged comes from (the last of `above`); None if it cannot be followed."""
+        """Return the last value of `above`, which a value is a copy of; None if there is none."""
         return next(iter([*self.above(at)][-1:]), None)
 
     def argument(self, at: Key) -> int | None:
@@ -122,7 +124,7 @@ class Data:
         return next((i for i, each in numbers.items() if each == at), None)
 
     def result(self, place: int) -> Key | None:
-        """Return the value that the program returns at a position, or None."""
+        """Return the value that the program returns at a position; None if there is none."""
         root = self._roots.get(self._entry)
         if root is None or self.at[root].opcode != "tuple":
             return root if place == 0 else None
@@ -149,7 +151,7 @@ class Data:
         return found
 
     def beyond(self, at: Key) -> Key:
-        """Return the fusion's value if `at` is the last instruction in a fusion; else `at` itself."""
+        """Return the outermost fusion or call whose result is the value `at`; `at` itself if there is none."""
         caller = self._runs(at[0]) if self.at[at].is_root else None
         return at if caller is None else self.beyond(caller)
 

@@ -1,9 +1,8 @@
 """optimised HLO -> Listing: the program as a tree, with what is in each fusion, and what it costs
 
 HLO text is a flat set of computations that name each other. Here each computation stands, indented, below the first
-instruction that runs it, so that a fusion is a box that opens. `links` says which equations an instruction belongs to.
-
-`costs` counts bytes and flops. A loop's body is counted once.
+instruction that runs it. `links` says which equations an instruction belongs to. `costs` counts bytes and flops. A
+loop's body is counted once.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -30,8 +29,8 @@ _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "t
 
 
 class Linked(NamedTuple):
-    """The number of a program's operations, and of those that are linked to an equation: by a sure link (`exact`), by a guess
-    (`guessed`). `by_name` counts the sure links that come from a name: the operation's own, or that of its container.
+    """Counts a program's operations: all, those with a sure link to an equation (`exact`), and those with a guessed
+    one. `by_name` counts the sure links that come from a name: the operation's own, or that of its container.
     """
 
     operations: int
@@ -41,10 +40,10 @@ class Linked(NamedTuple):
 
 
 class Fused:
-    """A listing of a program, with its links; `rows` has the rows of instructions in the listing.
+    """A listing of a program, with its links; `rows` maps instructions to their rows in the listing.
 
-    `kernels` and asynchronous `copies` run on their own. `flops` has the flops of each equation, and under None the flops
-    that belong to no known equation.
+    `kernels` and asynchronous `copies` run on their own. `flops` has the flops of each equation, and under None those
+    of no known equation.
     """
 
     def __init__(self, listing: Listing, links: Links, rows: dict[Key, int], program: Program, costs: Costs) -> None:
@@ -52,8 +51,8 @@ class Fused:
         self.program, self._costs = program, costs
 
     def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
-        """Link instructions to equations that they turned out to compute, although they have other equations' names. `rule`
-        says how that is known, and is noted beside the instructions.
+        """Link instructions to equations that they were found to compute although they have other names. `rule` says
+        how this is known; it is noted beside the instructions.
         """
         for at, numbers in found.items():
             for each in self.links.credit(at, numbers, rule):
@@ -78,7 +77,7 @@ class Fused:
 
     @property
     def kernels(self) -> list[by_line.Kernel]:
-        """The instructions that run on their own."""
+        """The instructions that run on their own, apart from asynchronous copies."""
         return [
             by_line.Kernel(
                 self.rows[at],
@@ -129,7 +128,9 @@ class Fused:
 
 
 def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
-    """Return a program as a tree of instructions; it was compiled from `equations`."""
+    """Return the listing of an optimised program's HLO text, as a tree. `equations` are those that it was compiled
+    from.
+    """
     program = Program(text)
     links = Links(program, equations)
     costs, copies = Costs(program), Copies(program, text)
@@ -185,7 +186,7 @@ def shown(instruction: Instruction) -> str:
 
 
 def _split(attributes: str) -> list[str]:
-    """Return the parts of `, a=1, b={2, 3}` between the commas outside of braces and quotes."""
+    """Return the parts of `, a=1, b={2, 3}` between the commas outside of brackets and quotes."""
     parts, depth, quoted, start = [], 0, False, 0
     previous = ""
     for i, character in enumerate(attributes):

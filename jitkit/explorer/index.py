@@ -57,7 +57,9 @@ td.said { white-space: pre-wrap; min-width: 36ch; } tr.all td { font-weight: 650
 
 
 class Function(NamedTuple):
-    """A function of a run, with all calls, even if `jit` got it several times. `place` is "file:line", empty if it has no code."""
+    """A function of a run with all its calls, even if it was jitted several times. `place` is "file:line"; "" if it has
+    no code in Python.
+    """
 
     name: str
     place: str
@@ -74,14 +76,16 @@ class Function(NamedTuple):
         return [(number, call) for number, call in enumerate(self.calls, 1) if call.error is not None]
 
     def seconds(self, *stages: str) -> float:
-        """Return the time that its calls took in these stages, summed."""
+        """Return the sum of the seconds that its calls took in these stages."""
         return sum(took for call in self.calls for stage, took in call.stages if stage in stages)
 
 
 def functions(calls: Iterable[Call], named: Mapping[int, str]) -> list[Function]:
-    """Return the functions that were called, without the library's own, sorted: the one that took longest to trace,
-    lower and compile comes first. `named` maps the `id` of the object that `jit` keeps for a function to the function's
-    name in the program; other functions have their own names.
+    """Return the functions that were called, without the library's own, sorted by the time to trace, lower and compile,
+    longest first.
+
+    `named` maps the `id` of the object that `jit` keeps for a function to the function's name in the program; other
+    functions have their own names.
     """
     calls = list(calls)
     names: dict[Any, set[str]] = {}  # jitted function -> its names: it may have been jitted under two
@@ -105,8 +109,8 @@ def _what(jitted: Any) -> Any:
 
 
 def _codes(jitted: Any) -> tuple[CodeType, ...]:
-    """Return the code objects of a function and of the functions that it wraps; the user's comes last. So `grad(loss)`
-    differs from `loss`.
+    """Return the code objects of a function and of the functions that it wraps, the user's last. They tell `grad(loss)`
+    from `loss`.
     """
     found: list[CodeType] = []
     fun = getattr(jitted, "fun", jitted)
@@ -266,7 +270,9 @@ def _to_call(name: str, address: str | None, number: int) -> str:
 
 
 def write(folder: pathlib.Path, html: str) -> pathlib.Path:
-    """Write the index of a folder, and return its path. Raise FileExistsError if the folder has another `index.html`."""
+    """Write the index into a folder; return its path. Raise FileExistsError if the folder has an `index.html` that is
+    not a page of the Explorer.
+    """
     where = folder / "index.html"
     if where.is_file() and not is_page(where.read_text(encoding="utf-8", errors="replace"), FORMAT):
         raise FileExistsError(f"{where} exists and is not a page of the Explorer, so it was not overwritten.")
@@ -275,9 +281,7 @@ def write(folder: pathlib.Path, html: str) -> pathlib.Path:
 
 
 def addresses(rows: Sequence[Function], file_name: Callable[[str], str]) -> list[str]:
-    """Return a file name for the page of each function. No two are the same on any file system, and none is the
-    index's.
-    """
+    """Return a file name for the page of each function. None is `index.html`, and all differ by more than case."""
     used = {"index"}
     found = []
     for function in rows:

@@ -71,7 +71,7 @@ def _on_static(sentence: str) -> str:
 
 
 def _others(name: str, now: Seen, earlier: Sequence[Seen]) -> Iterator[_Type]:
-    """Yield the types, not weak ones, that a leaf had in earlier misses which differ in nothing else."""
+    """Yield the strong types that a leaf had in earlier misses that differ from this one in nothing else."""
     for seen in reversed(earlier):
         type_ = _type_of(seen.types.get(name, ""))
         if now.distance(seen) == 1 and type_ is not None and not type_.weak_type:

@@ -59,7 +59,7 @@ class Watched:
         functools.update_wrapper(self, jitted)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's result, and note the call."""
+        """Call the function, and note the call."""
         return self._recorder.call(self, args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -71,7 +71,7 @@ class Watched:
 
 @contextlib.contextmanager
 def recording() -> Iterator[Recording]:
-    """Record the calls, made by this thread in the block, of functions that `jax.jit` makes in the block."""
+    """Record the calls that this thread makes in the block, of functions that `jax.jit` makes in the block."""
     jax: Any = importlib.import_module("jax")
     monitoring = importlib.import_module("jax.monitoring")
     recorder = _Recorder(jax)
@@ -122,7 +122,7 @@ def _tells_of_no_miss(record: logging.LogRecord) -> bool:
 
 
 class _Recorder:
-    """Collects what JAX says while a call runs."""
+    """Stands in for `jax.jit`; notes the calls of its functions, with what JAX says about them."""
 
     def __init__(self, jax: Any) -> None:
         self.jax = jax
@@ -145,8 +145,8 @@ class _Recorder:
             self.stages.append((_STAGES[event], seconds, str(details.get("fun_name", ""))))
 
     def call(self, watched: Watched, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call when it has been computed, and note the call. Do not note a call that is part of another
-        call or of a trace, or that another thread makes.
+        """Call a function, wait for its result and return it, and note the call. A call within another call or a trace,
+        or by another thread, is not noted.
         """
         is_traced = any(isinstance(leaf, self.jax.core.Tracer) for leaf in self.jax.tree.leaves((args, kwargs)))
         if self.is_inside or is_traced or threading.get_ident() != self.thread:
@@ -193,8 +193,8 @@ class _Recorder:
         return Call(watched.jitted, name, file, _call_site(), start, told, miss, jaxpr, types_, error)
 
     def _type(self, leaf: Any) -> Any:
-        """Return the type of an array, to be kept instead of it: arrays may be large, and donated ones are gone. Return any
-        other leaf itself.
+        """Return the type of an array, and any other leaf itself. Types are kept because arrays may be large, and
+        donated ones are gone.
         """
         if not isinstance(leaf, self.jax.Array):
             return leaf
@@ -202,7 +202,9 @@ class _Recorder:
 
 
 def _miss(watched: Watched, seen: jax_words.Seen, did: str, sentences: tuple[str, ...]) -> JaxMiss:
-    """Return a miss, with the number of the earlier miss that JAX's sentences refer to. Remember what the call was made with."""
+    """Return a miss, with the number of the earlier miss that JAX's sentences refer to; add `seen` to the function's
+    misses.
+    """
     closest = jax_words.spoken_of(sentences, seen, watched.seen)
     told = jax_advice.with_advice(sentences, seen, watched.seen)
     watched.seen.append(seen)

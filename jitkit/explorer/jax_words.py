@@ -49,14 +49,15 @@ class Seen(NamedTuple):
     codes: Mapping[str, Code] = {}  # the code of each static function
 
     def distance(self, other: Seen) -> int:
-        """Return in how many leaves and static values two calls differ."""
+        """Return the number of leaves and static values in which two calls differ."""
         pairs = ((self.types, other.types), (self.statics, other.statics))
         return sum(one.get(name) != two.get(name) for one, two in pairs for name in one.keys() | two.keys())
 
 
 def without_false_repeats(text: str, places: set[str]) -> str:
-    """Return JAX's message. Cut off the suspicion that the function is defined again and again, if no function was new at this
-    place since the recording began. (JAX remembers the places of earlier recordings.) `places` gets the place.
+    """Return JAX's message. If no function was new at this place since the recording began, leave out the suspicion
+    that the function is defined again and again: JAX remembers the places of earlier recordings. Add the place to
+    `places`.
     """
     first, _, rest = text.partition("\n")
     if "never seen function" not in rest:
@@ -70,8 +71,8 @@ def without_false_repeats(text: str, places: set[str]) -> str:
 
 
 def sentences(said: Sequence[str], name: str) -> tuple[str, ...]:
-    """Return the lines of JAX's first message about a function. Leave out the place, which the page shows, and the lines that
-    every message has. If no message names the function, take the first message.
+    """Return the lines of JAX's first message that names the function, or of the first message if none does. Leave out
+    the place, which the page shows, and the lines that every message has.
     """
     of_it = [text for text in said if f" {name} " in text] or list(said)
     lines = [line.strip() for text in of_it[:1] for line in text.splitlines()[1:]]
@@ -81,7 +82,9 @@ def sentences(said: Sequence[str], name: str) -> tuple[str, ...]:
 
 
 def kind(lines: Sequence[str], now: Seen, closest: Seen | None) -> str:
-    """Return the kind of reason that JAX's sentences give, in a few words. If they give none, compare with the closest miss."""
+    """Return the kind of reason in a few words: the one in JAX's sentences, or else what differs from the closest
+    miss.
+    """
     text = "\n".join(lines)
     said = next((word for mark, word in _KINDS if mark in text), "")
     if said or closest is None:

@@ -28,19 +28,21 @@ from .shared_calls import SharedCalls
 PLUMBING = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast", "after-all"})
 # operations that an equation may write in addition to its own
 OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
-# instructions that run a computation once, as it is written (or in each turn); all others apply theirs to each element
+# instructions that run their computation as it is written, once or in each turn; all others apply it to elements
 AS_WRITTEN = RUNS | {"while", "conditional", "async-start", "custom-call"}
 _HAVE_NO_NAME = RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
 _POSITION = re.compile(r"\b(?:source_line|stack_frame_id)=")
 
 
 class Links:
-    """Says, for each instruction, which equations it belongs to.
+    """Says which equations each instruction belongs to.
 
-    `exact` has the equations that an instruction surely belongs to, `rules` the rule by which this is known if its name does not say it,
-    and `guesses` the equations that it may belong to. `called` has the equations in its name, `own` the same for instructions that
-    compute or move something themselves (not for fusions, which have the name of their last instruction). `data` says where values come
-    from, `around` has the equations whose scopes contain others, and `shared` instructions whose arithmetic is that of all their equations.
+    - `exact` has the equations that it surely belongs to; `rules` says how this is known if its name does not say it.
+    - `guesses` has the equations that it may belong to.
+    - `called` has the equations in its name; `own` has the same for instructions that compute or move something
+      themselves. (A fusion has the name of its last instruction.)
+    - `data` says where values come from, `around` has the equations that contain others, and `shared` the instructions
+      whose arithmetic is that of all their equations.
     """
 
     def __init__(self, program: Program, equations: Sequence[Equation]) -> None:
@@ -81,10 +83,11 @@ class Links:
             self._guess(name, program.computations.get(name, []))
 
     def _take_names(self) -> dict[Key, list[int]]:
-        """Link instructions to the equations in their names. Return a dict with the equations in *borrowed* names, by instruction.
+        """Link instructions to the equations in their names. Return the equations in *borrowed* names, by instruction.
 
-        Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name without a source
-        line. So in the body of a loop, such a name is *borrowed*: it counts only if no rule finds anything better.
+        Some passes of XLA put instructions into a loop, or replace an operation in it, and give them the loop's name
+        without a source line. So in the body of a loop, such a name is *borrowed*: it counts only if no rule finds
+        anything better.
         """
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
@@ -105,8 +108,8 @@ class Links:
         return lent
 
     def _take_from_applied(self) -> None:
-        """Link operations without a name that apply a function, such as a `reduce-window`, to the equation in the names of
-        that function, if nothing else applies it.
+        """Link an operation without a name that applies a function, such as a `reduce-window`, to the equation in that
+        function's names, if nothing else applies the function.
         """
         for at, instruction in self.data.at.items():
             for name in called(instruction) if instruction.opcode not in AS_WRITTEN and not self.exact[at] else ():
@@ -190,7 +193,7 @@ class Links:
             self.exact[at], self.rules[at] = numbers, rule
 
     def _is_of_an_unknown(self, at: Key) -> bool:
-        """Whether an instruction has the name of an operation, but not of an equation: JAX has lowered several
+        """Whether an instruction has the name of an operation but of no equation, because JAX has lowered several
         equations to one function.
         """
         own = OP_NAME.search(self.data.at[at].rest)
@@ -212,8 +215,8 @@ class Links:
         return (readers, "copies an argument") if of_the_program else None
 
     def readers(self, at: Key) -> list[int] | None:
-        """Return the equations of everything that reads a value; unnamed instructions in between are skipped. Return None if the value
-        cannot be followed.
+        """Return the equations that read a value, directly or through unnamed instructions; None if the value cannot be
+        followed.
         """
         found: dict[int, bool] = {}
         seen = {at}
@@ -237,8 +240,8 @@ class Links:
         return list(found)
 
     def _results_at(self, last: Key, value: Key) -> list[int]:
-        """Return the equations whose results `value` is, if the instruction `last` ends the program: the only result,
-        or one in a tuple.
+        """Return the equations that make `value`, if it is a result of the program; [] if `last` is not the program's
+        last instruction.
         """
         if last[0] != self._program.entry or not self.data.at[last].is_root:
             return []
@@ -246,8 +249,8 @@ class Links:
         return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
-        """Link an instruction to other equations than its name says. Return the instructions whose links changed: this one, and the
-        instructions that run it.
+        """Link an instruction to other equations than its name says. Return the instructions whose links changed: this
+        one, and those that run it.
         """
         self.exact[at] = numbers
         self.rules.update({at: rule} if rule else {})
@@ -265,8 +268,8 @@ class Links:
         return changed
 
     def _guess(self, name: str, body: Sequence[Instruction]) -> None:
-        """Guess the equations, at most eight, of each instruction that has none: those of its readers; or else of what it reads; or
-        else of what runs the computation.
+        """Guess at most eight equations for each instruction that has none: those of its readers; if these have none,
+        those of what it reads; if these have none, those of what runs the computation.
         """
         reads = {instruction.name: operands(instruction) for instruction in body}
         readers: dict[str, list[str]] = {}

@@ -62,7 +62,7 @@ def indent_of(line: str) -> int:
 
 
 def owners(lines: Sequence[str], begun: Sequence[int | None]) -> list[int | None]:
-    """Return the equation that each line of a jaxpr belongs to. `begun` has the equation that begins in a line; the
+    """Return the equation that each line of a jaxpr belongs to. `begun` has the equation that begins in each line; the
     lines of its parameters, and the line that closes them, belong to it.
     """
     open_: list[tuple[int, int]] = []  # indentation, equation

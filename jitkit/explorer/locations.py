@@ -21,7 +21,9 @@ _NAMED = re.compile(r'^"((?:[^"\\]|\\.)*)"')
 
 
 def with_numbers(text: str) -> str:
-    """Return the module, where each operation without a number has that of the only equation that calls its function."""
+    """Return the module; its operations without a number get that of the equation that calls their function, if it is
+    the only one.
+    """
     lines = text.split("\n")
     known = {found[1]: found[2] for line in lines if (found := _DEFINITION.match(line))}
     numbers = {each: numbers_in(named[0]) if (named := _NAMED.match(what)) else [] for each, what in known.items()}

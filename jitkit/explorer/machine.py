@@ -20,8 +20,8 @@ _LANGUAGES = {"cpu": "llvm", "gpu": "ptx", "tpu": "bundles"}
 
 
 def listing(platform: str, code: Mapping[str, str], hlo: Listing) -> Listing:
-    """Return a listing of the code of all kernels, one below the other. After `MOST_CHARACTERS` it is cut, and says how
-    many lines are left out.
+    """Return a listing of the code of all kernels, one below the other. After `MOST_CHARACTERS` it says how many lines
+    are left out.
     """
     of_kernel: dict[str, list[int]] = {}
     for line, numbers in zip(hlo.lines, hlo.equations, strict=True):

@@ -34,9 +34,9 @@ _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 def own_kernels(
     equations: Sequence[Equation], gone: Collection[int], links: Links, arranges: Callable[[int], bool]
 ) -> dict[Key, list[int]]:
-    """Return, for each custom call without a name, the equations that lie between its operands and its readers. A call is left out if
-    there are none, or a way to its readers begins at another value. A reader of the call that has no instruction of its own, and
-    does more than arrange elements, is a part of the call: nothing else computes it.
+    """Return the equations in each custom call without a name: those between its operands and its readers, and readers
+    without an instruction of their own that do more than arrange elements (nothing else computes them). A call is left
+    out if it has none, or if its readers depend on a value that it does not read.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -71,8 +71,8 @@ def origins_of(at: Key, links: Links) -> set[int]:
 def between(
     equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int], alone: bool = True
 ) -> set[int]:
-    """Return the equations on all ways from `inputs` to `sinks`, if all of these equations are gone; set() if one is not, or if a way
-    begins at another value. With `alone=False`, only the last ones before the sinks must be gone.
+    """Return the equations on all ways from `inputs` to `sinks`. Return set() if one of them is not gone (with
+    `alone=False`, only the last ones before the sinks must be), or if a way begins at another value.
     """
     # loop -> the equations in it that make its results: if only one turn is left, the loop has no instruction of its own
     results: dict[int, list[int]] = {}
@@ -105,10 +105,9 @@ def products(
     links: Links,
     through: Callable[[Collection[int]], Collection[int]],
 ) -> dict[Key, list[int]]:
-    """Return, for each product, the equations in it that its name does not have. `named` maps each equation to the instructions
-    with its name. `through` adds to some equations the equations of which nothing is left.
-
-    If a product has the name of an equation that is not a product, it belongs to the equation whose operands it reads.
+    """Return the equations in each product that contains others than its name says: an equation without a product of its
+    own is in the one that reads its operands. `named` maps equations to the instructions with their name; `through`
+    is `Origins._through`.
     """
     found: dict[Key, list[int]] = {}
     opcodes = {at: each.opcode for at, each in links.data.at.items() if each.opcode in _PRODUCTS}
@@ -137,7 +136,7 @@ def products(
 
 
 def _gathered(at: Key, links: Links) -> set[int]:
-    """Return the equations and arguments whose values an operand contains, side by side or alone."""
+    """Return the equations and arguments whose values an operand contains, alone or concatenated."""
     found: set[int] = set()
     waiting, seen = [at], set()
     while waiting:
@@ -273,7 +272,9 @@ def clamps(
     links: Links,
     has: Callable[[Sequence[Key], frozenset[int]], bool],
 ) -> Iterator[tuple[int, Key]]:
-    """Yield the pairs of maximum and minimum that became one clamp: the second of them, and the instruction."""
+    """If the equation `number` is a maximum or a minimum that became a clamp together with its reader, yield this
+    reader and the clamp.
+    """
     other = {"max": "min", "min": "max"}.get(equations[number].primitive)
     # a bound that depends on no argument has no origin to look for
     asked = [o for o in equations[number].operands if any(n < 0 or not equations[n].constant for n in o)]
@@ -286,9 +287,8 @@ def clamps(
 def made_for_a_reader(
     equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], links: Links
 ) -> dict[Key, list[int]]:
-    """Return the conversions that XLA has put in front of a reader, as in front of a product of small floats: each has
-    the name of the equation whose value it converts, but that equation did not write it. They are mapped to the only
-    equation that reads them.
+    """Return the conversions that XLA has put in front of a reader, such as a product of small floats, mapped to their
+    only reader. Each has the name of the equation whose value it converts, but that equation did not write it.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -307,9 +307,9 @@ def made_for_a_reader(
 def given_by_a_loop(
     number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> Iterator[Key]:
-    """Yield the instructions that read a loop's result directly, where the equation `number`, which is gone, only rearranged that result.
-    Such an instruction belongs to a reader of the equation; it reads a result of the loop that has as many elements, and no other operand
-    of it can be that result.
+    """Yield the instructions that directly read a value that a loop gives to its body, although equation `number`, which
+    is gone, rearranged it. Such an instruction belongs to a reader of the equation, reads a value of the loop with as
+    many elements, and has no other operand that can be this value.
     """
     this, data = equations[number], links.data
     if this.parent is None or equations[this.parent].primitive not in ("scan", "while") or any(this.operands):
@@ -332,9 +332,9 @@ def given_by_a_loop(
 def reads_a_constant(
     number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> Iterator[tuple[Key, bool, bool]]:
-    """Yield the instructions of an equation's readers that read a constant of as many elements in its place. The equation only arranges a
-    value, and the value is not an argument's. For each instruction, say whether the constant can be the equation's result, and whether it
-    can be its operand, by its shape.
+    """Yield `(instruction, whether it reads the equation's result, whether it reads its operand)`, by the shape read,
+    for instructions of the equation's readers that read a constant of as many elements. The equation arranges a value
+    that no equation of its jaxpr makes, and that is not an argument.
     """
     this, data = equations[number], links.data
     if len(this.eqn.invars) != 1 or any(this.operands) or hasattr(this.eqn.invars[0], "val"):
@@ -359,7 +359,7 @@ def spread_behind(
     equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], gone: Collection[int], links: Links
 ) -> dict[Key, list[int]]:
     """Return the broadcasts that XLA has moved from the operands of an operation to its result. Each is mapped to the
-    equation whose name it has and the equations that read that equation.
+    equation that it is named after, and the readers of that one.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():
@@ -383,8 +383,8 @@ def spread_behind(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """Find the `iota` that computes a constant equation, or its reader, when the program runs. Return whether it has the name of
-    the constant equation itself, and which instruction it is: None if there is none.
+    """Return the `iota` that computes a constant equation, or its reader, when the program runs (None if there is
+    none), after whether it is named after the constant equation itself.
     """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:

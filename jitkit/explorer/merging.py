@@ -39,7 +39,7 @@ class Merging(Origins):
         self.factored: dict[Key, list[int]] = {}
 
     def _by_algebra(self, number: int) -> dict[str, Any] | None:
-        """Return where an equation that is gone is now; None if none of the rules shows it."""
+        """Return the fate of an equation that is gone, by the first rule that shows it; None if none does."""
         return next(iter([*self._chosen(number), *self._one_factor(number)]), None)
 
     def _chosen(self, number: int) -> Iterator[dict[str, Any]]:
@@ -61,8 +61,8 @@ class Merging(Origins):
         return is_select and bool(origins) and self._has(self._data.operands[at][:1], origins)
 
     def _one_factor(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the fate of a product by a number, if XLA has multiplied this number with that of a product which it reads, or which
-        reads it.
+        """Yield the fate of a product by a number, if XLA has multiplied this number with that of a product next to it:
+        one that it reads, or its only reader.
         """
         first = self._factor(number)
         if first is None:
@@ -85,8 +85,8 @@ class Merging(Origins):
         yield from self._in_a_product(number, *first)
 
     def _in_a_product(self, number: int, source: frozenset[int], factor: float) -> Iterator[dict[str, Any]]:
-        """Yield the fate of a product by a number, if XLA has multiplied this number with that of another product, and the results of
-        the two are multiplied: `(x * 2) * (y / 8)` became `x * (y * 0.25)`.
+        """Yield the fate of a product by a number, if XLA has multiplied this number with that of another product, and
+        the two results are multiplied: `(x * 2) * (y / 8)` became `x * (y * 0.25)`.
         """
         for reader in self._consumers(number):
             read = self._equations[reader].operands if self._equations[reader].primitive == "mul" else ()
@@ -107,7 +107,9 @@ class Merging(Origins):
                         yield self._told("renamed", "one factor", words, row=at)
 
     def _factor(self, number: int) -> tuple[frozenset[int], float] | None:
-        """Return what an equation multiplies, as its origins, and by which number; None if it does not multiply by a number."""
+        """Return the origins of what an equation multiplies, and the number that it multiplies by; None if it does not
+        multiply by a number.
+        """
         equation = self._equations[number]
         if equation.primitive not in ("mul", "div") or len(equation.operands) != 2:
             return None
@@ -121,7 +123,7 @@ class Merging(Origins):
         return None
 
     def _number(self, atom: Any, made: frozenset[int]) -> float | None:
-        """Return the number that an operand is, or that all its elements are."""
+        """Return the number that an operand is, or that all its elements are; None if this is not known."""
         value = getattr(atom, "val", None)
         if value is None and len(made) == 1:
             [origin] = made
@@ -147,8 +149,8 @@ class Merging(Origins):
         return {"mul": numbers[0] * numbers[1], "div": numbers[0] / numbers[1]}.get(equation.primitive)
 
     def _of_two_names(self) -> dict[Key, list[int]]:
-        """Return each instruction that has several equations in its name, only some of which wrote such an operation, mapped to these.
-        The others arranged a constant that became a part of an operand.
+        """Return the instructions with several equations in their names, only some of which wrote such an operation;
+        each is mapped to these. The others arranged a constant that became a part of an operand.
         """
         found: dict[Key, list[int]] = {}
         for at, numbers in self._links.own.items():
@@ -162,8 +164,9 @@ class Merging(Origins):
         return found
 
     def _without_name_between(self) -> dict[Key, list[int]]:
-        """Return each instruction without a name that does arithmetic, if one equation alone reads it and did not write it. It is mapped
-        to the equations between its operands and that reader. XLA has written it in their place: a sum of equal elements became a product.
+        """Return the arithmetic instructions without a name that only one equation reads, which did not write them.
+        Each is mapped to the equations between its operands and that reader. XLA has written it in their place: a
+        product in place of a sum of equal elements, for example.
         """
         found: dict[Key, list[int]] = {}
         for at, rule in self._links.rules.items():
@@ -182,7 +185,9 @@ class Merging(Origins):
         return found
 
     def _multiplies(self, at: Key, origins: frozenset[int], factor: float | None) -> bool:
-        """Whether an instruction multiplies a value of these origins by a number."""
+        """Whether an instruction multiplies a value of these origins by `factor`; if `factor` is None, by any
+        number.
+        """
         reads = self._data.operands[at]
         numbers = [self._number_read(each) for each in reads]
         is_it = [
@@ -193,7 +198,7 @@ class Merging(Origins):
         )
 
     def _number_read(self, at: Key) -> float | None:
-        """Return the number that an operand of an instruction is; None if it is computed."""
+        """Return the number that an operand is, perhaps broadcast; None if it is computed."""
         source = self._data.source(at)
         while source is not None and self._data.at[source].opcode == "broadcast":
             source = self._data.source(self._data.operands[source][0])
@@ -205,8 +210,8 @@ class Merging(Origins):
             return None
 
     def _factored(self) -> Iterator[tuple[tuple[int, int, int], Key, Key, float]]:
-        """Yield, for each sum of two products by one number that XLA has factored out, the equations of both products and the sum, the
-        instructions that add and multiply, and the number.
+        """Yield `((product, product, sum), the instruction that adds, the instruction that multiplies, the number)` for
+        each sum of two products by one number that XLA has factored out.
         """
         for number, equation in enumerate(self._equations):
             if equation.primitive not in ("add", "sub", "add_any") or any(len(each) != 1 for each in equation.operands):
@@ -233,8 +238,8 @@ class Merging(Origins):
                 yield (one, two, number), sums[0], products[0], factors[0][1]
 
     def _reads_origins(self, at: Key, origins: frozenset[int]) -> bool:
-        """Whether an instruction reads a value of these origins. A value that comes into a turn of a loop has none: then any value will do
-        that no equation of the same jaxpr makes.
+        """Whether an instruction reads a value of these origins. A value from outside a loop's body has none there:
+        then, whether the instruction reads a parameter or an element of a tuple.
         """
         if origins:
             return self._has(self._data.operands[at], origins)
@@ -250,7 +255,7 @@ class Merging(Origins):
             self.found.update({str(n): self._told("rewritten", "factored", words, row=multiplied) for n in numbers})
 
     def _wrap(self) -> None:
-        """Give calls of which nothing is left their reason: each equation in them has its own."""
+        """Give a reason to calls of which nothing is left, if each equation in them has one."""
         for number in sorted(self.gone, reverse=True):
             inside = [self.found.get(str(each), {}) for each in self._inside.get(number, ())]
             if inside and self.found[str(number)]["fate"] == "unknown" and all(each.get("sure") for each in inside):

@@ -144,7 +144,9 @@ def _target(
 
 
 def versions() -> str:
-    """Return `jitkit 0.1.0, jax 0.10.2, jaxlib 0.10.2, Python 3.11.7`, without packages that are not installed."""
+    """Return the versions of our packages and Python: `jitkit 0.1.0, jax 0.10.2, jaxlib 0.10.2, Python 3.11.7`.
+    Packages that are not installed are left out.
+    """
     found = []
     for name in ("jitkit", "jax", "jaxlib"):
         try:

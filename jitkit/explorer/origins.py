@@ -22,8 +22,8 @@ _MOST_SOURCES = 1000  # at most this many are looked at for one equation
 
 
 class Origins:
-    """Follows values from equations to instructions, and back. `gone` has the equations that are not there, `_is_now`
-    the instructions that do the work of some of them.
+    """Follows values from equations to instructions, and back. `gone` has the equations that the program does not
+    contain; `_is_now` has the instructions that do the work of some of them.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Origins:
                 self._readers.setdefault(origin, []).append(number)
 
     def _arranges(self, number: int) -> bool:
-        """Whether an equation only says how elements are arranged."""
+        """Whether an equation only arranges elements."""
         if self._wrote.get(number, set()) - {"constant"} <= ARRANGING:
             return number not in self._inside
         return only_reshapes(self._equations[number].primitive, self._equations[number].eqn)
@@ -66,11 +66,13 @@ class Origins:
         return bool(self._wrote.get(number, set()) & PRODUCTS.keys())
 
     def _sources(self, number: int) -> set[int]:
-        """Return the equations that make an equation's operands, and what `_through` adds to them."""
+        """Return the equations that make an equation's operands, and those that `_through` adds."""
         return self._through([origin for origins in self._equations[number].operands for origin in origins])
 
     def _through(self, origins: Iterable[int]) -> set[int]:
-        """Return these equations; for each that left nothing, also those that it reads; and all that compute the same as one."""
+        """Return these equations, those that compute the same as one of them, and, for each that left nothing, those
+        that it reads.
+        """
         found: set[int] = set()
         waiting = [*origins]
         while waiting and len(found) < _MOST_SOURCES:
@@ -158,7 +160,7 @@ class Origins:
         return any(self._reaches(operand, sources) is not None for operand in operands)
 
     def _consumers(self, number: int) -> set[int]:
-        """Return the equations that read a result, directly or through equations that left nothing."""
+        """Return the equations that read a result, directly or through equations that are constant or left nothing."""
         found: set[int] = set()
         waiting = [number]
         while waiting:

@@ -27,7 +27,7 @@ from .subject import Failure, Subject, argument, cut_short
 
 
 class _OurDialect:
-    """Takes our jaxprs apart, and puts them together."""
+    """Implements `Dialect` for our jaxprs."""
 
     def inside(self, value: Any) -> Any:
         return value if isinstance(value, Jaxpr) else None
@@ -120,7 +120,7 @@ def _arguments(debug_info: DebugInfo, invars: Sequence[Var]) -> list[str]:
 
 def _failed(function: Callable[..., Any], name: str, error: BaseException) -> Subject:
     """Return the subject of a function that raised while it was traced: the failure, and the equations that the
-    outermost trace had recorded until then.
+    outermost trace recorded before it.
     """
     trace: DynamicJaxprTrace | None = None
     place: Place | None = None

@@ -122,8 +122,8 @@ def _link_helpers(found: Listing, helpers: dict[str, list[int]]) -> None:
 
 
 def assembly_listing(text: str, c: Listing) -> Listing:
-    """Return instructions and labels, at most `MOST_LINES` of them, each with the equations of its line of C, and that line's number
-    in the margin.
+    """Return the instructions and labels of assembly, at most `MOST_LINES`, each with the equations of its line of C,
+    and that line's number in the margin.
     """
     found = Listing("asm")
     before = 0

@@ -29,7 +29,7 @@ def agrees(equation: Equation, at: Key, equations: Sequence[Equation], data: Dat
 
 
 def _numbers_agree(equation: Equation, at: Key, data: Data) -> bool:
-    """Whether an instruction reads each number that the equation reads, or a value that may be one."""
+    """Whether an instruction may read each number that the equation reads."""
     numbers = [_as_float(atom.val) for atom in equation.eqn.invars if hasattr(atom, "val")]
     asked = [each for each in numbers if each is not None]
     if not asked or len(equation.eqn.invars) != len(data.operands[at]) or len(asked) == len(equation.eqn.invars):
@@ -76,7 +76,7 @@ def _as_float(value: Any) -> float | None:
 
 
 def _parts_agree(equation: Equation, at: Key, equations: Sequence[Equation], data: Data) -> bool:
-    """Whether an instruction reads the parts of a split array that the equation reads, as far as its slices tell."""
+    """Whether no slice shows that an instruction reads other parts of a split array than the equation."""
     for atom, made in zip(equation.eqn.invars, equation.operands, strict=False):
         for number in made:
             maker = equations[number].eqn if number >= 0 else None
@@ -95,7 +95,7 @@ def _parts_agree(equation: Equation, at: Key, equations: Sequence[Equation], dat
 
 
 def _ranges(at: Key, axis: int, size: int, data: Data) -> list[tuple[int, int]]:
-    """Return the range along an axis of a slice that a value comes from, if it is one; else nothing."""
+    """Return `[(start, end)]` of a slice along an axis, if a value comes from a slice; else []."""
     source = data.source(at)
     if source is None or data.at[source].opcode != "slice":
         return []

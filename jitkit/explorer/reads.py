@@ -12,8 +12,8 @@ from .values import CALLS, jaxprs_of
 
 
 def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dialect: Dialect) -> None:
-    """Fill in, for each equation, which equations (`~i` is the i-th argument) make its operands, through calls; and
-    whether it makes a result of the function, of a branch or of a turn.
+    """Set `operands` and `is_result` of each equation: which equations make its operands, through calls (`~i` is the
+    i-th argument), and whether it makes a result of the function, of a branch or of a loop's turn.
     """
     origins: dict[int, frozenset[int]] = {id(var): frozenset({~i}) for i, var in enumerate(jaxpr.invars)}
     seen: set[Any] = set()

@@ -41,7 +41,7 @@ def made_by_jax(function: Callable[..., Any]) -> bool:
 
 
 class _JaxDialect:
-    """Takes JAX's jaxprs apart, and puts them together."""
+    """Implements `Dialect` for JAX's jaxprs."""
 
     def __init__(self, core: Any) -> None:
         self.core = core
@@ -75,9 +75,7 @@ class _JaxDialect:
 
 
 def _place(traceback: Any) -> Place | None:
-    """Return the innermost line of the user's code. Lines in installed files count as a library's, and are only taken if there
-    are no others.
-    """
+    """Return the innermost line of the user's code; if there is none, of another library's."""
     if traceback is None:
         return None
     library: Place | None = None
@@ -108,9 +106,8 @@ def _is_installed(file: str) -> bool:
 
 
 def jaxpr_listing(jaxpr: Any) -> Listing:
-    """Return the lines of the jaxpr as JAX prints it, each with its equation. The jaxpr comes from
-    `equations.numbered`, which puts each equation's number into its name stack, and JAX prints name stacks if asked.
-    (Then it prints even a short jaxpr in several lines.)
+    """Return the lines of the jaxpr as JAX prints it, each with its equation. It comes from `equations.numbered`, so
+    the numbers are in the name stacks, which JAX prints if asked.
     """
     lines: list[str] = []
     begun: list[int | None] = []
@@ -171,8 +168,8 @@ def _arguments(debug_info: Any, avals: Sequence[Any]) -> list[str]:
 
 
 def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that `jax.jit` accepts: a callable object, such as an equinox module, may contain arrays, and then has
-    no hash.
+    """Return a function that has a hash, as `jax.jit` demands. A callable object with arrays in it, such as an equinox
+    module, has none.
     """
     try:
         hash(function)
@@ -194,8 +191,8 @@ def _spec(jax: Any, value: Any) -> Any:
 
 
 def _failed(core: Any, function: Callable[..., Any], name: str, error: BaseException) -> Subject:
-    """Return the subject of a function that raised while it was traced: the failure with its line, and the equations
-    that the outermost trace had recorded until then.
+    """Return the subject of a function that raised while it was traced: the failure, and the equations that the
+    outermost trace recorded before it.
     """
     frame: Any = None
     place: Place | None = None

@@ -17,9 +17,7 @@ _FLOAT = re.compile(r"\b(?:f|bf)(\d+)")
 
 
 def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
-    """Return the smaller type of each equation whose result is computed or kept in a smaller type than the program asks
-    for, by the equation's number.
-    """
+    """Return the smaller type in which XLA computes or keeps the result of an equation, by the equation's number."""
     found: dict[str, str] = {}
     for at, instruction in left.links.data.at.items():
         rule = left.links.rules.get(at, "")

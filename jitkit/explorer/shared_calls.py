@@ -19,7 +19,7 @@ _MOST_STEPS = 1000  # at most this many values are looked at for one operation
 
 
 class SharedCalls:
-    """Finds the calls. `waiting` maps each operation whose name does not say the call to the number in its name."""
+    """Finds the calls. `waiting` maps each operation whose name does not say its call to the equation in its name."""
 
     def __init__(self, data: Data, equations: Sequence[Equation]) -> None:
         self._data, self._equations = data, equations
@@ -27,17 +27,17 @@ class SharedCalls:
         self._calls: dict[int, list[int]] = {}
 
     def is_unclear(self, name: str) -> bool:
-        """Whether a name has only equations of a function that several equations call, and not the call."""
+        """Whether a name says an equation of a function that several equations call, but not which of them."""
         paths = paths_in(name)
         return bool(paths) and not name.startswith("jit(") and any(len(self.calls(marks[0])) > 1 for marks in paths)
 
     def add(self, at: Key, name: str) -> None:
-        """Note an operation with such a name."""
+        """Note an operation whose name is unclear."""
         self.waiting[at] = paths_in(name)[0][0]
 
     def calls(self, number: int) -> list[int]:
-        """Return the live equations that call the function in which an equation stands, directly or not; the first is its parent. Return
-        nothing if one alone calls it.
+        """Return the live equations that call the function in which an equation stands, directly or not, the first call
+        first; [] if there is only one.
         """
         if number in self._calls:
             return self._calls[number]
@@ -53,8 +53,8 @@ class SharedCalls:
         return found
 
     def found(self, exact: Mapping[Key, Sequence[int]]) -> dict[Key, list[int]]:
-        """Return the equation of each operation that reads what one call alone reads: the equation in its name for the first call, and
-        the call itself for another.
+        """Return the equation of each operation that reads what only one call reads: for the first call, the equation
+        in its name; for another, the call itself.
         """
         found: dict[Key, list[int]] = {}
         for at, number in self.waiting.items():

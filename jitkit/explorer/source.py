@@ -124,8 +124,8 @@ def _place_of(function: Callable[..., Any]) -> Place | None:
 
 
 def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the parts of a file around these lines, each as its first and last line: the function around a line; or
-    the statement; or three lines before and after.
+    """Return the parts of a file around these lines, each as its first and last line: the function around a line; if
+    there is none, the statement; else three lines before and after. Adjacent parts are merged.
     """
     try:
         tree: ast.Module | None = ast.parse("\n".join(lines))
@@ -187,8 +187,8 @@ def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
         for code in codes:
             features = code.co_flags & _FEATURES
             if features not in there:
-                # IPython compiles a cell statement by statement: the code of a call may depend on an import in the same
-                # cell.
+                # IPython compiles a cell statement by statement. As a whole, the cell may have other code: a call of a
+                # module's function differs if the same text imports the module.
                 tree = compile(text, file, "exec", ast.PyCF_ONLY_AST | features, dont_inherit=True)
                 parts = [ast.Module([part], []) for part in tree.body] if cell(file) else [tree]
                 compiled = [compile(part, file, "exec", features, dont_inherit=True) for part in parts]

@@ -54,8 +54,8 @@ def written(found: Listing) -> dict[int, set[str]]:
 
 
 def _link_heads(found: Listing) -> None:
-    """Link the first lines of operations with regions. MLIR writes the location of such an operation after its last
-    line; its first line, and the lines between its regions, belong to it, too.
+    """Link the first line of an operation with regions, and the lines between its regions. MLIR writes the operation's
+    location after its last line.
     """
     for row, line in enumerate(found.lines):
         if not line.lstrip().startswith("}") or not found.equations[row]:

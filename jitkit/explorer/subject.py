@@ -1,4 +1,4 @@
-"""What the Explorer explores: a function that was traced, ours or JAX's
+"""Defines `Subject`: a function, ours or JAX's, that was traced for the Explorer
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -58,8 +58,8 @@ def argument(name: str, aval: Any) -> str:
 
 
 def cut_short(jaxpr: Listing, found: list[Equation]) -> Listing:
-    """Mark a jaxpr that tracing could not finish, and return it: its last line, where the results would stand, says that an
-    error was raised there. No equation in `found` counts as dead, since the results are unknown.
+    """Mark a jaxpr whose tracing ended with an error, and return it: its last line says so, in place of the results.
+    All equations in `found` count as live, since the results are unknown.
     """
     for equation in found:
         equation.live = True

@@ -18,8 +18,7 @@ import numpy as np
 
 from .equation import Dialect, Equation, Unchanged
 
-# primitive -> its neutral constant (the result is then the other operand), whether it may be the first operand, and the
-# reason in words
+# primitive -> (its neutral constant, whether that may be the first operand, too, why the result is the other operand)
 _NEUTRAL = {
     "add": (0, True, "x + {} is x"), "add_any": (0, True, "x + {} is x"), "sub": (0, False, "x - {} is x"),
     "mul": (1, True, "x * {} is x"), "div": (1, False, "x / {} is x"), "pow": (1, False, "x ** {} is x"),
@@ -92,7 +91,7 @@ class _Same:
         return self.dialect.is_literal(atom) or id(atom) in self.constant
 
     def count(self, jaxpr: Any) -> None:
-        """Count how often each jaxpr is called by an equation that a result depends on."""
+        """Count how often live equations call each jaxpr."""
         for eqn in filter(self._is_live, jaxpr.eqns):
             for inner in jaxprs_of(eqn, self.dialect):
                 self.calls[id(inner)] += 1
@@ -163,7 +162,9 @@ class _Same:
             self.value_of.update({id(v): self.value(a) for v, a in zip(eqn.outvars, eqn.invars, strict=True)})
 
     def _of_an_iota(self, eqn: Any) -> tuple[Any, str] | None:
-        """Return what the comparison of an `iota` with a number gives for all elements, and the reason; None if it differs."""
+        """Return the result of comparing an `iota` with a number, if it is the same for all elements, and the reason;
+        else None.
+        """
         name, maker = str(eqn.primitive.name), self.makers.get(id(eqn.invars[0])) if eqn.invars else None
         if name not in ("lt", "ge") or maker is None or str(maker.primitive.name) != "iota":
             return None
@@ -192,7 +193,7 @@ class _Same:
             self.filled[id(var)] = self.number_in(atom)
 
     def _take_numbers(self, called: Any) -> None:
-        """Note which inputs of a function are one number in all calls."""
+        """Note the inputs of a function that are the same number in all its calls."""
         calls = self.given.get(id(called), [])
         if not all(str(each.primitive.name) in CALLS and len(each.invars) == len(called.invars) for each in calls):
             return
@@ -235,8 +236,8 @@ def find_same(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int], dia
 def _unchanged(
     primitive: str, eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any], value: Callable[[Any], Any]
 ) -> tuple[Any, str, Any] | None:
-    """Return None if the equation changes something. Otherwise return the operand or variable that its result equals; the reason in
-    words; and the earlier equation that it undoes, or None.
+    """Return `(operand or variable that the result equals, the reason, the earlier equation that this one undoes or
+    None)`; None if the equation changes something.
     """
     if len(eqn.outvars) != 1 or not eqn.invars:
         return None
@@ -286,8 +287,8 @@ def _unchanged(
 
 
 def _scaled_back(eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any]) -> tuple[Any, str, Any] | None:
-    """Return y and the equation that is undone, if the equation is `x * c` or `x / c` with x = `y * d` or `y / d`, and its result is y;
-    otherwise None.
+    """If the equation is `x * c` or `x / c` with x = `y * d` or `y / d`, and its result is y, return y and the equation
+    that it undoes; else None.
     """
     scaled = _scaled(eqn, number_in)
     before = maker(id(scaled[0])) if scaled else None
@@ -298,7 +299,9 @@ def _scaled_back(eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any
 
 
 def _scaled(eqn: Any, number_in: Callable[[Any], Any]) -> tuple[Any, Any] | None:
-    """Return x, and the number by which `x * c`, `c * x` or `x / c` multiplies it; None if no operand is a number."""
+    """Return x, and the number by which `x * c`, `c * x` or `x / c` multiplies it; None if no operand is a real
+    number.
+    """
     x, number = eqn.invars[0], number_in(eqn.invars[1])
     if str(eqn.primitive.name) == "div":
         return (x, 1 / number) if number and not isinstance(number, complex) else None
@@ -308,7 +311,7 @@ def _scaled(eqn: Any, number_in: Callable[[Any], Any]) -> tuple[Any, Any] | None
 
 
 def _is_one(first: Any, second: Any, dtype: Any) -> bool:
-    """Whether two float factors, each in its own type, have the product 1: XLA multiplies them first."""
+    """Whether the product of two factors in a float dtype is 1. XLA multiplies them first."""
     if getattr(dtype, "kind", "") not in "fV":
         return False
     with np.errstate(all="ignore"):
