@@ -32,12 +32,12 @@ from .statuses import Status
 from .submission import Target
 from .verdicts import CheckResult, Verdict, find_problem, place_of
 
-_PATIENCE = 6  # a reference that took too long runs again, with this many times the time: the machine may be busy
+_PATIENCE = 6  # the factor on the time when a reference that took too long runs again: the machine may be busy
 
 
 def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
-    """Return the checks of a lab, or of one exercise. The checks of `hidden`, a file that learners do not have, are added if
-    there is such a file.
+    """Return the checks of a lab, or of one exercise, and those of the file `hidden`, which learners do not have, if it
+    exists.
     """
     files = [lab.folder / "checks.py", *([hidden] if hidden is not None and hidden.is_file() else [])]
     found = [c for file in files for c in load_checks(file.read_text(encoding="utf-8"), str(file))]
@@ -278,12 +278,17 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """Return a failed result with the learner's call that it comes from. A result without a difference or a value is returned
-    unchanged; if no calls were recorded, none is added.
+    """Return a failed result with the learner's call that it comes from. Without a difference or a value, return it
+    unchanged; if no calls were recorded, add none.
 
-    If there is one call, it is that one; for an error, the last. Otherwise it is the call in the place of the wrong value, if there
-    are as many calls as values (or as lists of values); else the last call that returned the wrong value (or a list with it); else
-    the last call, marked `# the last call`. If the values are counts, the outcome's explanations of cache misses are added.
+    It is the call that the first of these rules finds:
+
+    - the only call; for an error, the last one;
+    - if there are as many calls as values (or as lists of values), the one in the place of the wrong value;
+    - the last one that returned the wrong value (or a list with it);
+    - the last one, marked `# the last call`.
+
+    If the values are counts, add the outcome's explanations of cache misses.
     """
     difference, value = result.difference, result.value
     if difference is None or value is None:

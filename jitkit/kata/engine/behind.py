@@ -52,13 +52,19 @@ def behind(
     evaluations: Mapping[str, int] | None = None,
     without: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return what a call returns, and counts of what it asked of `cc`: the texts, the loops in them, the bytes alive at one
-    time, the bytes alive after the call (`kept`), and how often the C evaluates a function of C's library (`{"sin": 100}`
-    counts sinf, too). Also return which functions of `without` the C calls. During the call XLA must run nothing, `cc`
-    must run something, and the C must work in memory from `cc.alloc`: it may use few static bytes, and little stack.
+    """Return the result of a call, and counts of what it asked of `cc`.
 
-    The keyword arguments but `without` are bounds. If a count is within its bound, the bound is returned; the reference also
-    returns the bounds. A count whose bound is None is left out.
+    The numbers among the keyword arguments are bounds. A count within its bound is returned as the bound, as the
+    reference does; a count without a bound is left out. Also returned are, if they pass fixed bounds, the C's static
+    bytes and its stack (it should work in memory from `cc.alloc`); how many programs XLA ran; and whether `cc` ran one.
+
+    Args:
+      compiled: texts of C.
+      loops: loops in them that stand in no other loop.
+      memory: bytes alive at one time.
+      kept: bytes alive after the call.
+      evaluations: how often the C evaluates functions of C's library (`{"sin": 100}` counts sinf, too).
+      without: functions that the C should not call; those that it calls are returned.
     """
     before = _asked(start=True)
     found = {"result": f(*args)}
@@ -226,9 +232,8 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
 
 
 def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:
-    """Call a function whose program cannot become C. If it raises a NotImplementedError whose message contains `word` or
-    `instead`, return a fixed sentence, otherwise what happened; another error passes through. The reference returns the fixed
-    sentence without a call.
+    """Return a fixed sentence if calling `f` raises a NotImplementedError whose message contains `word` or `instead`;
+    otherwise return what happened. Other errors pass through. The reference returns the sentence without a call.
     """
     right = f"a NotImplementedError that says {word}"
     if not _is_package():

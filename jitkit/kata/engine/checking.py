@@ -67,7 +67,7 @@ class Check(NamedTuple):
 
 
 def module(jk: Any, name: str) -> Any:
-    """Return a module of `jk`, whose functions are the learner's if they wrote some."""
+    """Return a module of `jk`, with the learner's functions in it."""
     return importlib.import_module(f"{jk.__name__}.{name}")
 
 

@@ -159,7 +159,7 @@ _COUNTED = {"compiled": "programs compiled", "executed": "programs executed by X
 
 
 def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], Sequence[Any]]) -> Plain:
-    """Return the plain data of what a program returned, by the module `plain`; `run` runs StableHLO. numpy reads arrays of any class."""
+    """Return what a program returned as plain data, made by the module `plain`; `run` runs StableHLO. numpy reads arrays of any class."""
     if isinstance(value, Raised):
         return dict(plain.to_plain(plain.Raised(value.error, value.parts)))
     if isinstance(value, Text):

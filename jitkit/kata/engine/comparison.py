@@ -166,7 +166,9 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """Return the difference between two runs of one random program: of its text, or else of what it computed; None if there is none."""
+        """Return the difference between two runs of a random program, in its text or else in what it computed; None if
+        there is none.
+        """
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
