@@ -29,8 +29,8 @@ class MachineCode:
         self.folder = folder
 
     def is_there(self) -> bool:
-        """Make the folder, and if it has more than `most` programs, keep the half of `most` that were used last. Return whether
-        this worked; if not, everything is compiled again.
+        """Make the folder; if it has more than `most` programs, keep only those used last, half of `most`. Return
+        whether this worked; if not, everything is compiled again.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -125,9 +125,10 @@ def _digest(text: str) -> str:
 
 
 def keep_executables(folder: pathlib.Path) -> None:
-    """Make jitkit compile each program only once: it looks in `folder` for the executable of an earlier save. If the
-    learner's program sets `compilation_cache_dir`, nothing is found in `folder`: jitkit then writes executables to disk itself, and
-    what XLA writes of an executable that was loaded cannot be loaded again.
+    """Make jitkit compile each program only once: it looks in `folder` for the executable of an earlier save.
+
+    If the learner's program sets `compilation_cache_dir`, `folder` is not used: jitkit then writes executables to disk
+    itself, and XLA cannot write one that was loaded from disk.
     """
     runtime: Any = importlib.import_module("jitkit.runtime")
     config: Any = importlib.import_module("jitkit.base.config")

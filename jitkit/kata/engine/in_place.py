@@ -1,13 +1,15 @@
 """Runs a program with a learner's functions in place
 
-`jitkit run FILE` and `jitkit python` start this as a script, by its path, so that jitkit is not imported before the functions
-are in place: `python in_place.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a file of JSON, which is read and removed:
+`jitkit run FILE` and `jitkit python` start this as a script, by its path, so that jitkit is not imported before the
+functions are in place: `python in_place.py REQUEST [FILE ARGUMENTS...]`. REQUEST is a file of JSON, which is read and
+removed:
 
-    {"files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path}, "as_jax": options or None}
+  {"files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path}, "as_jax": options or None}
 
 With `as_jax`, the program's `jax` is jitkit: `jitkit.as_jax` runs it, and has these options.
-Without a FILE it is the beginning of `python -i`, and leaves no names but `jitkit` and `jnp`; if the input is not a terminal,
-the program is read from it.
+
+Without a FILE, the script prepares the prompt of `python -i`, and leaves only the names `jitkit` and `jnp`. If the
+input is not a terminal, it runs the program that it reads there.
 """
 
 import importlib
@@ -21,7 +23,7 @@ from typing import Any
 
 _PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 _BESIDE = "_jitkit_engine"
-CANNOT = 3  # the status when jitkit cannot be imported with the functions in it; the sentence is printed
+CANNOT = 3  # exit status if jitkit cannot be imported with the functions in it; a sentence says why
 
 
 def main(request: str, *arguments: str) -> int:

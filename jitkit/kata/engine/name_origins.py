@@ -78,8 +78,8 @@ def origin(meaning: str) -> str:
 
 @functools.lru_cache(maxsize=256)
 def names_handed_on(module: str) -> Mapping[str, str]:
-    """Return the top-level names of a module of the reference and of its stub (`base.late_rooms`), each with its `meanings`; an empty
-    result if there is no such module.
+    """Return the top-level names of a module of the reference, and of its stub (`base.late_rooms`), each with its
+    origin as in `meanings`; {} if there is no such module.
     """
     if module.partition(".")[0] != _PACKAGE:
         return {}

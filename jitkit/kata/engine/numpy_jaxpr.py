@@ -120,7 +120,7 @@ _WITH_PARAMS: dict[str, Callable[..., Any]] = {
     "argmin": lambda params, x: np.argmin(x, int(params["axes"][0])),
     "broadcast_in_dim": _broadcast_in_dim,
     "concatenate": lambda params, *xs: np.concatenate(xs, params["dimension"]),
-    "convert_element_type": lambda params, x: x,  # the type is that of the variable
+    "convert_element_type": lambda params, x: x,  # `_run` converts the result to the variable's type
     "dot_general": _dot_general,
     "empty2": lambda params: np.zeros((), params["dtype"]),
     "integer_pow": lambda params, x: x ** x.dtype.type(params["y"]),

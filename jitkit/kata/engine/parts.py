@@ -115,7 +115,7 @@ def _parts(item: Import, function: ReferenceFunction) -> Iterator[Part]:
 
 
 def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Iterator[Part]:
-    """Yield a part for each member that a function uses of `self`, of parameters of its module's classes, or of instances it makes."""
+    """Yield a part for each member that a function uses of `self`, or of a parameter or an own instance of a known class."""
     for name, cls in _instances(function):
         for chain in _chains(function.node, name):
             found = member(cls, chain[0]) if f"{cls.__name__}.{chain[0]}" not in own else None
@@ -208,7 +208,7 @@ def _short(default: Any) -> Any:
 
 
 class _Bare:
-    """Prints as this text, without quotes."""
+    """An object whose `repr` is `text`, without quotes."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -379,7 +379,7 @@ def _folder(module: str) -> pathlib.Path:
 
 
 def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
-    """Return the names in the text of a function, without its parameters. Of the decorators, count only names of `decorators`, which
+    """Return the names in the text of a function, without its parameters. Of its decorators, only those in `decorators` count, which
     learners write.
     """
     parts = [*decorators, function.args, *([function.returns] if function.returns else []), *function.body]

@@ -153,7 +153,7 @@ class Spare:
 
     @property
     def for_reference(self) -> Spare | None:
-        """Return what gives processes that compute the reference's results: None, since a `Spare` has too few for that."""
+        """The `Spare` whose processes compute the reference's results: None, since this one has too few."""
         return None
 
     def take(self, uses_xla: bool) -> Process | None:
@@ -168,7 +168,7 @@ class Spare:
 
     @property
     def unprepared(self) -> Spare:
-        """Return the object that gives the next process if a job cannot use what one has prepared: this one."""
+        """The `Spare` to ask for another process if a job cannot use what one has prepared: this one."""
         return self
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ class Spare:
 
 
 class _Copied(Process):
-    """A process that is a copy. The process from which it was copied tells when it has ended."""
+    """A process that is a copy; the process that was copied says when the copy has ended."""
 
     ended: int | None = None  # the code of the copy that answered last
 
@@ -248,7 +248,7 @@ class Nursery(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """Return this nursery: the processes that compute the reference's results are copies, too."""
+        """This nursery: its copies compute the reference's results, too."""
         return self
 
     def take(self, uses_xla: bool) -> Process:
@@ -265,7 +265,7 @@ class Nursery(Spare):
 
 
 def for_one_command() -> Spare:
-    """Return what gives processes to a command that checks once and ends: a `Nursery`, or without `fork` a `Spare`."""
+    """Return a `Nursery` for a command that checks once and ends; without `fork`, a `Spare`."""
     return Nursery() if hasattr(os, "fork") else Spare()
 
 
@@ -319,12 +319,12 @@ class Forks(Spare):
 
     @property
     def for_reference(self) -> Spare:
-        """Return this object: its processes also compute the reference's results."""
+        """This object: its processes compute the reference's results, too."""
         return self
 
     @property
     def unprepared(self) -> Forks:
-        """Return other processes of this kind, which prepare for nothing."""
+        """Another `Forks`, whose processes prepare for nothing."""
         if not self.others:
             self.others.append(Forks())
         return self.others[0]

@@ -50,13 +50,16 @@ def grade(count: int = GRADED) -> None:
 
 
 def give(programs: list[Given]) -> None:
-    """Make the next call of `random_programs` in this process take these programs, which it would also draw itself."""
+    """Make the next call of `random_programs` in this process take these programs. It would draw the same ones, and
+    write them again.
+    """
     _given.append(programs)
 
 
 def hurry(drawn: Collection[str], hurried: float, wanted: Iterable[str], **_: Any) -> None:
-    """From now on, run as many programs in this process as fit into `hurried` seconds of processor time, but two or more of each check.
-    The time is divided among the checks in `drawn` that are `wanted`, by name or as `name@seed`. (The rest of a request is ignored.)
+    """From now on, begin no new random program in this process after `hurried` seconds of processor time. The time is
+    divided among the checks in `drawn` that are `wanted`, by name or as `name@seed`. Two programs of each check always
+    run. Other parts of a request are ignored.
     """
     several = sum(name.partition("@")[0] in drawn for name in wanted)
     _seconds.append(hurried / max(several, 1))

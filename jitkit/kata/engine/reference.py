@@ -17,7 +17,9 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[2]
 
 
 class ReferenceFunction(NamedTuple):
-    """A function of the reference: its text, dedented, and its parts. Decorators are in the text where learners write them."""
+    """A function of the reference: its text, dedented, and its parts. The text has the decorators only where learners
+    write them.
+    """
 
     target: Target
     source: str
@@ -32,7 +34,7 @@ class ReferenceFunction(NamedTuple):
 
     @property
     def signature(self) -> str:
-        """`def f(x: int) -> int:` as it is written."""
+        """The lines of its `def`, as they are written: `def f(x: int) -> int:`."""
         first = self.node.body[0]
         lines = self.module_source.splitlines()[self.node.lineno - 1 : first.lineno - 1]
         if not lines:  # a body on the line of `def`

@@ -152,7 +152,7 @@ def _array_text(array: Any, weak: bool) -> str:
 
 
 def text(value: Any) -> str:
-    """Return a value in one line; `<Type>` if its `repr` fails, which may be the function that the learner is writing."""
+    """Return a value in one line; `<Type>` if its `repr` fails: the learner may be writing it."""
     profile: Callable[..., Any] | None = sys.getprofile()
     sys.setprofile(None)
     try:

@@ -147,8 +147,8 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _statement_text(source: str, statement: ast.stmt) -> str:
-    """Return the text of a helper unchanged. An import is written again, since some of its names may have been left
-    out.
+    """Return the text of a helper as it is in the source. An import is written anew, since some of its names may have
+    been left out.
     """
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return ast.unparse(statement)

@@ -43,7 +43,7 @@ from .submission import LearnerFile, SpliceError, Submission, Target, defines
 # A module sets this to True if learners decorate its functions themselves, because `jit` is the subject there.
 _LEARNERS_DECORATE = "LEARNERS_DECORATE"
 
-# Decorators that make something else of a method than callers know.
+# Decorators that change how a method is called.
 _KINDS, _ACCESSORS = ("staticmethod", "classmethod", "property"), ("setter", "getter", "deleter", "cached_property")
 
 _FAR = 1_000_000  # more lines than a module has; the learner's n-th file is moved by n times as many
