@@ -189,9 +189,7 @@ def called(instruction: Instruction) -> list[str]:
 
 
 def _after_type(text: str) -> str:
-    """Return the part of an instruction's right side after its type, which is like `f32[3]{0}` or a tuple of such
-    types.
-    """
+    """Return what follows the type (`f32[3]{0}`, or a tuple of such types) in an instruction's right side."""
     if not text.startswith("("):
         return text[text.find(" ") :]
     depth = 0

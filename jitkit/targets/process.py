@@ -110,7 +110,7 @@ def _refusal_text(name: str, target: Target, error: str) -> str:
 
 
 def _is_of_jax(routine: str) -> bool:
-    """Whether a routine is one that JAX's package of operations for CUDA has, by its name."""
+    """Whether a routine's name shows that it is in JAX's package of operations for CUDA."""
     return routine.startswith(("cusolver_", "cuhybrid_", "cusparse_", "cu_"))
 
 

@@ -80,7 +80,7 @@ class TargetProgram:
         return self._cost
 
     def memory_analysis(self) -> Analysis:
-        """Return the bytes of arguments, results, temporaries, memory that both share, and code."""
+        """Return the bytes of arguments, of results, of memory that the two share, of temporaries and of code."""
         return self._memory
 
     # --- read from the HLO ----------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class TargetProgram:
 
     def code_size(self) -> tuple[int, str] | None:
         """Return the amount of code and its unit: lines of assembly or of LLVM IR, or bundles; None where the compiler
-        does not show it. Only sizes with one unit can be compared.
+        does not show it. Only sizes of the same unit can be compared.
         """
         if not self._code:
             return None

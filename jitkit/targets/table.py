@@ -28,10 +28,13 @@ class TargetError(RuntimeError):
 class Target(NamedTuple):
     """A chip to compile for.
 
-    `platform` selects lowering rules; `package` is the distribution that holds the compiler, and a module that can be
-    imported if it is installed (None for a GPU, see `cuda`); `extra` is the extra of jitkit that installs it, "" if
-    none has to be; `code` names the compiler's last readable stage. `description` describes the chip to the compiler:
-    for a GPU, XLA's `GpuTargetConfigProto` as text; for a TPU, the name of a topology.
+    - `platform` selects lowering rules.
+    - `extra` is the extra of jitkit that installs the compiler; "" if none has to be.
+    - `package` is the distribution that holds the compiler, and a module that can be imported if it is installed; None
+      for a GPU (see `cuda`).
+    - `code` names the compiler's last readable stage.
+    - `description` describes the chip to the compiler: for a GPU, XLA's `GpuTargetConfigProto` as text; for a TPU, the
+      name of a topology.
     """
 
     name: str

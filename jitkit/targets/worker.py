@@ -153,7 +153,9 @@ class Cuda(Plugin):
         return target.name, {"topology": "1x1x1", "target_config": target.description}
 
     def options(self) -> list[tuple[str, Any]]:
-        """Return the options, and the folder of the assembler and of NVIDIA's library of functions (libdevice)."""
+        """Return the base's options, and one that names the folder of the assembler and of NVIDIA's library of
+        functions (libdevice).
+        """
         return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.toolkit()))]
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:

@@ -1,7 +1,7 @@
 """Python's path -> a sentence about files that hide modules that we need
 
 A learner may name a file `json.py`, or `numpy.py`. If our folder is on Python's path, for example by PYTHONPATH, Python
-imports this file instead of its own module, or of numpy. This module needs almost nothing, since it is asked when
+imports this file in place of its own module, or of numpy. This module needs almost nothing, since it is asked when
 imports fail.
 """
 

@@ -165,8 +165,8 @@ def tutorials() -> Rung:
 
 
 def drawn(seconds: Sequence[float], steps: str) -> str:
-    """Return one character for each call: the higher it is, the larger the power of ten of the call's time. A
-    microsecond or less is the lowest.
+    """Return one character of `steps` for each call, the first for a microsecond or less, and one further for each
+    power of ten of its time.
     """
     powers = [round(math.log10(max(t, 1e-6) * 1e6)) for t in seconds]
     return "".join([steps[min(power, len(steps) - 1)] for power in powers])

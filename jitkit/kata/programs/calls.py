@@ -91,8 +91,8 @@ def calls(runs: bool = False) -> Callable[[Choices], str]:
 
 
 def functions(choices: Choices) -> str:
-    """Return a program that jits several functions: some from one source, some equal, some without a hash, some that
-    fail at first.
+    """Return a program that jits several functions: some defined by the same line, some equal, some without a hash,
+    some that fail at first.
     """
     lines: list[str] = []
     lines.append("""\

@@ -1,4 +1,4 @@
-"""choices -> programs for a compiler of loops: functions of arrays, written as C, and that C run line by line in Python."""
+"""choices -> programs that compile a function of arrays to C, and run the C line by line in Python."""
 
 from __future__ import annotations
 

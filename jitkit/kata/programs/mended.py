@@ -1,4 +1,6 @@
-"""choices -> programs that call a function of lab 00 or 10, or `jit_by`, a jit that is given its key, with arguments of many kinds."""
+"""choices -> programs that call functions of lab 00 or 10, or `jit_by`, a jit with the user's own cache key, with
+arguments of many kinds.
+"""
 
 from __future__ import annotations
 
@@ -173,8 +175,8 @@ x, sorted(log), [log[key] for key in sorted(log)], np.asarray(start)"""
 
 
 def keyed(choices: Choices) -> str:
-    """Return a program with a jit that is given its key, and calls of it. The key is complete, or lacks something that
-    does not matter for these calls.
+    """Return a program that calls a function of `jit_by`. Its cache key is complete, or lacks something that does not
+    matter for these calls.
     """
     function = choices.of(
         ("x + 1", "x * 2", "jnp.sin(x)", "x[::-1]", "x + table[:3]", "jnp.ones(3)", "x * jnp.max(table)")

@@ -1,4 +1,4 @@
-"""choices -> programs of functions of arrays under `vmap`, and with their derivatives."""
+"""choices -> programs that define a function of arrays, and call it, under `vmap` or not, or its derivative."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ..workspace.judge import Report
 from .display import Desk, hanging, show_report
 from .terminal import Screen
 
-# Halfway between light and dark pages: a contrast of more than 4.2 to both.
+# Colours halfway between light and dark pages: a contrast of more than 4.2 to both.
 _STYLE_OF_CODE = {
     "1": "font-weight:bold", "2": "opacity:.7", "31": "color:#de3c3c", "32": "color:#008a66", "33": "color:#a87000",
     "34": "color:#007ec7", "36": "color:#00869b",

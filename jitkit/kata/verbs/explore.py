@@ -183,8 +183,8 @@ def explore_run(arguments: argparse.Namespace) -> Explored:
 def page_of(
     function: index.Function, run: Run, chosen: Sequence[Target], time_limit: float | None
 ) -> tuple[Exploration | None, str]:
-    """Return the page of a function of a run, for the types of its last miss, or of its last call if all calls failed; and a
-    remark, or "". In place of the page return None if all calls were hits.
+    """Return the page of a function of a run, and a remark about it, or "". The page is for the types of the function's
+    last miss, or of its last call if all failed; it is None if all calls were hits.
     """
     if not any(call.arguments is not None for call in function.calls):
         return None, "no call of it was traced in this run"

@@ -1,4 +1,4 @@
-"""`jitkit hint`: shows one step more each time."""
+"""`jitkit hint`: shows the next hint of an exercise each time."""
 
 from __future__ import annotations
 

@@ -273,7 +273,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def reset(arguments: argparse.Namespace) -> int:
-    """Restore the given `xla` or `cc`. A rung is not a place in a file of ours, so there is nothing else to restore."""
+    """Restore the given `xla` or `cc`. Rungs have no stubs, so there is nothing else to restore."""
     place, screen = here(), Screen.of(sys.stdout)
     given = {file.stem: file for file in given_files()}.get(arguments.id)
     if given is None:

@@ -1,8 +1,8 @@
 """folders -> the moment at which something in them was written, or a key was pressed
 
-To watch files, one may look at their times fifty times a second, which takes 2 % of a core while nothing happens. Linux reports changes
-(inotify): then we sleep until it does. We also look twice a second, since another system may write a file on a network drive. Without
-such reports we look often while somebody works, and less often afterwards.
+Looking at files' times fifty times a second takes 2 % of a core. So where the system reports changes (Linux: inotify),
+we sleep until it does, and look only twice a second, in case another system writes a file on a network drive. Elsewhere
+we look often while somebody works, and less often afterwards.
 """
 
 from __future__ import annotations

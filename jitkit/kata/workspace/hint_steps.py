@@ -26,7 +26,7 @@ STEPS = ("a question", "the idea", "what yours does", "a skeleton")
 
 
 class Checker(NamedTuple):
-    """Gives the third hint its facts: the verdict on today's code, and the results of mutants."""
+    """Gives the third hint its facts: the verdict on the present code, and the results of mutants."""
 
     assessor: Assessor
     report: Callable[[], Report]

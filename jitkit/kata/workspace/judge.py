@@ -29,12 +29,12 @@ _OF_PROGRAMS = {False: 0.02, True: 0.06}  # seconds of a processor for random pr
 
 
 class Report(NamedTuple):
-    """A verdict, with the ids of the learner's exercises that ran in it, and of exercises that were left out because they had made
-    others fail.
+    """A verdict on an exercise.
 
-    `blame` is a sentence on another exercise of theirs, with which this one fails and without which it passes.
-    `suspicion` is one on this exercise, with which another one fails. `seed` is that of the checks' numbers, `draw`
-    that of their random programs.
+    `yours` has the ids of the learner's exercises that ran in it, `suspects` of those that were left out because they
+    had made others fail. `blame` is a sentence about another exercise of theirs: this one fails with it, and passes
+    without it. `suspicion` is a sentence about this exercise: another one fails with it. `seed` is the seed of the
+    checks' numbers, `draw` that of their random programs.
     """
 
     lab: Lab
@@ -125,8 +125,8 @@ class Judge:
         )
 
     def graded_alone(self, report: Report, alone: Verdict) -> Report:
-        """After a pass with the learner's other functions, return the report. If the exercise fails with the reference in their
-        place, which is what grading uses, return that verdict, with a sentence in `blame`.
+        """Return the report on an exercise that passes with the learner's other functions. If it fails with the
+        reference in their place, as in grading, return that verdict, with a sentence in `blame`.
         """
         if alone.status == Status.PASS:
             return report
@@ -140,8 +140,8 @@ class Judge:
     def find_blame(
         self, report: Report, alone: Verdict, others: Sequence[Binding], assess: Callable[[Sequence[Binding]], Verdict]
     ) -> Report:
-        """Return the report after a failure. If the exercise passes alone, with the reference in place of the learner's other exercises,
-        one or more of these are to blame: they are named in `blame`, and the verdict alone counts.
+        """Return the report on an exercise that fails. If it passes alone, with the reference in place of the learner's
+        other exercises, one or more of these are to blame: they are named in `blame`, and the verdict alone counts.
         """
         if alone.status != Status.PASS:
             return report
@@ -228,7 +228,9 @@ def seed_of(look: Look, exercise: Exercise) -> int:
 
 
 def draw_of(look: Look, exercise: Exercise) -> int:
-    """Return the seed of an exercise's random programs. It changes after each verdict that they did not decide."""
+    """Return the seed of an exercise's random programs. It changes after each verdict, unless one of these programs
+    decided it: then they come again.
+    """
     return look.state.exercises.get(exercise.id, Progress()).drawn % _DRAWS
 
 
