@@ -1,4 +1,4 @@
-"""a name -> a proven lab of one exercise, to be changed into one's own"""
+"""a name -> a lab with one exercise that is proven, for its author to change"""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class Prover:
         ]
 
     def early(self, rung: Rung) -> str:
-        """Return the solution of a rung behind the door upon that of the rung that it needs, without the rungs between the two."""
+        """Return the solution of a rung behind the door, without the rungs of the first file that it does not need."""
         return below(rung) + section(self.text, rung.number)
 
     def empty(self, rung: Rung) -> list[Finding]:

@@ -30,7 +30,8 @@ class JailError(Exception):
 
 
 def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:
-    """Return a command that runs the command appended to it, the zygote's, in a jail. Raise JailError without bubblewrap.
+    """Return the beginning of a command for a jail; the zygote's command is appended to it. Raise JailError without
+    bubblewrap.
 
     Args:
       folder: the folder with the file that the zygote reads.

@@ -293,7 +293,7 @@ def _is_a_students(folder: pathlib.Path, labs: Sequence[Lab]) -> bool:
     return any(hint_of(p.name, labs) or p.name.startswith("exercises.") for p in folder.iterdir())
 
 
-# what is odd about one file of a zip: its path, its bytes, a password, its date
+# errors of one odd file of a zip: in its path, its bytes, a password or its date
 _ODD = (files.Invalid, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, OSError)
 _OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
 

@@ -261,7 +261,7 @@ def _as_entry(node: ast.stmt, name: str) -> ast.stmt:
 
 
 class _Stripper(ast.NodeTransformer):
-    """Removes the `parts` of errors."""
+    """Removes the words that error messages must have (`parts`)."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Return `raised(f, x, parts=[...])` without the words."""

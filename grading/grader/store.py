@@ -1,14 +1,17 @@
 """The store of grades: one SQLite file, to which rows are only added (but for the settings, which may change)
 
-`results` has verdicts on code: the same functions, checks, seed, versions and limits have one verdict, even if several students handed
-them in. `grades` says whose it is: a row for a student, a submission and an exercise. `handins` says what a student handed in of each lab,
-and when: there is a new row if it is not the same as the time before, so going back to an earlier version is a hand-in, too. `marks` says
-what was changed by hand, by whom, and why; the last row of a student and an exercise counts. `people` says what learning platforms call a
-student. `expected` has the reference's results. The order is by the number of a row, never by a clock.
+- `results` has verdicts on code: the same functions, checks, seed, versions and limits have one verdict, even if
+  several students handed them in.
+- `grades` says whose it is: a row for a student, a submission and an exercise.
+- `handins` says what a student handed in for each lab, and when. A row is new if it differs from the one before, so
+  going back to an earlier version is a hand-in, too.
+- `marks` says what was changed by hand, by whom, and why; the last row of a student and an exercise counts.
+- `people` says what learning platforms call a student.
+- `expected` has the reference's results.
 
-If a store of an older grader lacks a table, it is added at the next write; until then it reads as empty.
-
-Only one process writes: it holds a lock on a file beside the store. Reading does not need the lock.
+Rows are ordered by their numbers, never by a clock. If a store of an older grader lacks a table, it is added at the
+next write; until then it reads as empty. Only one process writes: it holds a lock on a file beside the store. Reading
+does not need the lock.
 """
 
 from __future__ import annotations

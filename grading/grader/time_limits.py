@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from .compiler import Compiler
     from .jail import Worker
 
-_LOOK = 0.25  # seconds by the clock, after this we measure how much processor time was used
+_LOOK = 0.25  # seconds by the clock; after them, the processor time used is measured
 _LONGEST = 20.0  # by the clock nothing takes longer than its seconds times this, even on a busy machine
 
 

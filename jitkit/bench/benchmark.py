@@ -1,7 +1,7 @@
 """steps -> results -> table, data, figures: what the benchmarks of `jitkit bench` have in common.
 
-A benchmark is a list of steps that can be measured one after the other, each giving one result; so a table grows
-while it is measured, and what an interruption leaves is a smaller table, not nothing.
+A benchmark is a list of steps that are measured one after the other, each with one result. So a table grows while it is
+measured, and an interrupted one is smaller, not lost.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ _KINDS = {"static": "new static value", "option": "option", "passing": "passed o
 
 
 class Call(NamedTuple):
-    """One call: its number, from 1; seconds; the programs compiled in it, those of eager operations included; the
-    misses of the user's functions.
+    """One call: its number, from 1; its seconds; how many programs were compiled in it, including those of eager
+    operations; the misses of the user's functions.
     """
 
     number: int
@@ -48,8 +48,7 @@ class Call(NamedTuple):
 
 class Calls(NamedTuple):
     """The calls of a program in order. `results` are what it yielded, `error` is what it ended with, if anything.
-
-    `prepared` is what it did before it was ready, if it said so: it has the number 0, and does not count as a call.
+    `prepared` is its preparation, if its first `yield` was bare: it has the number 0, and does not count as a call.
     """
 
     calls: tuple[Call, ...]

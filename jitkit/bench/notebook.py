@@ -33,7 +33,7 @@ _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile"}
 
 
 class Shown(abc.ABC):
-    """The result of the three functions: a table, a figure, and both in HTML."""
+    """The result of `timed`, `compare` or `misses`: a table, a figure, and both in HTML."""
 
     title: str
     columns: tuple[Column, ...]
@@ -120,7 +120,9 @@ class Timing(Shown):
 
 
 class Comparison(Shown):
-    """Warm calls of several functions, measured in turns; ratios are those within rounds, over the first one."""
+    """Warm calls of several functions, measured in turns. `ratios` are those to the first function's time, within
+    rounds.
+    """
 
     columns = (Column("", 28, "<"), Column("time", 8), Column("quartiles", 15, ">", 1), Column("ratio", 6))
 
@@ -223,7 +225,7 @@ def compare(
     Args:
       functions: by name, or in a list, to be named by their own names. They may be jitkit's, JAX's or numpy's.
       args, kwargs: what each is called with.
-      rounds: how many times everyone has a turn, of some milliseconds.
+      rounds: how many turns, of some milliseconds, each function has.
 
     Raises:
       ValueError: there are no functions.

@@ -34,7 +34,7 @@ class Result(NamedTuple):
 
     @property
     def ratio(self) -> Spread:
-        """Ours over XLA's, within rounds."""
+        """The ratio of our seconds to XLA's, within rounds."""
         return timing.ratio(self.found.run[OURS.name], self.found.run[THEIRS.name])
 
 

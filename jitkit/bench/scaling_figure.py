@@ -21,7 +21,7 @@ HOW = (
     "part; ?: the constant part hides the growth.\n"
     "A line ends where a larger n would take too long."
 )
-_CONSTANT = 0.15  # an exponent up to which nothing is said to grow
+_CONSTANT = 0.15  # a cost with a smaller exponent is called constant
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
