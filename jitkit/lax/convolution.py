@@ -234,7 +234,7 @@ def conv_general_dilated(
       lhs: the input, of rank n + 2.
       rhs: the kernel, of rank n + 2 and the same dtype.
       window_strides: n steps of the window.
-      padding: "SAME", "SAME_LOWER", "VALID", or n pairs (before, after) of zeros; negative ones cut off.
+      padding: "SAME", "SAME_LOWER", "VALID", or n pairs (before, after): how many zeros to add; a negative number removes elements.
       lhs_dilation, rhs_dilation: n factors; 1 by default.
       dimension_numbers: see `conv_dimension_numbers`.
       feature_group_count, batch_group_count: the number of groups of features, or of the batch; at most one is above 1.
