@@ -1,4 +1,4 @@
-"""Wrapped -> Traced -> Lowered -> Compiled: the types to stop at after each arrow. They are defined in `pjit/stages`.
+"""Wrapped -> Traced -> Lowered -> Compiled: the types to stop at after each arrow. They are defined in `pjit/stages` and `pjit/function`.
 
 JAX: jax/_src/stages.py:Wrapped
 """
@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 
 from .base import missing_names
+from .pjit.function import Wrapped as Wrapped
 from .pjit.stages import ArgInfo as ArgInfo
 from .pjit.stages import Compiled as Compiled
 from .pjit.stages import Lowered as Lowered
 from .pjit.stages import Traced as Traced
-from .pjit.stages import Wrapped as Wrapped
 
 missing_names.explain("stages", sys.modules[__name__])

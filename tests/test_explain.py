@@ -741,6 +741,17 @@ def test_what_was_only_lowered_is_compiled_at_the_first_call():
     assert why(f) == ["It was traced in #1, and is compiled now."]
 
 
+def test_what_was_compiled_ahead_of_time_is_not_compiled_again_by_a_call():
+    f = jitkit.jit(lambda x: lax.neg(x))
+    f.lower(array(3)).compile()
+    f(array(3))
+    assert [miss.happened for miss in explain(f)] == [
+        "traced only",
+        "neither traced nor compiled, only a new dispatch entry",
+    ]
+    assert why(f) == ["It was traced in #1, and its program is compiled already."]
+
+
 def test_what_was_only_lowered_is_not_explained_by_its_place():
     f = jitkit.jit(lambda x: lax.neg(x))
     f.lower(array(3))
@@ -1149,6 +1160,39 @@ def test_compiles_are_logged_as_jax_logs_them(caplog):
     ours, theirs = (without_times(messages(caplog, logger)) for logger in ("jitkit", "jax"))
     assert len(theirs) == 16
     assert ours == theirs
+
+
+def test_what_is_compiled_ahead_of_time_serves_calls_as_in_jax(caplog):
+    """Also the other way round, for another `jit` of the function, with donation, and on a device; but not with other options of XLA."""
+
+    def f(x, y):
+        return jnp_like_add(x, y)
+
+    def jnp_like_add(x, y):
+        return x + y
+
+    option = {"xla_cpu_enable_fast_math": True}
+    x = np.ones((3, 4), np.float32)
+    with log_compiles(), jax.log_compiles():
+        for module in (jitkit, jax):
+            for arguments in ({}, {"donate_argnums": 0}):
+                jitted, shape = module.jit(f, **arguments), module.ShapeDtypeStruct((3, 4), "f4")
+                jitted.lower(shape, shape).compile()
+                jitted(x, x)
+                jitted(module.device_put(x), x)
+                module.jit(f, **arguments)(x, x)
+                jitted.lower(x, x).compile()(x, x)
+                jitted.lower(x, x).compile(option)
+                there = [module.device_put(x, module.devices()[0]) for _ in range(2)]
+                jitted.lower(*there).compile()
+                jitted(*there)
+                jitted(1.0, 2.0)
+                jitted.lower(1.0, 2.0).compile()
+    finished = [
+        [text.split(" in ")[0] for text in messages(caplog, logger) if "XLA" in text] for logger in ("jitkit", "jax")
+    ]
+    assert len(finished[1]) == 8
+    assert finished[0] == finished[1]
 
 
 def test_without_the_option_compiles_are_debug_messages(caplog):

@@ -193,7 +193,8 @@ class MissLog:
         if weight < TRACES and (nearest is None or counts[0]):  # the trace is cached, but no compiled entry has it
             traced, different = closest(known, record, TRACES)
             if traced is not None and not any(different):
-                return _Story("traced before", _TRACED_BEFORE.format(traced.number), traced.number)
+                then = "is compiled now" if weight == COMPILES else "its program is compiled already"
+                return _Story("traced before", f"It was traced in #{traced.number}, and {then}.", traced.number)
         is_known = nearest is not None and not any(counts)
         if nearest is not None and is_known and weight == TRACES:
             return _Story("other closure", _OTHER_CLOSURE.format(nearest.number), nearest.number)
@@ -225,7 +226,6 @@ class _Story(NamedTuple):
 
 
 _NEW_SIGNATURE = "A new signature. Against the closest {}in the cache, that of #{}:"
-_TRACED_BEFORE = "It was traced in #{}, and is compiled now."
 _OTHER_CLOSURE = (
     "It was traced for this signature in #{}, but closes over values of an outer trace that has ended. Pass "
     "them as arguments to share the trace."

@@ -172,6 +172,13 @@ class Table:
             if len(self.executables) > limit:
                 self.drop_unused_executables()
 
+    def remember_executable(self, slot: tuple[Any, ...], executable: Executable) -> None:
+        """Add an executable that was compiled ahead of time; first drop those that no entry runs if there are too many."""
+        with self.lock:
+            if len(self.executables) >= config.value("jit_cache_size"):
+                self.drop_unused_executables()
+            self.executables[slot] = executable
+
     def drop_unused_executables(self) -> None:
         """Keep only the executables that an entry runs."""
         used = {id(entry.executable) for entry in self.entries.values()}

@@ -13,7 +13,10 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from .stages import Lowered, Traced
 
 _OWN = frozenset({"trace", "lower", "eval_shape", "clear_cache", "_cache_size", "_jitted"})
 
@@ -69,3 +72,24 @@ class PjitFunction(functools.partial[Any]):
 
     def __reduce__(self) -> str:
         return str(vars(self)["__qualname__"])  # pickles by name, as functions do
+
+
+class Wrapped(Protocol):
+    """The function that `jit` returns; it can also be stopped after any stage."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the function's result; compile it first if there was no call with this signature yet."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """Return the function, traced for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Return the function, traced and lowered for the signature of these arguments."""
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the shapes and dtypes of the result, without computing."""
+
+    def clear_cache(self) -> None:
+        """Forget everything compiled and traced for the function."""
+
+    def _cache_size(self) -> int: ...

@@ -20,9 +20,9 @@ from ..base import traceback_util
 from ..compiler.shardings import sharding_tree
 from ..signature import api_util
 from ..signature.argument_spec import ArgumentSpec
+from .function import Wrapped
 from .jit_call import Inline, inline_mode
 from .jitted import Jitted
-from .stages import Wrapped
 from .tracing import JitOptions
 
 

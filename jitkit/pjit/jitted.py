@@ -45,10 +45,9 @@ from ..tree_util import PyTreeDef, flatten_by, tree_flatten
 from ..tree_util.guessing import Guesses, is_due
 from .calling import Direct, in_dtype
 from .compilation_cache import Entry, TracedCall, run_entry
-from .function import PjitFunction
+from .function import PjitFunction, Wrapped
 from .jit_call import NestedCall
 from .lookup import LookUp, flat_tree, write_look_up
-from .stages import Wrapped
 from .tracing import JitOptions, Traceable, avals_of
 
 _MOST_FORMS = 256  # at most this many forms of calls are remembered for one function

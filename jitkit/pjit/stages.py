@@ -1,8 +1,7 @@
 """Wrapped -> Traced -> Lowered -> Compiled
 
 Each stage of a call is a value to look at: `jit(f)` is wrapped, `.trace(x)` gives its jaxpr, `.lower()` the StableHLO
-text, `.compile()` the executable, which can be called. A cold call of the jitted function goes through the same
-functions; a warm one needs none of them.
+text, `.compile()` the executable, which can be called. A cold call goes through the same functions; a warm one needs none of them.
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -12,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from .. import core, runtime
 from ..base import config, late_rooms, traceback_util
@@ -121,9 +120,10 @@ def _some(items: Sequence[str], most: int = 8) -> str:
 class Traced(_Stage):
     """A function traced for one signature: its jaxpr."""
 
-    def __init__(self, program: Program, placement: Placement | None = None) -> None:
+    def __init__(self, program: Program, placement: Placement | None = None, table: Table | None = None) -> None:
         super().__init__(program)
         self._placement = placement
+        self._table = table  # of the jitted function: what is compiled ahead of time serves its calls, too
 
     @property
     def jaxpr(self) -> Jaxpr:
@@ -163,7 +163,7 @@ class Traced(_Stage):
             )
         platform = lowering_platforms[0] if lowering_platforms else placement and placement.platform
         platform = {"cuda": "gpu", "rocm": "gpu"}.get(platform or "", platform)  # as a device names its platform
-        return Lowered(self._program, *lower_program(self._program, platform, placement), placement)
+        return Lowered(self._program, *lower_program(self._program, platform, placement), placement, self._table)
 
     def __repr__(self) -> str:
         return f"{self._headline('jaxpr')}\n{plain_text(repr(self.jaxpr), 'print(traced.jaxpr)')}"
@@ -176,12 +176,16 @@ class Lowered(_Stage):
     """A program in StableHLO, not yet compiled."""
 
     def __init__(
-        self, program: Program, module: mlir.Module, kept: list[int], placement: Placement | None = None
+        self,
+        program: Program,
+        module: mlir.Module,
+        kept: list[int],
+        placement: Placement | None = None,
+        table: Table | None = None,
     ) -> None:
         super().__init__(program)
-        self._module = module
-        self._kept = kept
-        self._placement = placement
+        self._module, self._kept = module, kept
+        self._placement, self._table = placement, table
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the StableHLO text; with `debug_info`, the line of an operation says (by `loc`) which Python line it came from.
@@ -218,7 +222,7 @@ class Lowered(_Stage):
         time_limit: float | None = None,
     ) -> Compiled | targets.TargetProgram:
         """Return the program, compiled for the device that the arguments were committed to, or the default one. `compiler_options`
-        are XLA's debug options by name.
+        are XLA's debug options by name; without them, calls of the jitted function share the executable.
 
         With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip,
         whether this machine has one or not: the result can be read, but not called. `time_limit` is in seconds. Raises
@@ -230,7 +234,13 @@ class Lowered(_Stage):
             with late.Compilers(time_limit) as compilers:
                 return self._compile_for(late.find(target), compilers, options)
         placement = self._placement or default_placement()
-        executable = build_executable(self._program, self._module, self._kept, placement, options)
+        of_calls = self._table if not compiler_options and self._module.platform == placement.platform else None
+        slot = (self._program.jaxpr, self._program.donated, placement)
+        executable = of_calls.executables.get(slot) if of_calls else None
+        if executable is None:
+            executable = build_executable(self._program, self._module, self._kept, placement, options)
+            if of_calls:
+                of_calls.remember_executable(slot, executable)
         return Compiled(self._program, executable, placement)
 
     def _compile_for(
@@ -376,24 +386,3 @@ class Compiled(_Stage):
             self._table.entries.clear()
         self._table.entries[config.local.state.run_options, self._program.in_tree.exact, (), *keys] = entry
         return entry, leaves
-
-
-class Wrapped(Protocol):
-    """The function that `jit` returns; it can also be stopped after any stage."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's result; compile it first if there was no call with this signature yet."""
-
-    def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """Return the function, traced for the signature of these arguments, which may be `ShapeDtypeStruct`s."""
-
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Return the function, traced and lowered for the signature of these arguments."""
-
-    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the shapes and dtypes of the result, without computing."""
-
-    def clear_cache(self) -> None:
-        """Forget everything compiled and traced for the function."""
-
-    def _cache_size(self) -> int: ...

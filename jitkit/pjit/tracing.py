@@ -78,7 +78,7 @@ class Traceable:
         if self.is_placed or any(isinstance(key, runtime.Placed) for key in keys) or shardings_inside(traced.jaxpr):
             names = api_util.argument_names(self.fun, arguments)
             placement = self.placement(keys, arguments, traced, avals, names)
-        return stages.Traced(self.program(traced, tree, donated), placement)
+        return stages.Traced(self.program(traced, tree, donated), placement, self.table)
 
     @traceback_util.api_boundary
     def lower(self, *args: Any, **kwargs: Any) -> stages.Lowered:
