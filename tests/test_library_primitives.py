@@ -240,3 +240,14 @@ def test_a_library_that_hides_its_frames_still_has_functions_that_are_explained(
     assert done.returncode == 0, done.stderr
     assert re.search(r"^scale at .*hiding.py:4", done.stderr, re.MULTILINE), done.stderr
     assert "2 misses" in done.stderr.splitlines()[0]
+
+
+def test_a_rule_that_is_missing_for_gpus_is_asked_for_by_jaxs_name_of_the_platform():
+    mine = importlib.import_module("jitkit.extend.core").Primitive("mine")
+    mine.def_abstract_eval(lambda x: x)
+    importlib.import_module("jitkit.interpreters.mlir").register_lowering(mine, lambda ctx, x: [x], platform="tpu")
+    traced = importlib.import_module("jitkit").jit(mine.bind).trace(np.ones(3, np.float32))
+    assert traced.lower(lowering_platforms=("tpu",))
+    for platform in ("cuda", "gpu"):
+        with pytest.raises(NotImplementedError, match="rule for primitive 'mine' not found for platform cuda\n"):
+            traced.lower(lowering_platforms=(platform,))

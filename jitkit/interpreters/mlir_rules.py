@@ -61,10 +61,11 @@ def _by_platform(primitive: Primitive, rules: dict[str | None, LoweringRule]) ->
     """
 
     def rule(ctx: Any, *operands: str, **params: Any) -> Any:
-        platform = ctx.module.platform
-        for name in (*_NAMES.get(platform, (platform,)), None):
+        names = _NAMES.get(ctx.module.platform, (ctx.module.platform,))
+        for name in (*names, None):
             if name in rules:
                 return rules[name](ctx, *operands, **params)
+        platform = names[0]
         raise NotImplementedError(
             f"MLIR translation rule for primitive '{primitive}' not found for platform {platform}\n"
             f"Register one: `register_lowering(primitive, rule, platform={platform!r})`."

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..base import config
+from ..base import config, traceback_util
 from ..base.options import is_place
 from ..core import dtypes
 from ..tree_util import tree_leaves, tree_map
@@ -34,6 +34,7 @@ def _on_host(leaf: Any) -> Any:
     return leaf.__array__() if is_array and not isinstance(leaf.dtype, dtypes.ExtendedDType) else leaf
 
 
+@traceback_util.api_boundary
 def block_until_ready(x: Any) -> Any:
     """Wait until every array in a tree is computed, and return the tree. Use it to measure times, since calls return
     before that. It waits for leaves of other kinds if they have a method `block_until_ready`.

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, runtime
+from ..base import traceback_util
 from ..core import abstract_token
 from ..core.effects import Effect
 
@@ -84,6 +85,7 @@ def run(
     return results
 
 
+@traceback_util.api_boundary
 def effects_barrier() -> None:
     """Wait until all effects of this thread's programs, such as prints, have happened.
 
