@@ -54,8 +54,8 @@ class _Table(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
     def text(self, static: str | None = None) -> str:
-        """Return the table as text: first the rows that fit the line at which the user's code is. `static` is the name of an argument
-        that decides the value and can be made static; if it is empty there is none, and the rows that say so are left out.
+        """Return the table as text: first the rows that fit the user's current line. `static` is the name of an argument that
+        decides the value and can be made static; if it is empty there is none, and the rows that advise it are left out.
         """
         frame = source_info.user_frame(2)
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip() if frame is not None else ""

@@ -60,7 +60,7 @@ def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.
     """Return the last place in a traceback where code other than JAX's called JAX, and whether JAX's frames are visible
     there.
 
-    JAX often removes its own frames. Then it is the last line of a program that is not ours.
+    JAX often removes its own frames. Then return the last place outside of jitkit.
     """
     found = last = None
     while traceback is not None:

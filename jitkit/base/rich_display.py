@@ -6,10 +6,9 @@ and HLO into tokens, well enough for colours; the printer of jaxprs splits those
 
 The output goes into another page. So it has its own style and no scripts, keeps the page's font and background, and
 escapes all words. The rule that keeps lines whole is `!important`: JupyterLab's rules would break program texts in the
-middle of a word. Its colours come from Okabe and Ito's palette, which colour-blind readers tell apart. Where the theme
-is known (JupyterLab, VS Code) they have at least 4.5 times the luminance of the background or the other way round;
-where it is not, tones in the middle have 4.3 against black and white alike. Operations are bold and parameters slanted,
-so that nothing depends on colour alone.
+middle of a word. Its colours come from Okabe and Ito's palette, which colour-blind readers tell apart. Their contrast
+with the background is at least 4.5 where the theme is known (JupyterLab, VS Code); elsewhere it is 4.3 on black and on
+white. Operations are bold and parameters slanted, so that nothing depends on colour alone.
 
 Long programs are cut, and the last line says so, with the way to the rest.
 

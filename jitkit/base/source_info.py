@@ -177,8 +177,8 @@ def transform(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nowhere() -> Iterator[None]:
-    """Within the block, record equations without source lines: for a program that all its calls share, and each call
-    has its own line.
+    """Within the block, record equations without source lines: for a program that several calls share, since each call
+    has a line of its own.
     """
     state = config.local.state
     before, state.source = state.source, UNKNOWN

@@ -135,7 +135,7 @@ def filter_traceback(error: BaseException) -> None:
 
 
 def _mark_own_frames(error: BaseException) -> None:
-    """Put the variable into hidden frames that tells pytest and IPython not to show them."""
+    """Put into jitkit's frames the variable that tells pytest and IPython not to show them."""
     node = error.__traceback__
     while node is not None:
         if is_hidden_file(node.tb_frame.f_code.co_filename):

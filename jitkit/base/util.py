@@ -115,10 +115,11 @@ def garbage_collection_paused() -> Iterator[None]:
 
 
 class fewer_collections:
-    """Within the block, collect garbage after 10,000 new objects instead of 700 (2,000 since Python 3.13), and do not look at old ones:
-    most objects that a trace makes stay alive, and the collector walked over all of them, and over all others of the program,
-    several times. A trace of 20,000 equations took a quarter longer for each equation than a trace of 2,000. If the program has
-    turned collections off, or collects as rarely already, nothing changes.
+    """Within the block, collect garbage after 10,000 new objects instead of 700 (2,000 since Python 3.13), and do not look at old ones.
+    If the program has turned collections off, or collects as rarely already, nothing changes.
+
+    Most objects that a trace makes stay alive, and the collector walked over all objects of the program several times: each equation
+    of a trace of 20,000 took a quarter longer than one of a trace of 2,000.
 
     The user's function, which runs in the block, may leave cycles behind; so the collector is not turned off. Its
     thresholds belong to the process: the first block sets them, the last one puts them back, and thresholds that the

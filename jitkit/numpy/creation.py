@@ -1,4 +1,4 @@
-"""Makes arrays from Python values, or from shapes
+"""Makes arrays from Python values, or from shapes.
 
 `array` takes anything with numbers in it. A nested list with a tracer inside cannot become a constant, so equations
 stack its scalars. The other functions fill arrays.

@@ -103,7 +103,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     def summed(a: Any) -> Any:
         return lax.reduce(lax.mul(ones, a), np.array(0, a.dtype), lax.add, (0,))
 
-    # JAX also compiles for Mosaic, which has no gather. jitkit does not; the equation is here since JAX's jaxpr has it.
+    # JAX also compiles for Mosaic, which has no gather. jitkit does not, but JAX's jaxpr has this equation.
     return lax.platform_dependent(a, default=picked, mosaic=summed)
 
 

@@ -190,11 +190,11 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
 ) -> Any:
-    """Return the positions in the flattened array of elements of an array of shape `dims`, whose indices along each axis are
-    `multi_index`.
+    """Return the positions that elements of an array of shape `dims` have in the flattened array. `multi_index` has
+    their indices along each axis.
 
     Args:
-      mode: what to do with positions out of bounds: an error ("raise", which cannot be traced), "clip", "wrap" or
+      mode: what to do with indices out of bounds: an error ("raise", which cannot be traced), "clip", "wrap" or
         "ignore".
       order: "C", the last axis changes first, or "F", the first.
       dtype: of the result.

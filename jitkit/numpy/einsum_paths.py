@@ -73,10 +73,11 @@ def _positions(path: Iterable[tuple[int, ...]], operands: int) -> Path:
 
 
 class _Search:
-    """A search for an order, with the best one found so far: its `cost` in operations, and its largest intermediate array.
+    """A search for an order, with the best one found so far: its `cost` in operations, and its largest intermediate
+    array.
 
-    As in opt_einsum, the cost of two sets of labels is cached and used again, even if other remaining terms keep other
-    labels alive. So opt_einsum's order is not always the cheapest; we find the same one.
+    As in opt_einsum, the cost of multiplying two sets of labels is computed once, although it depends on the other
+    terms that remain. So the order found is opt_einsum's, but not always the cheapest.
     """
 
     def __init__(self, result: _Labels, sizes: dict[str, int]) -> None:
@@ -101,7 +102,7 @@ class _Search:
         """Return those labels of a product that the result or other terms need, and the number of its operations."""
         if (one, two) not in self.known:
             alive = self.result.union(*rest)
-            adds = not one & two <= alive  # an addition for each product
+            adds = not one & two <= alive  # one addition for each multiplication
             self.known[one, two] = (one | two) & alive, self.size(one | two) * (1 + adds)
         return self.known[one, two]
 

@@ -67,8 +67,10 @@ ogrid = _Grid("ogrid", sparse=True)
 class _Row:
     """`r_[a, b:c, ...]`: arrays, numbers and slices, joined along an axis.
 
-    A string before them says how: `"axis,ndmin,place"` gives the axis, the least number of axes, and at which of these
-    the axes of an array with fewer begin; `"r"` and `"c"` make a result of one axis a matrix of one row or one column.
+    A string before them may say how:
+    - `"axis,ndmin,place"`: along `axis`, after giving each array at least `ndmin` axes; the array's own axes begin at
+      `place` among these;
+    - `"r"` or `"c"`: make a result of one axis a matrix of one row or one column.
     """
 
     def __init__(self, name: str, axis: int, ndmin: int, place: int) -> None:

@@ -92,8 +92,8 @@ def _named(method: Any, name: str, doc: str) -> Any:
 
 
 def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> Any:
-    """Return a method that combines each element by `operation` with a factor: the product of the values whose index is this
-    element, or 1 if there are none.
+    """Return a method that combines each element by `operation` with one factor: the product of all values given for
+    this element, or 1 if there are none.
     """
 
     def method(
@@ -120,12 +120,12 @@ def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> An
 
 
 class IndexUpdateRef:
-    """`x.at[index]`, with a method for each operation.
-
-    All methods take `mode`, for indices out of bounds ("drop" by default, "clip", "promise_in_bounds"; `get` clips by
-    default, and may also "fill"), and the promises `indices_are_sorted` and `unique_indices`. With
-    `wrap_negative_indices=False`, negative indices are out of bounds. `out_sharding` must be None: no operation of jitkit says where
-    the parts of its result are.
+    """`x.at[index]`, with a method for each operation. Options of all methods:
+    - `mode`, for indices out of bounds: "drop" (the default), "clip" or "promise_in_bounds"; `get` clips by default,
+      and may also "fill";
+    - `indices_are_sorted`, `unique_indices`: promises;
+    - `wrap_negative_indices`: if False, negative indices are out of bounds;
+    - `out_sharding`: must be None, since no operation of jitkit says where the parts of its result are.
     """
 
     __slots__ = ("array", "index")

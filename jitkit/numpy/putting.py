@@ -65,8 +65,9 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """Return `arr` with the elements where `mask` holds replaced by `vals`, one after the other, which are
-    repeated if they are too few. Raise ValueError unless `inplace` is False, if `mask` has another size, or `vals` is empty.
+    """Return `arr` with the elements where `mask` holds replaced by `vals`, in order; if `vals` are too few, they are
+    repeated.
+    Raise ValueError unless `inplace` is False, if `mask` has another size, or `vals` is empty.
     """
     data, mask, vals = ensure_arraylikes("place", arr, mask, vals)
     values = vals.ravel()
@@ -138,9 +139,10 @@ def _in_order(bits: Any, bitorder: str) -> Any:
 
 @jit(static_argnames=("axis", "bitorder"))
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Return eight bools or integers along an axis (of all elements, if it is None) as the bits of a uint8, the first
-    as the highest unless `bitorder` is "little"; the last uint8 is filled with zeros. Raise TypeError for other dtypes,
-    ValueError for a `bitorder` but "big" and "little".
+    """Return bools along an axis (of all elements, if it is None) as bits, eight in one uint8, the first as the highest
+    unless `bitorder` is "little". An integer counts as 1 unless it is 0. The last uint8 is filled up with zeros.
+
+    Raise TypeError for other dtypes, ValueError for another `bitorder`.
     """
     arr = ensure_arraylike("packbits", a)
     if not (dtypes.issubdtype(arr.dtype, np.integer) or dtypes.issubdtype(arr.dtype, np.bool_)):
@@ -162,9 +164,10 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 
 @jit(static_argnames=("axis", "count", "bitorder"))
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
-    """Return the bits of uint8 along an axis (of all elements, if it is None), each as a uint8, in the order of
-    `packbits`; `count` of them, with zeros at the end where there are fewer. Raise TypeError for other dtypes, ValueError for
-    another order.
+    """Return the bits of each uint8 along an axis (of all elements, if it is None), each bit as a uint8, in the order
+    of `packbits`; `count` of them, with zeros at the end where there are fewer.
+
+    Raise TypeError for other dtypes, ValueError for another `bitorder`.
     """
     arr = ensure_arraylike("unpackbits", a)
     if arr.dtype != np.uint8:

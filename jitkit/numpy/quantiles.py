@@ -40,11 +40,14 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """Return the values below which fractions `q` of the elements over `axis` lie; nan if one of the elements is nan.
+    The axes of `q` come first.
 
-    If a value is between two elements, "linear" interpolates, "lower", "higher" and "nearest" choose one, "midpoint"
-    takes the mean. "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights
-    (1 each by default) reaches q of their total; `weights` has the shape of `a`, or of its reduced axes. The axes of q
-    come first.
+    If a value is between two elements, `method` says how to choose it:
+    - "linear" interpolates;
+    - "lower", "higher" and "nearest" take one of the two;
+    - "midpoint" takes their mean;
+    - "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights reaches q of
+      their total. `weights` are 1 by default, and have the shape of `a` or of its reduced axes.
 
     Raise ValueError for another method, complex numbers, or weights of another shape. Raise NotImplementedError for
     weights with a method other than "inverted_cdf".

@@ -1,8 +1,8 @@
-"""ufunc: a function of elements with the ways to use it along an axis: `add.reduce`, `maximum.accumulate`, `add.at`; frompyfunc.
+"""ufunc: a function of elements, with methods that apply it along an axis: `add.reduce`, `maximum.accumulate`,
+`add.at`; frompyfunc.
 
-In JAX the functions themselves are objects of this class. Here they are plain functions, which are called faster, and have its
-methods as attributes. Where `_SHORTER` has no entry, a method is a
-loop over the function.
+In JAX the functions themselves are objects of this class. Here they are plain functions, which are called faster, and
+have its methods as attributes. A method without an entry in `_SHORTER` is a loop over the function.
 
 JAX: jax/_src/numpy/ufunc_api.py:ufunc
 """

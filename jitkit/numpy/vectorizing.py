@@ -247,8 +247,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @functools.partial(jit, static_argnames=("funcs",))
 def _piecewise(x: Any, condlist: Any, consts: dict[int, Any], funcs: Any, *args: Any, **kw: Any) -> Any:
-    """Return what `piecewise` returns. The running sum of the conditions reaches its maximum at the last true condition: the
-    index there is the function's number.
+    """Return what `piecewise` returns. The running sum of the conditions first reaches its maximum at the last true
+    one: that index is the function's number, and 0 if none is true.
     """
     sums = cumsum(lax.concatenate([zeros_like(condlist[:1]), condlist], 0), 0)
     functions = dict(funcs)

@@ -81,15 +81,15 @@ def _pinv_jvp(rtol: Any, hermitian: bool, primals: tuple[Any], tangents: tuple[A
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
-    """Return four results: the shortest x that minimises the norm of a @ x - b (for a matrix b, of each column), the squares
-    of these norms, the rank of a, and its singular values.
+    """Return four results: the shortest x that minimises the norm of a @ x - b (for a matrix b, of each column), the
+    squares of these norms, the rank of a, and its singular values.
 
     Args:
       a, b: one matrix, and a vector or a matrix.
-      rcond: singular values below `rcond` times the largest one count as 0. By default it is eps times the greater size of a;
-        a negative number stands for eps.
-      numpy_resid: no norms where they are 0 or x is not the only solution, as in NumPy. (Not under `jit`: it depends on
-        values.)
+      rcond: singular values below `rcond` times the largest one count as 0. By default it is eps times the greater size
+        of a; a negative number stands for eps.
+      numpy_resid: as in NumPy, return no squares if a has at most as many rows as columns, or x is not the only
+        solution. (Not under `jit`: the rank depends on values.)
 
     Raises:
       ValueError: where the first axes of a and b differ in size.

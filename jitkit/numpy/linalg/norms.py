@@ -31,10 +31,11 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     `axis` is given.
 
     Args:
-      ord: for vectors a number p, 2 by default: the sum of |x|**p, to the power 1/p; inf, -inf and 0 are the largest
-        |x|, the smallest, and how many are not 0. For matrices "fro" (the default), the root of the sum of |x|**2;
-        1 and -1, the largest and the smallest sum of |x| of a column, inf and -inf of a row; 2, -2 and "nuc", the
-        largest and the smallest singular value, and the sum of all.
+      ord: of vectors: a number p (2 by default): the sum of |x|**p, to the power 1/p; inf, -inf: the largest and the
+        smallest |x|; 0: how many elements are not 0.
+        Of matrices: "fro" (the default): the root of the sum of |x|**2; 1, -1: the largest and the smallest sum of |x|
+          over a column; inf, -inf: the same over a row; 2, -2: the largest and the smallest singular value; "nuc": the
+          sum of the singular values.
 
     Raises:
       ValueError: for another `ord`, and for more than two axes.

@@ -40,7 +40,7 @@ def matrix_power(a: Any, n: int) -> Any:
     if n == 3:
         return power @ power @ power
     result = None
-    while True:  # a, a^2, a^4, ...: multiply those whose bit n has
+    while True:  # a, a^2, a^4, ...: multiply those whose bit is set in n
         n, bit = divmod(n, 2)
         if bit:
             result = power if result is None else result @ power
