@@ -206,6 +206,15 @@ def test_a_submission_that_cannot_be_run_is_over_when_the_one_before_is_handed_i
     assert [r.flags for r in stands_by_handins(store)] == [()]
 
 
+def test_a_submission_that_cannot_be_run_may_be_of_each_lab_that_was_not_handed_in_since(store):
+    """It is seen at lab 00 also when lab 02 is handed in after it, and not at lab 02."""
+    for name, lab in (("s1", "00"), ("s2", "02"), ("s3", None), ("s4", "02")):
+        row = grade("ann", name, exercise=lab and f"{lab}.1", lab=lab, outcome="OK" if lab else "INVALID")
+        store.add([], [row], [handin("ann", name, lab=lab)])
+    flagged = [(r.grade.lab, bool(r.flags)) for r in stands_by_handins(store)]
+    assert flagged == [("00", True), ("02", False)]
+
+
 def test_a_submission_that_cannot_be_run_leaves_the_older_grade_with_a_flag(store):
     store.add([], [grade("ann"), grade("ann", "s2", 0.0, "INVALID", "", None)])
     (record,) = records(store)

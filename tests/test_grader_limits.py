@@ -322,6 +322,28 @@ def test_a_labs_time_is_that_of_its_files_that_were_taken(tmp_path):
     assert read_submission(tmp_path / "bob.zip", LABS)["labs"]["00"]["handed_in"] == 9000
 
 
+def test_what_cannot_be_read_was_handed_in_when_its_newest_file_was_written(tmp_path):
+    """The folder's own time is when the grader put the files of one student together."""
+    (tmp_path / "ann").mkdir()
+    for name, then in (("00_hello.zip", 5000), ("notes.txt", 4000)):
+        (tmp_path / "ann" / name).write_bytes(b"PK no")
+        os.utime(tmp_path / "ann" / name, (then, then))
+    read = read_submission(tmp_path / "ann", LABS)
+    assert (read["status"], read["handed_in"]) == ("INVALID", 5000)
+
+
+def test_how_long_it_takes_is_not_reckoned_from_the_first_which_waits_for_the_reference():
+    stream = io.StringIO()
+    progress = batch.Progress(stream)
+    for done, seconds in ((1, 60.0), (2, 80.0), (3, 100.0)):
+        progress(done, 3, seconds)
+    assert stream.getvalue().splitlines() == [
+        "1 of 3 submissions",
+        "2 of 3 submissions, 20 s left",
+        "3 submissions in 1 min 40 s",
+    ]
+
+
 @pytest.mark.parametrize(("flags", "runs"), [([], [False, True]), (["uses jax"], [False])])
 def test_an_honest_answer_that_compiles_where_the_reference_does_not_is_run_with_xla(course, monkeypatch, flags, runs):
     exercise = course.labs[0].exercises[0]

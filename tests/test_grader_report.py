@@ -122,7 +122,8 @@ def test_a_students_page_adds_up_and_says_when_how_late_and_what_is_next(folder)
     main(["report", str(folder)])
     pages = pages_of(folder)
     ann, bob = (text_of(pages[f"feedback/{file_name(s)}.html"]) for s in ("ann", "bob"))
-    assert "8 of 10 points" in ann
+    assert "8 of 13 points" in ann, "as in the table of the class, with what was never handed in"
+    assert "Lab 02, Jaxprs (3 points): you have handed in nothing yet that could be graded." in ann
     assert (
         "Handed in 1970-01-04 00:00 UTC; 2 times in all, the last one counts; due 1970-01-02 00:00 UTC; 2 days late"
         in ann
@@ -142,6 +143,41 @@ def test_a_students_page_adds_up_and_says_when_how_late_and_what_is_next(folder)
     assert "INVALID: No Python in it." in eve
     assert "No mark yet nothing was run" in eve
     assert "the grader had a fault" not in eve
+
+
+def test_what_could_not_be_run_stays_in_sight_when_another_lab_is_handed_in_later(folder):
+    """eve's first hand-in cannot be run, and nobody knows which lab it was for. Her lab 02 is right; of lab 00 she has no mark, and
+    everybody is told why, until a later hand-in or a mark by hand is about lab 00.
+    """
+    row = grade("eve", "s5", key="r1", exercise="02.1", lab="02", max=3.0, handed_in=9 * DAY)
+    with Store(folder, write=True) as store:
+        store.add([], [row], [handin("eve", "s5", at=9 * DAY, lab="02")])
+    main(["report", str(folder)])
+    pages = pages_of(folder)
+    assert "INVALID: No Python in it." in text_of(pages["index.html"].partition("person's eye")[2])
+    assert "no mark yet No Python in it." in text_of(pages["index.html"])
+    for place in ("feedback", "students"):
+        text = text_of(pages[f"{place}/{file_name('eve')}.html"])
+        assert "3 of 13 points" in text
+        assert (
+            "INVALID: No Python in it. Lab 00, Hello (10 points, due 1970-01-02 00:00 UTC): you have handed in nothing"
+            in text
+        )
+    (line,) = (r for r in csv.DictReader(io.StringIO(exports.to_csv(standing_of(folder)))) if r["outcome"] == "INVALID")
+    assert (line["student"], line["points"], line["max"], line["reason"]) == ("eve", "", "10", "No Python in it.")
+    with Store(folder, write=True) as store:
+        store.add([], [grade("eve", "s6")], [handin("eve", "s6", at=10 * DAY)])
+    assert "INVALID" not in {r.grade.outcome for r in standing_of(folder).records}
+
+
+def test_a_fault_of_ours_stays_in_sight_until_the_same_files_are_graded(folder):
+    row = grade("bob", "", None, "INFRA", "", None, path="/in/bob", sentence="The grader had a fault.")
+    with Store(folder, write=True) as store:
+        store.add([], [row])
+    assert [r.grade.outcome for r in standing_of(folder).by_student()["bob"]] == ["INFRA", "OK"]
+    with Store(folder, write=True) as store:
+        store.add([], [grade("bob", "s2", 0.0, "INVALID", "", None, path="/in/bob")])
+    assert [r.grade.outcome for r in standing_of(folder).by_student()["bob"]] == ["INVALID", "OK"]
 
 
 def test_where_nothing_could_be_run_the_class_and_the_exports_have_no_mark_yet_and_say_why(folder):

@@ -115,17 +115,18 @@ class Progress:
         self.quiet = quiet
         self.interactive = self.stream.isatty()
         self.last = 0.0
+        self.first: tuple[int, float] | None = (
+            None  # what the first call was told: until then the reference was computed
+        )
 
     def __call__(self, done: int, count: int, seconds: float) -> None:
         """Show the progress."""
         if self.quiet:
             return
-        left = seconds / done * (count - done)
-        text = (
-            f"{done} of {count} submissions, {duration(left)} left"
-            if done < count
-            else f"{done} submissions in {duration(seconds)}"
-        )
+        first, began = self.first = self.first or (done, seconds)
+        text = f"{done} of {count} submissions" if done < count else f"{done} submissions in {duration(seconds)}"
+        if first < done < count:
+            text += f", {duration((seconds - began) / (done - first) * (count - done))} left"
         if self.interactive:
             filled = 30 * done // count
             bar = "#" * filled + "-" * (30 - filled)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from jitkit.kata.engine.statuses import Status
 
 from .records import NAMES, PASS
-from .standing import Record, Standing, totals
+from .standing import Record, Standing, most_of_labs, totals
 from .tables import table
 
 WRONG = {NAMES[status] for status in (Status.FAIL, Status.CRASH)}
@@ -55,11 +55,7 @@ def of_class(standing: Standing) -> list[float]:
     could not be run at all.
     """
     sums = totals(standing.records)
-    most: dict[str, float] = {}
-    for found in sums.values():
-        for lab, (_, points) in found.items():
-            most[lab] = max(points, most.get(lab, 0.0))
-    whole = sum(points for lab, points in most.items() if not standing.policy.is_extra(lab))
+    whole = sum(points for lab, points in most_of_labs(sums).items() if not standing.policy.is_extra(lab))
     marked = (found for found in sums.values() if found)
     return [sum(points or 0.0 for points, _ in found.values()) / whole if whole else 0.0 for found in marked]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import io
+import itertools
 import os
 import pathlib
 import re
@@ -279,6 +280,15 @@ def _zip(data: bytes, budget: _Budget) -> Iterator[tuple[str, _Content, float]]:
 def time_of_file(status: os.stat_result) -> float:
     """Return the time of a file in seconds since 1970; the present time if the file's is in the future."""
     return max(0.0, min(status.st_mtime, time.time()))
+
+
+def newest_time(path: pathlib.Path) -> float:
+    """Return the time of a file, or of the newest file in a folder: the time of a submission that cannot be read. A folder's own time
+    is when it was unpacked.
+    """
+    inside = (os.path.join(place, name) for place, _, names in os.walk(path) for name in names)
+    found = (os.lstat(name) for name in itertools.islice(inside, _MOST_FILES))
+    return max(map(time_of_file, found), default=time_of_file(path.lstat()))
 
 
 def time_of(info: zipfile.ZipInfo, zone: datetime.tzinfo) -> float:

@@ -20,15 +20,15 @@ from .policy import LabPolicy
 from .records import PASS, GradeStatus, HandIn
 from .roster import Student
 from .rungs import Ladder
-from .standing import Record, Standing, totals
+from .standing import Record, Standing, most_of_labs, totals
 from .tables import ExportError, as_json, table, told, what_was_taken
 
 
 def to_canvas(standing: Standing) -> str:
     """Return Canvas' gradebook as CSV: a line for each student, a column for each lab. A cell without a score is empty."""
     by_student = totals(standing.records)
-    labs = sorted({lab for found in by_student.values() for lab in found})
-    most = {lab: max(found[lab][1] for found in by_student.values() if lab in found) for lab in labs}
+    most = most_of_labs(by_student)
+    labs = list(most)
     note = f" ({standing.warning})" if standing.warning else ""
     policies = {lab: standing.policy.of_lab.get(lab, LabPolicy()) for lab in labs}
     ids = {lab: "" if p.canvas_id is None else f" ({p.canvas_id})" for lab, p in policies.items()}
@@ -51,9 +51,8 @@ def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     by_student = standing.by_student()
     sums = totals(standing.records)
-    labs = sorted({lab for found in sums.values() for lab in found})
-    for lab in labs:
-        most = max(found[lab][1] for found in sums.values() if lab in found)
+    labs = most_of_labs(sums)
+    for lab, most in labs.items():
         rows: list[Sequence[Any]] = [_MOODLE]
         for id, s in standing.students.items():
             own = [

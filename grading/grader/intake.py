@@ -25,7 +25,7 @@ from jitkit.kata.engine.manifest import Exercise, Lab, nearest
 
 from . import holes, rungs, suspicion
 from .answers import Answers
-from .files import Files, Invalid, Passed, functions_in, read_files, shown, time_of_file
+from .files import Files, Invalid, Passed, functions_in, newest_time, read_files, shown
 from .passed_over import elsewhere
 from .policy import zone_of
 from .records import GradeStatus, Item, ItemStatus, LabRead, Reading, reading
@@ -51,7 +51,7 @@ def read_submission(
     """
     status = path.lstat()
     digest = _digest(f"{path.name} {status.st_size} {status.st_mtime_ns}".encode("utf-8", "surrogateescape"))
-    newest = time_of_file(status)
+    newest = newest_time(path)
     try:
         files = read_files(path, zone)
         if files.found:

@@ -24,7 +24,7 @@ from .files import file_name
 from .records import NAMES, PASS, GradeStatus, HandIn
 from .roster import Student
 from .similarity import similar
-from .standing import Record, Standing, totals
+from .standing import Record, Standing, most_of_labs, totals
 from .tables import ExportError, told
 
 _PAGES = pathlib.Path(__file__).with_name("pages")
@@ -45,16 +45,17 @@ _FILTERS = {
 
 
 class View(NamedTuple):
-    """The standing grades, and the data that all pages need."""
+    """The standing grades, and the data that all pages need; `most_of` are the points of the labs that anybody has handed in."""
 
     standing: Standing
     students: Mapping[str, Student]
     titles: Mapping[str, str]
+    most_of: Mapping[str, float]
 
     @classmethod
     def of(cls, standing: Standing) -> View:
         """Return a view of the standing grades."""
-        return cls(standing, standing.students, standing.titles)
+        return cls(standing, standing.students, standing.titles, most_of_labs(totals(standing.records)))
 
 
 class Group(NamedTuple):
@@ -127,7 +128,7 @@ def student_page(
         if r.grade.lab is not None:
             labs.setdefault(r.grade.lab, []).append(r)
     titles = {lab.number: lab.title for lab in standing.labs}
-    points = [r.points for r in records]
+    points = [r.points for r in records if r.grade.exercise is not None]
     fault = any(r.points is None and r.grade.outcome == GradeStatus.INFRA for r in records)
     shown = [
         {
@@ -137,7 +138,11 @@ def student_page(
         }
         for lab, own in labs.items()
     ]  # fmt: skip
-    most = _sum(r.max for r in records if not standing.policy.is_extra(r.grade.lab or ""))
+    absent = {
+        lab: points for lab, points in view.most_of.items() if lab not in labs and not standing.policy.is_extra(lab)
+    }
+    own = [r.max for r in records if r.grade.exercise is not None and not standing.policy.is_extra(r.grade.lab or "")]
+    most = _sum([*own, *absent.values()])
     zone = standing.policy.timezone
     rows = [
         {"when": _time(h.handed_in, zone), "lab": h.lab or "nothing was run", "taken": "; ".join(h.taken) or "nothing"}
@@ -147,7 +152,8 @@ def student_page(
         _templates().get_template("student.html").render(
             title=student, name=view.students[student].name if student in view.students else "", warning=standing.warning,
             script_hash="", everything=everything, total=_number(_sum(points)), most=_number(most), labs=shown,
-            fault=fault, said=[_of_all(r) for r in records if r.grade.exercise is None or _is_older(r)][:1],
+            absent=[_absent(student, lab, points, view) for lab, points in absent.items()] if labs else [],
+            fault=fault, said=list(dict.fromkeys(_of_all(r, zone) for r in records if r.grade.exercise is None or _is_older(r))),
             next=_next_step(records, view), handins=rows,
             passed=dict.fromkeys(pair for h in handins[-1:] for pair in h.passed),
         )
@@ -158,11 +164,22 @@ def _is_older(record: Record) -> bool:
     return any(flag.startswith("a later submission") for flag in record.flags)
 
 
-def _of_all(record: Record) -> str:
+def _of_all(record: Record, zone: datetime.tzinfo) -> str:
     """Return the sentence about a submission as a whole."""
-    if record.grade.exercise is None:
-        return f"{record.grade.outcome}: {record.grade.sentence}"
-    return "Your last submission could not be run: these are the points of the one before."
+    g = record.grade
+    if g.exercise is None:
+        when = f" (handed in {_time(g.handed_in, zone)})" if g.handed_in else ""
+        return f"{g.outcome}{when}: {g.sentence}"
+    return f"A later submission could not be run. In lab {g.lab} these are the points of the one before."
+
+
+def _absent(student: str, lab: str, points: float, view: View) -> str:
+    """Return a sentence about a lab of which the student has handed in nothing that was graded."""
+    standing = view.standing
+    due = standing.policy.due(student, lab)
+    title = next((known.title for known in standing.labs if known.number == lab), "")
+    when = f", due {due.astimezone(standing.policy.timezone):%Y-%m-%d %H:%M %Z}" if due is not None else ""
+    return f"Lab {lab}, {title} ({points:g} points{when}): you have handed in nothing yet that could be graded."
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -258,8 +275,8 @@ def class_page(view: View) -> str:
     standing, records = view.standing, view.standing.records
     by_student = standing.by_student()
     sums = totals(records)
-    labs = sorted({lab for found in sums.values() for lab in found})
-    most_of = {lab: max(found[lab][1] for found in sums.values() if lab in found) for lab in labs}
+    most_of = most_of_labs(sums)
+    labs = list(most_of)
     most = _sum(points for lab, points in most_of.items() if not standing.policy.is_extra(lab)) or 0.0
     pairs = similar(records)[:_MOST_PAIRS]
     alike = {name for p in pairs for name in (p.one, p.other)}

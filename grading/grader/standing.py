@@ -195,12 +195,36 @@ def standing(
     for mark in marks:
         last_marks.setdefault(mark.student, {})[mark.exercise] = mark
     worth = _worth(labs, policy)
+    given = {g.lab for rows in by_student.values() for g in rows if g.lab is not None and not policy.is_extra(g.lab)}
+    most = {lab.number: sum(worth[id] for id in lab.ids) / 100 for lab in labs if lab.number in given}
     records: list[Record] = []
     for student in sorted({*by_student, *last_marks}):
         rows = by_student.get(student, [])
         own = _of_student(rows, policy, worth, handed_in.get(student, [])) if rows else []
-        records += _with_marks(student, own, last_marks.get(student, {}), labs, worth)
+        own = _with_marks(student, own, last_marks.get(student, {}), labs, worth)
+        records += _with_what_was_not_run(own, rows, most)
     return records
+
+
+def _with_what_was_not_run(records: list[Record], rows: Sequence[Grade], most: Mapping[str, float]) -> list[Record]:
+    """Return the records. If the student has none of a lab that others have, add one about the last submission of which nothing could be
+    run: it may have been for this lab, also if another lab was handed in later.
+    """
+    last = {key: row for row in rows for key in (row.submission, row.path)}
+    whole = [
+        row
+        for row in rows
+        if row.exercise is None and row is last[row.path if row.outcome == GradeStatus.INFRA else row.submission]
+    ]
+    there = {r.grade.lab for r in records}
+    absent = round(sum(points for lab, points in most.items() if lab not in there), 2)
+    if not whole or (records and not absent):
+        return records
+    newest = max(whole, key=lambda row: (row.outcome != GradeStatus.INFRA, row.id))
+    return [
+        Record(newest, None, absent if records else newest.max, newest.flags),
+        *records,
+    ]  # a person decides what it counts
 
 
 def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:
@@ -233,10 +257,6 @@ def _with_marks(
             lab = of.get(mark.exercise)
             row = Grade(student, "", 0.0, "", lab, mark.exercise, GradeStatus.OK, "", None, most, at=mark.at)
             found.append(Record(row, round(mark.points, 2), most, (), mark=mark))
-    if any(
-        r.grade.exercise is not None for r in found
-    ):  # a submission that could not be run does not replace an earlier one
-        found = [r for r in found if r.grade.exercise is not None]
     return sorted(found, key=lambda r: (r.grade.lab or "", r.grade.exercise or ""))
 
 
@@ -264,15 +284,13 @@ def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], han
                 by_submission.setdefault(row.submission, []).append(row)
         attempts = _attempts(by_submission, [h for h in handins if h.lab == lab], rows)
         found += _of_lab(lab, attempts, policy, worth)
-    if not found:
-        newest = max(whole, key=lambda row: (row.outcome != GradeStatus.INFRA, row.id))
-        return [Record(newest, None, newest.max, newest.flags)]  # a person decides what it counts
     if handins:
-        later = handins[-1].lab is None
+        places = {handin.lab: i for i, handin in enumerate(handins)}  # the last ones
+        not_run = places.get(None, -1)
     else:
-        newest_run = max(record.grade.id for record in found)
-        later = any(row.id > newest_run and row.outcome == GradeStatus.INVALID for row in whole)
-    return [r._replace(flags=(*r.flags, _LATER)) for r in found] if later else found
+        places = {row.lab: row.id for row in rows if row.exercise is not None}
+        not_run = max((row.id for row in whole if row.outcome == GradeStatus.INVALID), default=-1)
+    return [r._replace(flags=(*r.flags, _LATER)) if not_run > places.get(r.grade.lab, -1) else r for r in found]
 
 
 def _attempts(
@@ -347,6 +365,15 @@ def _passed(row: Grade, i: int) -> bool:
     part 0 gets points and part 1 does not.
     """
     return bool(row.checks[i]["status"] == PASS) if row.checks else i == 0
+
+
+def most_of_labs(sums: Mapping[str, Mapping[str, tuple[float | None, float]]]) -> dict[str, float]:
+    """Return the maximum points of each lab that anybody has handed in, in order; `sums` is the result of `totals`."""
+    found: dict[str, float] = {}
+    for of_student in sums.values():
+        for lab, (_, most) in of_student.items():
+            found[lab] = max(most, found.get(lab, 0.0))
+    return dict(sorted(found.items()))
 
 
 def totals(records: Iterable[Record]) -> dict[str, dict[str, tuple[float | None, float]]]:
