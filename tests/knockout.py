@@ -488,6 +488,7 @@ class Trial:
             return "right" if is_theirs else "untold"
         if cone in self.without_operands(*numbers).all:
             twins = tuple(n for number in numbers for n in self.alike(number) if n not in numbers)
+            twins = tuple(dict.fromkeys((*twins, *(n for n in self.of_the_same(cone) if n not in numbers))))
             both = (*numbers, *twins)
             if any(self.shares(cone, numbers, other) for other in self.beside(numbers)):
                 return "right"
@@ -504,6 +505,11 @@ class Trial:
             if cone not in self.without_operands(other).all and cone in self.without_results(other).all:
                 return "right" if self.has_passed(at, numbers, other) else "wrong"
         return "right" if self.is_its_own(at, numbers) or self.ends_a_turn(at, numbers) else "merged"
+
+    def of_the_same(self, cone):
+        """Return the equations that are linked to instructions which compute the same: a comparison with zero is a conversion to bool."""
+        found = [n for at in self.links() if self.cones.of(at) == cone for n in self.read.links.exact[at]]
+        return [n for n in dict.fromkeys(found) if self.can_be_knocked(n)]
 
     def moves_what_is_new(self, at, numbers):
         """Whether an instruction is a transpose that, where the equation reads a new argument, does the same to that argument. If a
@@ -614,6 +620,8 @@ class Trial:
         def this(each):
             if each.opcode == "negate":  # it may negate a sum, where before the operands of the sum were negated
                 return each.opcode, ""
+            if each.opcode == "broadcast" and "dimensions={}" in each.rest:
+                return each.opcode, "of a single number"  # to another shape, if others have moved as well
             return each.opcode, re.sub(
                 r"^\w+", "", LAYOUT.sub("", each.type)
             )  # the dtype may differ, where it has passed a conversion

@@ -11,6 +11,7 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
+from jitkit.explorer import fates, hlo, ours, stablehlo
 
 
 def spec(*shape, dtype="float32"):
@@ -140,3 +141,38 @@ def test_a_result_of_a_branch_is_copied_into_the_memory_of_the_donated_argument(
     rows = [row for row, line in enumerate(cpu["hlo"]["lines"]) if " copy(get-tuple-element" in line]
     assert rows
     assert all("which is donated, and was made elsewhere" in cpu["hlo"]["notes"][str(row)] for row in rows)
+
+
+def test_a_constant_transposed_in_a_loop_is_folded_though_its_shape_is_the_same():
+    def kalman(p, zs):
+        step = jnp.array([[1.0, 0.1], [0.0, 1.0]])
+
+        def turn(p, z):
+            return step @ p @ step.T + z, None
+
+        return lax.scan(turn, p, zs)[0]
+
+    found, unknown = answered(kalman, spec(2, 2), spec(20, 1))
+    assert [name for name, _ in found["constant"]].count("transpose") == 1
+    assert unknown == []
+
+
+EXCHANGED = """\
+HloModule jit_f
+
+ENTRY %main.1 (a: f32[4,4], b: f32[4,4]) -> f32[4,4] {
+  %a = f32[4,4] parameter(0)
+  %b = f32[4,4] parameter(1)
+  ROOT %product = f32[4,4] convolution(%FIRST, %SECOND), dim_labels=fb_io->bf, metadata={op_name="jit(f)/eqn~0/dot_general"}
+}
+"""
+
+
+def test_a_transpose_of_a_product_is_in_the_product_whose_operands_are_exchanged():
+    subject = ours.subject(lambda a, b: lax.dot_general(a, b, (((0,), (0,)), ((), ()))).T, (spec(4, 4), spec(4, 4)))
+    wrote = stablehlo.written(stablehlo.listing(subject.shown("cpu")))
+    for first, second, rule in (("b", "a", "merged"), ("a", "b", "unknown")):
+        text = EXCHANGED.replace("FIRST", first).replace("SECOND", second)
+        fate = fates.fates(subject.equations, wrote, hlo.read(text, subject.equations), {})["1"]
+        assert fate["rule"] == rule
+        assert ("with its operands exchanged" in fate["why"]) == (rule == "merged")

@@ -76,6 +76,37 @@ def test_a_product_that_is_spread_afterwards_is_linked_to_all_that_spread():
     assert trial.link(spread) == "wrong"
 
 
+def test_a_broadcast_that_was_moved_behind_two_operations_is_linked_to_both():
+    def f(x, y, z):
+        return jnp.where(x + z * 0 != 0, jnp.float32(3), y)
+
+    trial = knockout.Trial(f, (spec(3, 3), spec(), jitkit.ShapeDtypeStruct((2, 3, 3), "int32")))
+    spread = [
+        at for at, each in trial.cones.at.items() if trial.read.links.rules.get(at) == "spread behind it, not before"
+    ]
+    assert spread
+    hold([trial], 1.0)
+
+
+def test_several_broadcasts_that_became_one_are_linked_to_it_whatever_its_name():
+    def f(x):
+        return -jnp.broadcast_to(jnp.sin(jnp.broadcast_to(jnp.sin(x), (3,)))[:, None], (3, 3)).T
+
+    trial = knockout.Trial(f, (spec(),))
+    [spread] = [at for at, each in trial.cones.at.items() if each.opcode == "broadcast"]
+    made = [n for n, each in enumerate(trial.equations) if each.primitive == "broadcast_in_dim"]
+    assert {*made} <= {*trial.read.links.exact[spread]}
+    assert trial.read.links.rules[spread] == "spread behind it, not before"
+    hold([trial], 1.0)
+
+
+def test_what_a_conversion_computes_elsewhere_does_not_make_a_link_wrong():
+    def f(x, y):
+        return lax.cond(x.astype(bool), lambda x: jnp.where(x != 0, x, y), lambda x: jnp.sin(y).astype("int32"), x)
+
+    hold([knockout.Trial(f, (jitkit.ShapeDtypeStruct((), "int32"), jitkit.ShapeDtypeStruct((), "int32")))], 1.0)
+
+
 def test_what_two_equations_need_a_part_of_is_of_each():
     z = jitkit.ShapeDtypeStruct((3,), "complex64")
     trial = knockout.Trial(lambda z: (jnp.real(z) > 0, z * z), (z,))

@@ -15,7 +15,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing
     values, reads  which equations compute a value that is there already; which make the operands of each
     origins, parts, fates   which instructions make what an equation reads; why nothing is left of it, and how that is known
-    made_of, merging, dimensions   instruction that XLA has merged, or recognised as a whole -> the equations in it
+    made_of, merging, spread, dimensions   instruction that XLA has merged, or recognised as a whole -> the equations in it
     apart          kernels that read one another -> why they are not one
     rounding       which results have a smaller type than was written
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content

@@ -1,4 +1,4 @@
-"""product + transposes of its operands -> whether the product has taken a transpose into its dimension numbers
+"""product + transposes of its operands or its result -> whether the product has taken a transpose into its dimension numbers
 
 A product names the axes over which it sums. So XLA needs no transpose in front of it: `a @ b.T` is a product that sums over axis 1 of both.
 If the axes in the optimised program are those of the untransposed operand, and cannot be those of the program as written, the transpose
@@ -10,7 +10,7 @@ JAX: jax/_src/lax/lax.py:dot_general_p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..targets.hlo import Instruction
 from .equation import Equation
@@ -26,23 +26,52 @@ def merged_into(
     number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], data: Data
 ) -> Iterator[Key]:
     """Yield the products into whose dimension numbers XLA merged the equation `number`, if that is a transpose."""
-    this = equations[number]
-    if this.primitive != "transpose":
-        return
-    order = this.eqn.params["permutation"]
     for reader in readers:
+        for at in named.get(reader, ()):
+            if has_taken(at, number, equations, [reader], data):
+                yield at
+
+
+def has_taken(at: Key, number: int, equations: Sequence[Equation], readers: Sequence[int], data: Data) -> bool | None:
+    """Whether XLA merged the equation `number` into the dimension numbers of a product, the instruction `at` of one of these readers;
+    False if its dimension numbers are those that were written, None if they cannot tell.
+    """
+    this = equations[number]
+    for reader in readers if this.primitive == "transpose" else ():
         places = [place for place, made in enumerate(equations[reader].operands) if number in made]
         if equations[reader].primitive != "dot_general" or len(places) != 1:
             continue
+        order = this.eqn.params["permutation"]
         left, right = equations[reader].eqn.params["dimension_numbers"][0]
         written: Axes = tuple(map(int, left)), tuple(map(int, right))
         moved = tuple(int(order[axis]) for axis in written[places[0]])
         merged: Axes = (moved, written[1]) if places[0] == 0 else (written[0], moved)
-        if merged in (written, written[::-1]):  # the transpose does not change the axes, so they cannot tell
-            continue
-        for at in named.get(reader, ()):
-            if axes(data.at[at]) in (merged, merged[::-1]):  # XLA may change the order of the operands
-                yield at
+        found = axes(data.at[at])
+        if found and merged not in (written, written[::-1]):  # XLA may change the order of the operands
+            return {merged: True, merged[::-1]: True, written: False, written[::-1]: False}.get(found)
+    return None
+
+
+def made_at_once(
+    number: int,
+    equations: Sequence[Equation],
+    named: Mapping[int, Sequence[Key]],
+    data: Data,
+    has: Callable[[Sequence[Key], frozenset[int]], bool],
+) -> Iterator[Key]:
+    """Yield the product that makes the result of an equation, a transpose that is gone, at once: its operands are exchanged."""
+    this = equations[number]
+    if this.primitive != "transpose" or tuple(this.eqn.params["permutation"]) != (1, 0) or len(this.operands[0]) != 1:
+        return
+    [product] = this.operands[0]
+    if product < 0 or equations[product].primitive != "dot_general":
+        return
+    first, second = equations[product].operands
+    for at in named.get(product, ()):
+        reads = data.operands[at]
+        is_told = axes(data.at[at]) and len(reads) == 2 and first and second
+        if is_told and has(reads[:1], second) and has(reads[1:], first) and not has(reads[:1], first):
+            yield at
 
 
 def axes(product: Instruction) -> Axes | None:

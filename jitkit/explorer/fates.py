@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import dimensions, made_of, opcodes
+from . import dimensions, made_of, opcodes, spread
 from .costs import elements_of
 from .equation import Equation, all_behind, is_applied
 from .flow import Key
@@ -25,6 +25,7 @@ from .hlo import Fused
 from .links import OPERANDS
 from .merging import Merging
 from .opcodes import ARRANGING, PRODUCTS
+from .values import only_reshapes
 
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
 _MOST_CANDIDATES = 64  # at most this many are looked at for one equation
@@ -52,7 +53,7 @@ def fates(
     left.credit(found.of_two_names, "")
     left.credit(found.factored, "its number is factored out")
     left.credit(made_of.made_for_a_reader(equations, wrote, left.links), "converted for its only reader")
-    left.credit(made_of.spread_behind(equations, wrote, found.gone, left.links), "spread behind it, not before")
+    left.credit(spread.spread_behind(equations, wrote, found.gone, left.links), "spread behind it, not before")
     return found.found
 
 
@@ -278,13 +279,21 @@ class _Fates(Merging):
             into = (
                 f"merged into the dimension numbers of {at[1]}{self._lines_of(at)}, which reads its operand, a constant"
             )
-            if is_result != is_operand:
+            if is_result == is_operand:
+                is_operand = dimensions.has_taken(at, number, self._equations, readers, self._data)
+                is_result = is_operand is False or self._keeps_the_order(number)
+            if is_result != bool(is_operand):
                 return self._told("removed", *(("constant", folded) if is_result else ("merged", into)))
             return self._told("unknown", "constant?", f"{folded}; or {into}", sure=False, row=at)
         sources = self._sources(number)
         for at in dimensions.merged_into(number, self._equations, readers, self._named, self._data):
             words = (
                 f"merged into the dimension numbers of {at[1]}{self._lines_of(at)}, which reads its operand directly"
+            )
+            return self._told("removed", "merged", words, row=at)
+        for at in dimensions.made_at_once(number, self._equations, self._named, self._data, self._has):
+            words = (
+                f"merged into {at[1]}{self._lines_of(at)}: with its operands exchanged, it makes the transpose at once"
             )
             return self._told("removed", "merged", words, row=at)
         for at in made_of.given_by_a_loop(number, self._equations, readers, self._named, self._links):
@@ -303,6 +312,14 @@ class _Fates(Merging):
                 words = self._converted(number, at, operand) or self._merged(number, at)
                 return self._told("removed", "merged", words, row=at)
         return None
+
+    def _keeps_the_order(self, number: int) -> bool:
+        """Whether an equation that arranges elements keeps their order in memory."""
+        eqn = self._equations[number].eqn
+        if eqn.primitive.name == "transpose":
+            axes = [axis for axis in eqn.params["permutation"] if eqn.invars[0].aval.shape[axis] != 1]
+            return axes == sorted(axes)
+        return only_reshapes(eqn.primitive.name, eqn)
 
     def _merged(self, number: int, at: Key) -> str:
         """Return a sentence that says into which instruction an equation that only arranged elements was merged."""

@@ -21,7 +21,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from .costs import bytes_of, elements_of
-from .equation import Equation, all_behind
+from .equation import Equation
 from .flow import Key
 from .links import Links
 
@@ -353,31 +353,6 @@ def reads_a_constant(
                 if source and data.at[source].opcode == "constant" and elements_of(data.at[source].type) == this.size:
                     is_result, is_operand = (shape in data.at[source].type for shape in shapes)
                     yield at, is_result, is_operand
-
-
-def spread_behind(
-    equations: Sequence[Equation], wrote: Mapping[int, Collection[str]], gone: Collection[int], links: Links
-) -> dict[Key, list[int]]:
-    """Return the broadcasts that XLA has moved from the operands of an operation to its result. Each is mapped to the
-    equation that it is named after, and the readers of that one.
-    """
-    found: dict[Key, list[int]] = {}
-    for at, instruction in links.data.at.items():
-        if instruction.opcode != "broadcast" or len(links.called[at]) != 1:
-            continue
-        [number], [operand] = links.called[at], links.data.operands[at]
-        source = [n for each in links.data.above(operand) for n in links.called[each]][:1]
-        before = {*source, *all_behind(equations, source[0])} if source else set()
-        readers = [n for n in sorted(before) if any(number in made for made in equations[n].operands)]
-        others = {each for n in readers for made in equations[n].operands for each in made if each in gone}
-        if any("broadcast" in wrote.get(each, ()) for each in (*readers, *others)):
-            found[at] = [number, *readers]
-            continue
-        behind = [n for n in sorted(before) if number in all_behind(equations, n) and "broadcast" in wrote.get(n, ())]
-        # the broadcast is of another operand of a later operation, such as a number that the value is compared with
-        if behind:
-            found[at] = [number, *behind]
-    return found
 
 
 def counted(
