@@ -280,9 +280,9 @@ class _Fates(Merging):
                 f"merged into the dimension numbers of {at[1]}{self._lines_of(at)}, which reads its operand, a constant"
             )
             if is_result == is_operand:
-                is_operand = dimensions.has_taken(at, number, self._equations, readers, self._data)
-                is_result = is_operand is False or self._keeps_the_order(number)
-            if is_result != bool(is_operand):
+                taken = dimensions.has_taken(at, number, self._equations, readers, self._data)
+                is_operand, is_result = taken is True, taken is False or self._keeps_the_order(number)
+            if is_result != is_operand:
                 return self._told("removed", *(("constant", folded) if is_result else ("merged", into)))
             return self._told("unknown", "constant?", f"{folded}; or {into}", sure=False, row=at)
         sources = self._sources(number)
