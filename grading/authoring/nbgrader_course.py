@@ -1,9 +1,8 @@
 """labs -> a course for nbgrader: nbgrader_config.py, and a source notebook for each lab
 
-A source notebook has the reference's functions between `### BEGIN SOLUTION` and `### END SOLUTION`, a cell with points
-for each public check, and one for each hidden check, between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS`.
-nbgrader cuts both out when it makes the release. Every such part contains a canary, a line that no student may see:
-`leaks` looks for it.
+A source notebook has the reference's functions between `### BEGIN SOLUTION` and `### END SOLUTION`, and a cell with
+points for each check. A hidden check is between `### BEGIN HIDDEN TESTS` and `### END HIDDEN TESTS`. nbgrader cuts both
+out when it makes the release. Every such part contains a canary, a line that no student may see: `leaks` looks for it.
 
 Each cell with points asks for one check of a verdict, so an exercise that is half right gets half of its points.
 `jitkit.kata.notebook` runs the checks, with the student's functions in a process of its own, and compares with the

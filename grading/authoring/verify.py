@@ -130,8 +130,8 @@ def staleness(lab: Lab) -> Iterator[Finding]:
 
 
 def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[Finding]:
-    """Yield a finding for each thing that an exercise has too few of (checks, hidden checks, random programs, mutants),
-    and for each misconception that a check names and that no mutant has.
+    """Yield a finding for each thing that an exercise has too few of: checks, hidden checks, random programs, mutants. Yield one also for
+    each misconception that a check is against and no mutant has.
     """
     checks = assessor.checks_of(lab, exercise.id, hidden_checks(lab))
     public = sum(not c.hidden for c in checks)

@@ -59,8 +59,8 @@ def hidden_programs() -> tuple[tuple[str, str], ...]:
 
 
 def shortages(rung: Rung) -> list[Finding]:
-    """Return a finding for each kind of program or wrong version that a rung has too few of, for each label that only
-    one of the two has, and for each name that two programs have.
+    """Return the findings about the numbers of a rung's programs and wrong versions: too few of a kind, a name that two programs share,
+    and a label that only a program or only a wrong version has.
     """
     checks, wrong = Climber(hidden=hidden_programs()).checks([rung]), wrong_versions(rung)
     programs = [check for check in checks if not check.hidden]
@@ -157,7 +157,7 @@ class Prover:
         return self.learners.climb(self.package(version.applied(self.text, rung)), [rung], spare=self.forks)[0]
 
     def wrong(self, rung: Rung, version: Wrong) -> list[Finding]:
-        """Prove that a wrong version fails, first of all in a program that is against it, and that it is recognised:
+        """Prove that a wrong version fails, that the first program that fails is against it, and that the version is recognised, so that
         its question is asked.
         """
         verdict = self.of_wrong(rung, version)

@@ -251,7 +251,9 @@ def reduced(source: str, name: str, strip: bool) -> ast.Module:
 
 
 def _as_entry(node: ast.stmt, name: str) -> ast.stmt:
-    """Return a check without its decorator, under the name `ENTRY`; return any other statement unchanged."""
+    """Return a check without the decorator that makes it one; the check `name` is renamed to `ENTRY`. Return any other statement
+    unchanged.
+    """
     if not isinstance(node, ast.FunctionDef) or not _is_check(node):
         return node
     entry = copy.copy(node)

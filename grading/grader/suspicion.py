@@ -226,8 +226,8 @@ def _bare(function: ast.AST) -> str:
 
 
 def grams(source: str) -> list[int]:
-    """Return hashes of runs of tokens in which all names and all numbers are the same, so renaming does not change
-    them. They are sorted, without duplicates, at most 2,000.
+    """Return hashes of runs of tokens. All names count as one token, and so do all numbers: renaming changes nothing. The hashes are
+    sorted, without duplicates, at most 2,000.
     """
     kinds: list[str] = []
     with contextlib.suppress(tokenize.TokenError, SyntaxError, IndentationError):

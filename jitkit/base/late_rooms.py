@@ -24,7 +24,7 @@ _LINE = r"(?m)^from (\S+) import (\w+) as (\w+)$"
 
 
 def attach(package: str) -> None:
-    """Give a package the names of its stub, and its rooms, on first use; `dir` shows them before.
+    """Let a package import the names of its stub, and its rooms, on first use. `dir` shows all of them from the start.
 
     (With a `def __getattr__`, the package would have every name in the eyes of mypy.)
     """

@@ -105,14 +105,12 @@ PROGRAMS = (
 
 
 class Effort(NamedTuple):
-    """How long to measure a program: rounds, the seconds that each side's batch of calls takes in a round, the seconds after
-    which no new round begins, and how often first calls are made.
-    """
+    """How long to measure a program."""
 
     rounds: int
-    batch: float
-    seconds: float
-    firsts: int
+    batch: float  # seconds of each side's batch of calls in a round
+    seconds: float  # after this time no new round begins
+    firsts: int  # how often first calls are made
 
 
 FULL = Effort(rounds=201, batch=0.003, seconds=12.0, firsts=5)

@@ -54,8 +54,8 @@ def of_package(jk: Any) -> dict[str, Any]:
 
 
 def training(jk: Any) -> dict[str, float]:
-    """Return the seconds of the first step of a training, two layers of 64 by `jit` and `grad`, and of a later one; {} for a package
-    that has no `grad` yet.
+    """Train two layers of 64 by `jit` and `grad`. Return the seconds of the first step, and of a later one; {} for a package that has no
+    `grad` yet.
     """
     n, rng = jk.numpy, np.random.default_rng(0)
     x, y, *weights = (n.asarray(rng.normal(size=(64, 64)).astype(np.float32)) for _ in range(4))

@@ -95,13 +95,11 @@ def _misfit(medians: Mapping[int, float], constant: float) -> float:
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds of each point, the seconds after which no new one begins, and the seconds that a
-    compilation may be expected to take.
-    """
+    """How long to measure a point."""
 
     rounds: int
-    seconds: float
-    patience: float
+    seconds: float  # after this time no new round begins
+    patience: float  # a compilation that will probably take more seconds than this is left out
 
 
 Point = dict[str, list[float]]  # for one size: quantity -> its value in each round

@@ -17,18 +17,17 @@ from .timing import Action
 
 
 class Effort(NamedTuple):
-    """How long to measure: rounds, seconds of a batch, rounds of what is done once a round, fresh processes for each
-    library, and the seconds after which no new round of a row begins.
+    """How long to measure.
 
     Many short batches are better than few long ones: on a busy machine most short ones are not interrupted, and the
     median is one of these.
     """
 
     rounds: int
-    batch: float
-    once: int
-    processes: int
-    seconds: float
+    batch: float  # seconds of a batch of calls
+    once: int  # rounds of actions that are done once a round
+    processes: int  # fresh processes for each library
+    seconds: float  # after this time no new round of a row begins
 
 
 FULL = Effort(rounds=501, batch=0.0004, once=31, processes=11, seconds=10.0)

@@ -59,13 +59,11 @@ def verdict(published: float | None, measured: float) -> str:
 
 
 class Effort(NamedTuple):
-    """How long to measure: the number of rounds, the seconds that a batch takes, and the number of rounds for actions
-    that cannot be repeated in a batch, since each starts afresh.
-    """
+    """How long to measure."""
 
     rounds: int
-    batch: float
-    once: int
+    batch: float  # seconds of a batch
+    once: int  # rounds of actions that cannot be repeated in a batch, since each starts afresh
 
 
 FULL = Effort(rounds=201, batch=0.004, once=15)

@@ -71,8 +71,8 @@ def origins_of(at: Key, links: Links) -> set[int]:
 def between(
     equations: Sequence[Equation], gone: Collection[int], inputs: set[int], sinks: Sequence[int], alone: bool = True
 ) -> set[int]:
-    """Return the equations on all ways from `inputs` to `sinks`. Return set() if one of them is not gone (with
-    `alone=False`, only the last ones before the sinks must be), or if a way begins at another value.
+    """Return the equations on all ways from `inputs` to `sinks`. Return set() if one of them is not gone, or if a way begins at another
+    value. With `alone=False`, only the last ones before the sinks must be gone.
     """
     # loop -> the equations in it that make its results: if only one turn is left, the loop has no instruction of its own
     results: dict[int, list[int]] = {}
@@ -332,9 +332,9 @@ def given_by_a_loop(
 def reads_a_constant(
     number: int, equations: Sequence[Equation], readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> Iterator[tuple[Key, bool, bool]]:
-    """Yield `(instruction, whether it reads the equation's result, whether it reads its operand)`, by the shape read,
-    for instructions of the equation's readers that read a constant of as many elements. The equation arranges a value
-    that no equation of its jaxpr makes, and that is not an argument.
+    """Yield the instructions of the equation's readers that read a constant with as many elements: `(instruction, whether it has the
+    shape of the equation's result, whether it has that of its operand)`. The operand must be a value that no equation makes, and that is
+    not an argument.
     """
     this, data = equations[number], links.data
     if len(this.eqn.invars) != 1 or any(this.operands) or hasattr(this.eqn.invars[0], "val"):
@@ -358,8 +358,8 @@ def reads_a_constant(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """Return the `iota` that computes a constant equation, or its reader, when the program runs (None if there is
-    none), after whether it is named after the constant equation itself.
+    """Return `(whether it is the equation's own, iota)` for the instruction `iota` that computes a constant equation when the program
+    runs. If the equation has none, it may be a reader's; None if there is none.
     """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:

@@ -210,8 +210,8 @@ class Merging(Origins):
             return None
 
     def _factored(self) -> Iterator[tuple[tuple[int, int, int], Key, Key, float]]:
-        """Yield `((product, product, sum), the instruction that adds, the instruction that multiplies, the number)` for
-        each sum of two products by one number that XLA has factored out.
+        """Find each `x * c + y * c` that XLA has computed as `(x + y) * c`. Yield the equations `(product, product, sum)`, the
+        instruction that adds, the one that multiplies, and the number c.
         """
         for number, equation in enumerate(self._equations):
             if equation.primitive not in ("add", "sub", "add_any") or any(len(each) != 1 for each in equation.operands):

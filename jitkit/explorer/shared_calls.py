@@ -1,8 +1,8 @@
 """operations of a function that several equations call -> the call that each belongs to
 
-A function is lowered once. When XLA inlines it, it puts the name of the call in front of the names of the operations, but not in front of
-those that a library function has written relative to itself, such as a `cumsum`: these have one name in all calls. Each of them belongs to
-the call that reads what it reads.
+A function is lowered once. When XLA inlines it, it puts the name of the call in front of the operations' names. It does not do so if a
+library function, such as `cumsum`, has given them names relative to itself: these are the same in all calls. Such an operation belongs to
+the call that reads the same values.
 
 JAX: jax/_src/interpreters/mlir.py:lower_called_computation
 """

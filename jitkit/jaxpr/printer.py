@@ -6,8 +6,8 @@ Variables get their names while they are printed, in the order in which the prin
 on. Variables of an inner jaxpr get the next names, so that a name means one thing in the whole text; only the jaxpr of
 a *call* uses the names of its operands and results. Results of the outermost jaxpr that nobody reads are `_`.
 
-An inner jaxpr that is used twice, or has more than ten equations, is printed once, above the rest, as
-`let name = { ... } in`, and by its name where it is used.
+An inner jaxpr that is used twice, or has more than ten equations, is printed once, above the rest: `let name = { ... } in`. Where it is
+used, only its name is printed.
 
 `pp_eqn_rules` has printing rules of primitives: most hide parameters that say nothing new.
 

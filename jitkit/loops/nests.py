@@ -8,11 +8,10 @@ A nest has a loop over each axis of a shape; over the last axis there may be sev
       for (i1 ...) out[i0, i1] = e[i1] / s
     }
 
-Operations between two stores have no loops of their own: they are expressions in the loop that needs them. That is
-fusion. The next loop over the same shape joins the last nest if it can. It may read an array that this nest writes, if
-each element that it reads was written in the same iteration of the inner loop (then the element is in a register), or
-in an earlier inner loop of the same outer iteration. Otherwise there is a `Conflict`, and the loop begins a new nest.
-`e` above is read within one outer iteration only, so only one row of it needs memory.
+Operations between two stores have no loops of their own: they are expressions in the loop that needs them. That is fusion. The next loop
+over the same shape joins the last nest if it can. It may read an array that this nest writes if each element was written before: in the
+same iteration of the inner loop (then it is in a register), or in an earlier inner loop of the same outer iteration. Otherwise there is a
+`Conflict`, and the loop begins a new nest. `e` above is read within one outer iteration only, so only one row of it needs memory.
 
 A nest over all elements in order, ignoring their shape, is `flat`: one loop.
 

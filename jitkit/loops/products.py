@@ -1,8 +1,8 @@
 """`dot_general` -> a tiled matrix product, or a plain sum of products
 
-Large products of floats use a C function, `GEMM`, which keeps a tile of 6 x 16 results (6 x 8 of float64) in registers
-while it runs along the summed axis, and a panel of the right operand, as wide as the tile, in the L1 cache. Smaller
-products, and products of integers, are ordinary loops over all axes, with the operands as expressions.
+Large products of floats use a C function, `GEMM`. While it runs along the summed axis, it keeps a tile of 6 x 16 results (6 x 8 of
+float64) in registers, and a panel of the right operand, as wide as the tile, in the L1 cache. Smaller products, and products of integers,
+are ordinary loops over all axes, with the operands as expressions.
 
 JAX: jax/_src/lax/lax.py:dot_general
 """

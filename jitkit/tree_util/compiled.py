@@ -15,11 +15,10 @@ For the structure `({'a': *, 'b': None}, [(*, *), (*, *)])` we write:
         except (KeyError, Other): return None
         return leaves if leaf_types.issuperset(map(type, leaves)) else None
 
-This does to a treedef what `jit` does to functions: specialise for what was seen, guard it, and fall back where the
-guard fails. A repeated part, such as a model's layer, has its own function, and neighbouring leaves are unpacked
-together. So the text grows only with the number of different parts. Python compiles a line in 20 us, so a text longer
-than `_MANY_LINES` is written only for a structure that has already cost that much time without it, and one longer than
-`_MOST_LINES`, or for a tree deeper than `_MOST_LEVELS`, never.
+This does to a treedef what `jit` does to functions: specialise for what was seen, guard it, and fall back where the guard fails. A
+repeated part, such as a model's layer, has its own function, and neighbouring leaves are unpacked together. So the text grows only with
+the number of different parts. Python compiles a line in 20 us, so a text longer than `_MANY_LINES` is written only for a structure that
+has already cost that much time without it. A text longer than `_MOST_LINES`, or for a tree deeper than `_MOST_LEVELS`, is never written.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -269,9 +268,8 @@ def _tree_of(source: Source, treedef: PyTreeDef) -> str:
 
 
 def compile_take_apart(treedef: PyTreeDef) -> TakeApart:
-    """Return a function that returns the leaves of a tree of this structure, and None for any other tree, or if the type of
-    a leaf is not among the `leaf_types` yet. It always returns None if the text would be too long, or the tree is too
-    deep.
+    """Return a function that returns the leaves of a tree of this structure. It returns None for any other tree, and if the type of a
+    leaf is not among the `leaf_types` yet. It always returns None if the text would be too long, or the tree is too deep.
     """
     shape = Shape(treedef)
     return _nothing_fits if shape.is_too_long else _take_apart(treedef, Source(shape, {"leaf_types": leaf_types}))

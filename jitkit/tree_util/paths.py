@@ -258,8 +258,8 @@ def explain_difference(before: PyTreeDef, after: PyTreeDef, root_name: str) -> l
 
 
 def nodes_apart(before: PyTreeDef, after: PyTreeDef) -> int:
-    """Return how far two structures are apart, node by node: 1 where a list has become a tuple, or a dict has lost a
-    key, 2 where both happened, as where an OrderedDict has become a dict with another key.
+    """Return how far two structures are apart, summed over the nodes that both have: 1 for another type (a list has become a tuple), and
+    1 for other keys or metadata (a dict has lost a key).
     """
     if before is after:
         return 0

@@ -24,11 +24,11 @@ _HERE = re.compile(re.escape(str(Path(__file__).parent) + os.sep))  # this part 
 
 
 class Effort(NamedTuple):
-    """How long to measure a pair: rounds, at least and at most, and the seconds after which no new round begins."""
+    """How long to measure a pair."""
 
-    least: int
-    most: int
-    seconds: float
+    least: int  # rounds
+    most: int  # rounds
+    seconds: float  # after this time no new round begins
 
 
 FULL = Effort(least=5, most=15, seconds=4.0)

@@ -230,7 +230,7 @@ class Error:
         return BatchedError(found) if found else None
 
     def _at(self, index: tuple[int, ...]) -> JaxException | None:
-        """Return the error with the least code, of the element of a batch at `index`; None if it has none."""
+        """Return the error with the least code, of the element at `index` if this is a batch; None if there is none."""
 
         def take(x: Any) -> Any:
             return x[index] if index else x

@@ -1,8 +1,7 @@
 """a class of the reference -> its instances' methods and values, its own and inherited ones
 
-A method is described by its signature and its docstring. A value that `__init__` gives to an instance, or that a named
-tuple has, is described by its annotation, and by the words under `Attributes:` in the class's docstring, or by the
-comment beside it.
+A method is described by its signature and its docstring. A value (one that `__init__` sets, or that a named tuple has)
+is described by its annotation, and by its line under `Attributes:` in the class's docstring, or the comment beside it.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class Spare:
 
     @property
     def unprepared(self) -> Spare:
-        """The `Spare` to ask for another process if a job cannot use what one has prepared: this one."""
+        """The `Spare` whose processes have prepared nothing: this one."""
         return self
 
     def close(self) -> None:

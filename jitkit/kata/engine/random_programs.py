@@ -155,7 +155,7 @@ def _names(jk: Any) -> dict[str, Any]:
 
 
 def compiled(text: str) -> Code:
-    """Compile a program. The last line, an expression, keeps its line number."""
+    """Compile a program whose last line is an expression. The last line keeps its line number."""
     before, _, last = text.rpartition("\n")
     tree = ast.parse("\n" * text.count("\n") + last, "<program>", "eval")
     call, listed = tree.body, None

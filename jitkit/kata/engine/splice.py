@@ -15,8 +15,8 @@ What comes from where:
                                   a name that is something else in the module goes into the functions (`own_names`)
     file names and line numbers   of the file in which the line was written: tracebacks and debuggers point into the learner's file
 
-Line numbers are kept by moving the learner's lines beyond all others (`_FAR`) before the tree is compiled, and back
-afterwards, in the code objects, together with the name of the file.
+Before the tree is compiled, the learner's lines get numbers beyond all others (`_FAR`). So the code objects show which lines are the
+learner's: these then get their own numbers and file name again.
 
 Splicing must happen in a fresh process, before `jitkit` is imported, and never in the process that talks to the learner.
 """

@@ -1,9 +1,9 @@
 """labs/from_scratch/NN_name -> Rung, with its page, its programs and its hints
 
-A rung is a folder: `rung.toml` says what it is called and what is hinted at, `page.md` is its text, `programs.py` holds the programs
-that a package must run like jitkit, `wrong.py` plausible wrong versions of it. The solutions are the prefixes of one text,
-`solutions/from_scratch.py` and, below it, `solutions/behind_the_door.py`: cut after section N, it passes rungs 1 to N. The rungs of the
-second file do not need the first file's sections after 11, or after 14 if they compile loops: each of them says which rung it `needs`.
+A rung is a folder: `rung.toml` has its title and hints, `page.md` is its text, `programs.py` has the programs that a package must run
+like jitkit, and `wrong.py` plausible wrong versions of it. The solutions are the prefixes of one text, `solutions/from_scratch.py` and,
+below it, `solutions/behind_the_door.py`: cut after section N, it passes rungs 1 to N. The rungs of the second file do not need the first
+file's sections after 11, or after 14 if they compile loops: each of them says which rung it `needs`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""choices -> programs that call a function of lab 01 with operands that may be refused (shapes, types, objects, traced values), or
-three rules of `check_jaxpr`, of lab 02, on places of a jaxpr that may break them.
+"""choices -> programs that call a function of lab 01, with operands that may be refused (shapes, types, objects, traced values), or three
+rules of `check_jaxpr` (lab 02), with places of a jaxpr that may break them.
 """
 
 from __future__ import annotations

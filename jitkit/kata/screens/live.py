@@ -1,8 +1,8 @@
 """pages that are made again and again -> a browser that shows the newest
 
-A page opened from disk may load nothing, so a small server on this machine shows it in a frame, and says when there is
-a new one. It listens on the loopback address only, serves only the pages that it was given, and answers only to its own
-name, so that no page of the web can reach it under another one.
+A page opened from disk may load nothing, so a small server on this machine shows it in a frame, and says when there is a new one. It
+listens on the loopback address only, and serves only the pages that it was given. It answers only to its own name, so that no page of the
+web can reach it under another one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """C of `jit(f, backend="c")` + arrays -> arrays, line by line in Python, without a C compiler
 
-A check of loops asks what they compute, and how often they read and write memory. This module finds out both: the lines of C become
-lines of Python, arrays count their reads and writes, and the workspace begins as nan, so that a result which uses an element that was
-never written is nan. A name that is not declared where it is read is an error here, as in a compiler; an index beyond the end of an
-array is an error, too, which a compiler does not see.
+A check of loops asks what they compute, and how often they read and write memory. This module finds out both: the lines of C become lines
+of Python, and arrays count their reads and writes. The workspace begins as nan, so a result that uses an element which was never written
+is nan. A name that is not declared where it is read is an error here, as in a compiler; an index beyond the end of an array is an error,
+too, which a compiler does not see.
 """
 
 from __future__ import annotations

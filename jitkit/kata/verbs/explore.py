@@ -33,8 +33,8 @@ from .explore_again import explore_again
 
 
 class Explored(NamedTuple):
-    """The exit status (1 if a function cannot be traced, a compiler refused it, or the script ended with an error), the pages, and
-    the files that were written, beginning with the one to open.
+    """The exit status, the pages, and the files that were written, beginning with the one to open. The status is 1 if a function cannot
+    be traced, a compiler refused it, or the script ended with an error.
     """
 
     status: int
