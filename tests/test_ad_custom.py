@@ -690,6 +690,77 @@ def test_what_an_integer_result_has_for_a_tangent_is_named(jax, jnp):
     return raised(jax.jvp, f, (2.0,), (1.0,))
 
 
+READS_AN_INTEGER = {
+    "a vjp": lambda jax, f, g, x: jax.vjp(f, x)[1]((x, FLOAT0)),
+    "of a jitted function": lambda jax, f, g, x: jax.vjp(jax.jit(f), x)[1]((x, FLOAT0)),
+    "of one of two branches": lambda jax, f, g, x: jax.vjp(
+        lambda x: jax.lax.cond(x > 1, f, lambda x: (x, 3), x), x)[1]((x, FLOAT0)),
+    "of a carry": lambda jax, f, g, x: jax.vjp(
+        lambda x: jax.lax.scan(lambda c, _: (f(c[0]), None), (x, 0), None, length=2)[0], x)[1]((x, FLOAT0)),
+    "of what a scan stacks": lambda jax, f, g, x: jax.vjp(
+        lambda x: jax.lax.scan(lambda c, _: f(c), x, None, length=2), x)[1]((x, np.zeros(2, FLOAT0.dtype))),
+    "given to another rule": lambda jax, f, g, x: jax.grad(lambda x: g(f(x)[1], x))(x),
+    "given to another rule in jit": lambda jax, f, g, x: jax.grad(jax.jit(lambda x: g(f(x)[1], x)))(x),
+    "given to an operation": lambda jax, f, g, x: jax.grad(lambda x: f(x)[1] * x)(x),
+    "given to a jitted function": lambda jax, f, g, x: jax.grad(
+        lambda x: jax.jit(lambda n, x: n * x)(f(x)[1], x))(x),
+    "as an index": lambda jax, f, g, x: jax.grad(lambda x: (jax.numpy.arange(9.0) * x)[f(x)[1]])(x),
+    "as a number of steps": lambda jax, f, g, x: jax.grad(
+        lambda x: jax.lax.fori_loop(0, f(x)[1], lambda i, c: c * 2, x))(x),
+    "as a Python number": lambda jax, f, g, x: jax.grad(lambda x: x * int(f(x)[1]) + x * f(x)[1].item())(x),
+    "of a batch": lambda jax, f, g, x: jax.vmap(jax.grad(lambda x: g(f(x)[1], x)))(jax.numpy.arange(3.0)),
+}  # fmt: skip
+FLOAT0 = np.zeros((), jax.dtypes.float0)
+
+
+@pytest.mark.parametrize("name", READS_AN_INTEGER)
+@same_as_jax
+def test_the_rule_is_called_for_the_cotangent_of_an_integer_result(jax, jnp, name):
+    calls = []
+
+    @jax.custom_vjp
+    def f(x):
+        return x * 2, x.astype("int32") + 1
+
+    def bwd(_, cts):
+        calls.append([(str(ct.dtype), np.shape(ct)) for ct in cts])
+        return (cts[0] * 7,)
+
+    f.defvjp(lambda x: (f(x), None), bwd)
+
+    @jax.custom_vjp
+    def g(n, x):
+        return n * x
+
+    g.defvjp(lambda n, x: (n * x, n), lambda n, ct: (np.zeros(np.shape(n), FLOAT0.dtype), ct * 3))
+    program = READS_AN_INTEGER[name]
+    return (
+        program(jax, f, g, jnp.float32(3)),
+        calls,
+        printed(jax, lambda x: program(jax, f, g, x), 3.0)
+        if not name.startswith(("as a", "of a batch", "of one"))
+        else None,
+    )
+
+
+@same_as_jax
+def test_a_jvp_rule_gets_no_traced_tangent_of_an_integer(jax, jnp):
+    integer = jax.custom_vjp(lambda x: x.astype("int32"))
+    integer.defvjp(lambda x: (integer(x), x), lambda x, _: (x * 5,))
+    tangents = []
+
+    @jax.custom_jvp
+    def f(n, x):
+        return n * x
+
+    @f.defjvp
+    def _(primals, given):
+        tangents.append((str(given[0].dtype), np.shape(given[0]), type(given[0]).__name__.endswith("Tracer")))
+        return f(*primals), primals[0] * given[1]
+
+    return jax.grad(lambda x: f(integer(x), x))(jnp.float32(3)), tangents
+
+
 @same_as_jax
 def test_zeros_for_the_tangents_of_a_tree(jax, jnp):
     from_primal = jax.custom_derivatives.zero_from_primal

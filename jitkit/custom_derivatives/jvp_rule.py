@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .. import core
 from ..base import edits
 from ..interpreters import partial_eval
-from ..interpreters.ad_rules import Zero, instantiate_zeros, tangent_aval, zero_tangent
+from ..interpreters.ad_rules import Zero, instantiate_zeros, tangent_aval, unless_float0, zero_tangent
 from ..interpreters.batching import AxisData, Dims, batch, move_to
 from ..jaxpr import DebugInfo, Jaxpr, dce_jaxpr, eval_jaxpr
 from ..signature import api_util
@@ -43,6 +43,7 @@ class JvpRule:
         """Return the results and their tangents, flat, and their tree. Raise TypeError if the rule returns anything but
         two equal trees whose leaves have matching types.
         """
+        tangents = list(map(unless_float0, tangents))
         show = SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
         pair = self.jvp(
             *self.static_args,

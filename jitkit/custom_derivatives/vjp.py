@@ -18,7 +18,7 @@ from ..base import edits, traceback_util
 from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
 from ..interpreters import mlir, partial_eval
-from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules
+from ..interpreters.ad_linearize import PartialTrace, linearize_rules, partial_eval_rules
 from ..interpreters.ad_rules import Zero, instantiate_zeros, primitive_jvps, primitive_transposes, tangent_aval
 from ..interpreters.batching import AxisData, BatchTrace, Dims, Vals, batch_jaxpr, register_batcher
 from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, convert_constvars_jaxpr, dce_rules, eval_jaxpr, pp_eqn_rules
@@ -40,6 +40,10 @@ from .jvp_rule import SymbolicZero
 from .remat_opt import DroppableVjpRule
 from .vjp_rule import VjpRule, batched_vjp_rule, part_of_vjp_rule
 
+_Forward = tuple[
+    list[Any], PyTreeDef, list[Any], PyTreeDef
+]  # what `fwd` returns: results and residuals, each as leaves and tree
+
 # --- the primitives ---------------------------------------------------------------------------------------------------
 
 custom_vjp_call_p = CustomCall("custom_vjp_call")
@@ -59,32 +63,43 @@ def _(ctx: mlir.LoweringContext, *args: str, **params: Any) -> NoReturn:
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, rule: VjpRule, num_consts: int, **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    if any(type(t) is not Zero for t in tangents[:num_consts]):
+    outs, linear = _linearize([type(t) is not Zero for t in tangents], *primals, rule=rule, num_consts=num_consts)
+    return outs, linear(*tangents)
+
+
+def _linearize(
+    nonzero: Sequence[bool], *primals: Any, rule: VjpRule, num_consts: int, **params: Any
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    if any(nonzero[:num_consts]):
         raise NotImplementedError(
             "Detected differentiation of a custom_vjp function with respect to a closed-over value. That isn't supported "
             "because the custom VJP rule only specifies how to differentiate the custom_vjp function with respect to explicit "
             "input parameters. Try passing the closed-over value into the custom_vjp function as an argument, and adapting "
             "the custom_vjp fwd and bwd rules."
         )
-    return _by_rule(rule, primals[num_consts:], tangents[num_consts:], rule.forward_in_jaxpr)[:2]
+    forward = rule.forward_in_jaxpr(primals[num_consts:], nonzero[num_consts:])
+    return forward[0], lambda *tangents: _linear(rule, forward, tangents[num_consts:])
 
 
-def _by_rule(
-    rule: VjpRule, primals: Sequence[Any], tangents: Sequence[Any], forward: Callable[..., Any] | None = None
-) -> tuple[list[Any], list[Any], PyTreeDef]:
-    """Run `fwd`; return the results, their tangents by a `custom_lin` equation, and their tree."""
-    zeros = [type(t) is Zero for t in tangents]
-    outs, out_tree, residuals, res_tree = (forward or rule.forward)(primals, [not z for z in zeros])
-    out_tangents = custom_lin_p.bind(
+def _by_rule(rule: VjpRule, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
+    """Run `fwd`; return the results, their tangents, and their tree."""
+    forward = rule.forward(primals, [type(t) is not Zero for t in tangents])
+    return forward[0], _linear(rule, forward, tangents), forward[1]
+
+
+def _linear(rule: VjpRule, forward: _Forward, tangents: Sequence[Any]) -> list[Any]:
+    """Return the tangents of the results by a `custom_lin` equation."""
+    outs, out_tree, residuals, res_tree = forward
+    out_tangents: list[Any] = custom_lin_p.bind(
         *residuals,
         *(t for t in tangents if type(t) is not Zero),
         num_res=len(residuals),
         bwd=_Backward(rule, res_tree, out_tree),
         out_avals=tuple(tangent_aval(core.typeof(x)) for x in outs),
         symbolic_zeros=rule.symbolic_zeros,
-        in_zeros=tuple(zeros),
+        in_zeros=tuple(type(t) is Zero for t in tangents),
     )
-    return outs, out_tangents, out_tree
+    return out_tangents
 
 
 class _Backward(NamedTuple):
@@ -139,6 +154,7 @@ def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_co
 
 
 primitive_jvps[custom_vjp_call_p] = _jvp
+linearize_rules[custom_vjp_call_p] = _linearize
 partial_eval_rules[custom_vjp_call_p] = _partial_eval
 dce_rules[custom_vjp_call_p] = _dce
 primitive_transposes[custom_lin_p] = _transpose

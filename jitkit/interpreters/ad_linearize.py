@@ -21,6 +21,7 @@ from itertools import compress
 from typing import Any, ClassVar, NamedTuple
 
 from .. import core
+
 from ..base.jax_version import since
 from ..core import Primitive, Trace
 from ..jaxpr import (
@@ -35,7 +36,7 @@ from ..jaxpr import (
     remembered,
 )
 from .ad import DualTrace, DualTracer
-from .ad_rules import JvpRule, Zero, instantiate_zeros, tangent_aval, zero_tangent
+from .ad_rules import JvpRule, Zero, instantiate_zeros, is_float0, tangent_aval, unless_float0, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
 # The linearisation of one operation consists of its results, and a function from the tangents of its operands (some may be Zero) to the
@@ -81,8 +82,17 @@ class LinearizeTrace(DualTrace):
         return "grad or linearize"
 
     def new_arg(self, primal: Any, tangent: Any) -> Any:
-        """Return an argument of the function: a pair of `primal` and a new, recorded tangent of the same type as `tangent`."""
-        return self.with_tangent(primal, self.tangents.new_arg(tangent))
+        """Return an argument of the function: a pair of `primal` and a new, recorded tangent of the same type as `tangent`. An integer
+        has no tangent.
+        """
+        recorded = self.tangents.new_arg(tangent)
+        return primal if is_float0(recorded) else self.with_tangent(primal, recorded)
+
+    def with_tangent(self, primal: Any, tangent: Any) -> Any:
+        """Return a tracer that pairs a primal with its tangent; return the primal alone if the tangent is a Zero. A float0 that is
+        recorded, such as the tangent of an integer that a `custom_vjp` function returns, stays: its `bwd` must be called.
+        """
+        return primal if type(tangent) is Zero else self.tracer(self, primal, tangent)
 
     def differentiate(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
@@ -90,11 +100,22 @@ class LinearizeTrace(DualTrace):
         """Return results and tangents, by the primitive's linearize rule, or else by its JVP rule."""
         rule = linearize_rules.get(primitive)
         if rule is None:
-            return super().differentiate(primitive, primals, tangents, params)
+            return self._by_jvp_rule(primitive, primals, tangents, params)
         with core.set_current_trace(self.parent):
             out, linear = rule([type(t) is not Zero for t in tangents], *primals, **params)
         with core.set_current_trace(self.tangents):
             return out, linear(*tangents)
+
+    def _by_jvp_rule(
+        self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
+    ) -> tuple[Any, Any]:
+        """Return results and tangents, by the JVP rule, for which float0s are Zero."""
+        tangents = list(map(unless_float0, tangents))
+        if any(type(t) is not Zero for t in tangents):
+            return super().differentiate(primitive, primals, tangents, params)
+        with core.set_current_trace(self.parent):
+            out = primitive.bind(*primals, **params)
+        return out, list(map(zero_tangent, out)) if primitive.multiple_results else zero_tangent(out)
 
     def by_rule(
         self,
@@ -283,7 +304,10 @@ def linearize_jaxpr(
     always = (instantiate,) * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
     try:
         inputs = [primal_trace.new_arg(aval) for aval in jaxpr.in_avals]
-        tracers = [trace.new_arg(x, tangent_aval(x.aval)) if nz else x for x, nz in zip(inputs, nonzero, strict=True)]
+        tracers = [
+            trace.with_tangent(x, tangent_trace.new_arg(tangent_aval(x.aval))) if nz else x
+            for x, nz in zip(inputs, nonzero, strict=True)
+        ]
         with core.set_current_trace(trace), empty_name_stack():
             outs, tangents = trace.pairs(jaxpr_as_fun(jaxpr)(*tracers))
             tangents = [instantiate_zeros(t) if i else t for t, i in zip(tangents, always, strict=True)]

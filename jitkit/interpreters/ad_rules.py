@@ -102,6 +102,11 @@ def is_float0(x: Any) -> bool:
     return getattr(x, "dtype", None) == dtypes.float0
 
 
+def unless_float0(tangent: Any) -> Any:
+    """Return the tangent, or a Zero in the place of a float0."""
+    return Zero(core.get_aval(tangent)) if type(tangent) is not Zero and is_float0(tangent) else tangent
+
+
 # --- sums -------------------------------------------------------------------------------------------------------------
 
 add_any_p = Primitive("add_any")

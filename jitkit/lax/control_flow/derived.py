@@ -126,6 +126,7 @@ def dtype_of_bounds(lower: Any, upper: Any) -> Any:
 
 def known_trips(lower: Any, upper: Any) -> int | None:
     """Return the number of steps of the loop if both bounds are known while tracing, and convert to ints; else None."""
+    lower, upper = core.value_if_known(lower), core.value_if_known(upper)
     if not (core.is_concrete(lower) and core.is_concrete(upper)):
         return None
     try:
