@@ -21,7 +21,6 @@ from itertools import compress
 from typing import Any, ClassVar, NamedTuple
 
 from .. import core
-
 from ..base.jax_version import since
 from ..core import Primitive, Trace
 from ..jaxpr import (
@@ -32,6 +31,7 @@ from ..jaxpr import (
     convert_constvars_jaxpr,
     dce_jaxpr,
     dce_rules,
+    in_order_of_need,
     jaxpr_as_fun,
     remembered,
 )
@@ -334,52 +334,12 @@ def _two_jaxprs(
     """
     written, nonzero = finish(second, tangents, info)
     if not prune:
-        written = _in_order_of_need(written)
+        written = in_order_of_need(written)
     forwarded = tuple(sources.get(id(x)) for x in written.consts)
     residuals = [x for x, place in zip(written.consts, forwarded, strict=True) if place is None]
     computed = first.to_jaxpr([*outs, *residuals], info.with_unknown_names())
     primal = dce_jaxpr(computed, True, instantiate=True)[0] if prune else computed
     return LinearizedJaxpr(primal, len(residuals), nonzero, forwarded, convert_constvars_jaxpr(written))
-
-
-def _in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the jaxpr with its constants in JAX's order. JAX sorts topologically, from the outputs: it takes an equation when all its
-    readers are taken; if there are several, it takes the one that it found last. The result is the reverse of this order.
-    """
-    made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
-    constants = set(jaxpr.constvars)
-    ends = list(dict.fromkeys(x for x in (*jaxpr.invars, *jaxpr.outvars) if isinstance(x, Var)))
-
-    def needs(node: Any) -> list[Any]:
-        eqn = made_by.get(node) if isinstance(node, Var) else None
-        if eqn is None:
-            return []
-        # Each use of a constant counts by itself.
-        return [(id(eqn), i, x) if x in constants else x for i, x in enumerate(eqn.invars) if isinstance(x, Var)]
-
-    waiting: dict[Any, int] = {}
-    stack: list[Any] = [*ends]
-    while stack:
-        node = stack.pop()
-        waiting[node] = waiting.get(node, 0) + 1
-        if waiting[node] == 1:
-            stack.extend(needs(node))
-    for node in ends:
-        waiting[node] -= 1
-    ready: list[Any] = [node for node in ends if not waiting[node]]
-    taken: list[Any] = []
-    while ready:
-        node = ready.pop()
-        taken.append(node)
-        for needed in needs(node):
-            waiting[needed] -= 1
-            if not waiting[needed]:
-                ready.append(needed)
-    met = dict.fromkeys(node[2] if isinstance(node, tuple) else node for node in reversed(taken))
-    value_of = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
-    order = [var for var in met if var in constants]
-    order += [var for var in jaxpr.constvars if var not in met]
-    return jaxpr.replace(constvars=order, consts=[value_of[var] for var in order])
 
 
 @remembered

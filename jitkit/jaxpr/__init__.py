@@ -41,6 +41,7 @@ from .rearranging import convert_constvars_jaxpr as convert_constvars_jaxpr
 from .rearranging import drop_unused as drop_unused
 from .rearranging import forwarded_inputs as forwarded_inputs
 from .rearranging import in_order as in_order
+from .rearranging import in_order_of_need as in_order_of_need
 from .rearranging import interleaved as interleaved
 from .rearranging import keep_outputs as keep_outputs
 from .rearranging import known_outputs as known_outputs

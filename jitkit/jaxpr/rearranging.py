@@ -172,3 +172,43 @@ def close_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> Jaxpr:
     if len(consts) != len(jaxpr.constvars):
         raise ValueError(f"the jaxpr has {len(jaxpr.constvars)} constvars, got {len(consts)} consts for them")
     return jaxpr.replace(consts=consts)
+
+
+def in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
+    """Return the jaxpr with its constants in JAX's order. JAX sorts topologically, from the outputs: it takes an equation when all its
+    readers are taken; if there are several, it takes the one that it found last. The result is the reverse of this order.
+    """
+    made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
+    constants = set(jaxpr.constvars)
+    ends = list(dict.fromkeys(x for x in (*jaxpr.invars, *jaxpr.outvars) if isinstance(x, Var)))
+
+    def needs(node: Any) -> list[Any]:
+        eqn = made_by.get(node) if isinstance(node, Var) else None
+        if eqn is None:
+            return []
+        # Each use of a constant counts by itself.
+        return [(id(eqn), i, x) if x in constants else x for i, x in enumerate(eqn.invars) if isinstance(x, Var)]
+
+    waiting: dict[Any, int] = {}
+    stack: list[Any] = [*ends]
+    while stack:
+        node = stack.pop()
+        waiting[node] = waiting.get(node, 0) + 1
+        if waiting[node] == 1:
+            stack.extend(needs(node))
+    for node in ends:
+        waiting[node] -= 1
+    ready: list[Any] = [node for node in ends if not waiting[node]]
+    taken: list[Any] = []
+    while ready:
+        node = ready.pop()
+        taken.append(node)
+        for needed in needs(node):
+            waiting[needed] -= 1
+            if not waiting[needed]:
+                ready.append(needed)
+    met = dict.fromkeys(node[2] if isinstance(node, tuple) else node for node in reversed(taken))
+    value_of = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    order = [var for var in met if var in constants]
+    order += [var for var in jaxpr.constvars if var not in met]
+    return jaxpr.replace(constvars=order, consts=[value_of[var] for var in order])
