@@ -61,7 +61,7 @@ _NOTHING: dict[str, Any] = {
     "spliced": None,  # modules with a student's functions in them
     "patch": None,  # a student's functions for holes
     "package": None,  # a package from scratch
-    "climbing": None,  # the module that the programs of the ladder import, if jitkit runs them
+    "climbing": None,  # the modules that the programs of the ladder import, if jitkit runs them
     "own": [],  # the names of the student's own files
     "executables": None,  # sealed executables of programs, which need not be compiled: see `inside.executables`
     "keeps_executables": False,

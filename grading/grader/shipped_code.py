@@ -67,6 +67,7 @@ class ShippedCode:
             for name, path in (
                 ("climbing", engine / "climbing.py"),
                 ("behind", engine / "behind.py"),
+                ("drawing", engine / "drawing.py"),
                 (PLAIN, engine / "plain.py"),
                 *((path.stem, path) for path in given_files()),
             )

@@ -252,7 +252,7 @@ class Trials:
         if isinstance(exercise, rungs.Rung):
             if how.reference:
                 image |= {
-                    "climbing": {name: self.shipped.ladder[name] for name in ("climbing", "behind")},
+                    "climbing": {name: self.shipped.ladder[name] for name in ("climbing", "behind", "drawing")},
                     "fills": self.shipped.fills(None, workers.kept()),
                     "own": [],
                 }

@@ -10,7 +10,8 @@ reference       target -> the reference's source; `parts`: the helpers that it u
 running         a submission + checks -> an outcome for each check, by talking with processes
 processes       processes that wait for a request; `copies`: a process that is copied for each run; `stacks`: where one hangs or has died
 worker          what runs in such a process; `reference_code`: jitkit's code, read ahead; `executables`: programs compiled before;
-                `climbing`: a package from scratch instead of functions, and `behind`: one with a compiler of its own;
+                `climbing`: a package from scratch instead of functions, `behind`: one with a compiler of its own, `drawing`: random
+                functions for both;
                 `replay`: a failing check, seen call by call
 plain           value -> plain data
 comparison      two values -> their first difference; `jaxpr_comparison` and `witness` for jaxprs; `numpy_jaxpr`, `run_stablehlo`:

@@ -9,7 +9,7 @@ process of a learner's package, neither jitkit nor jax can be imported, and `xla
     counted(f, *args, compiled=1, executed=1, copied=0)      the result, and the counts of what XLA did during the call
     text(jk, f, *args)         `lower(f, *args)`, compared by running it
 
-`behind` has functions for programs that test a package's own compiler: `own(jk, f)`, `behind(own(jk, f), *args, loops=1)` and others.
+`behind` has functions for programs that test a package's own compiler, such as `own(jk, f)`; `drawing` those that draw random functions.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def compiled(path: str, source: str) -> CodeType:
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """Return the programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
-    if __package__:  # a grader loads this file without its package, and brings `behind` itself
-        sys.modules["behind"] = importlib.import_module(".behind", __package__)
+    for name in ("behind", "drawing") if __package__ else ():  # a grader, without this package, brings both itself
+        sys.modules[name] = importlib.import_module(f".{name}", __package__)
     collected.clear()
     for path, source in files:
         exec(compiled(path, source), {"__name__": "programs", "__file__": path})

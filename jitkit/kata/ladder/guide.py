@@ -12,8 +12,8 @@ An empty file becomes a package that traces, compiles, differentiates and batche
 - `{name}.py`: yours. It may import files beside it, or become a folder `{name}/` with as many files as you like.
 - `ladder/01_one_door.md` and so on: eighteen rungs. From 19 on you write the compiler, too, and XLA runs nothing: you can begin
   rung 19 once rung 11 passes, and rung 22 once rung 14 does. A page says what is asked and shows an idea, not a design: classes,
-  files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`,
-  which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.
+  files and names inside are your own. Beside each page are its programs, which the checks run. They import `climbing`
+  and others, which only the checker has; the first lines of `ladder/01_one_door_programs.py` say what is compared, and how.
 - `xla.py`: given, the only way to the machine. Read it; verdicts use the given one, whatever you do to yours. So is `cc.py`, for the
   rungs from 19 on: it needs a C compiler.
 - `test_ladder.py`: for those who prefer pytest. `pytest` runs the programs of the rung that you are at, and of all below.

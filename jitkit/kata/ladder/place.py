@@ -27,6 +27,7 @@ _TAKEN = sys.stdlib_module_names | {
     "cc",
     "climbing",
     "behind",
+    "drawing",
     "jax",
     "jitkit",
     "torch",

@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import counted, program, raised
+from drawing import pick
 
 
 def floats(rng, *shape):
@@ -222,10 +223,6 @@ def said(value):
     return f"{type(value).__name__} {getattr(inside, '__name__', inside)!r}"
 
 
-def pick(rng, found):
-    return found[int(rng.integers(len(found)))]
-
-
 def made_anew(value):
     """Return an equal object, which is another one."""
     if type(value) in (str, bytes):
@@ -239,8 +236,8 @@ def called(jk, rng, count):
 
     def ways(f, within):
         static = {
-            "numbers": {"static_argnums": pick(rng, [(1, 2, 3), (3, 1, 2), [1, 2, 3], (-1, -2, -3), (-3, 2, 3)])},
-            "names": {"static_argnames": pick(rng, [("a", "bb", "how"), ["how", "a", "bb"]])},
+            "numbers": {"static_argnums": pick(rng, (1, 2, 3), (3, 1, 2), [1, 2, 3], (-1, -2, -3), (-3, 2, 3))},
+            "names": {"static_argnames": pick(rng, ("a", "bb", "how"), ["how", "a", "bb"])},
         }[within]
         return jk.jit(f, **static)
 
@@ -250,18 +247,18 @@ def called(jk, rng, count):
         traces.append(1)
         return {f"trace {len(traces)}, of {said(a)}, {said(bb)}, {said(how)}": x * 2.0}
 
-    x, values = floats(rng, 2), [pick(rng, VALUES) for _ in range(3)]
+    x, values = floats(rng, 2), [pick(rng, *VALUES) for _ in range(3)]
     for within in ("numbers", "names")[:: int(rng.choice([-1, 1]))][: 1 + (count > 99)]:
         g, first, known = ways(f, within), int(rng.integers(3)), [values]
         for turn in range(count):
-            values = [made_anew(v) for v in (known[-1] if turn < len(VALUES) else pick(rng, known))]
+            values = [made_anew(v) for v in (known[-1] if turn < len(VALUES) else pick(rng, *known))]
             at, other = map(int, rng.permutation(3)[:2])
             if turn < len(VALUES):
                 values[first] = VALUES[turn]  # beside which stand those that are nearly the same
             elif rng.integers(3) == 0:
                 values[at], values[other] = values[other], values[at]
             else:
-                values[at] = pick(rng, VALUES)
+                values[at] = pick(rng, *VALUES)
             known.append(values)
             key = f"call {turn} by {within}: {', '.join(map(said, values))}"
             if within == "names":

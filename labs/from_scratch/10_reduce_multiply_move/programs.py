@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 from climbing import program, raised
+from drawing import fitting, pick, written
 
 
 def floats(rng, *shape):
@@ -347,18 +348,9 @@ def shape_of(rng, *ranks):
     return tuple(map(int, rng.choice(SIZES, int(rng.choice(ranks)))))
 
 
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
 def either(rng, axis, rank):
     """Return an axis, counted from the front or from the end."""
     return axis - rank * int(rng.integers(2))
-
-
-def fitting(rng, shape):
-    """Return a shape that can be broadcast to another."""
-    return tuple(n if rng.integers(3) else 1 for n in shape)[int(rng.integers(len(shape) + 1)) :]
 
 
 def reduction(rng):
@@ -487,10 +479,6 @@ def drawn(rng, count):
             nested(rng, text),
             {name: numbers(rng, name, shape) for name, shape in shapes.items()} | {"i": np.int32(rng.integers(-4, 4))},
         )
-
-
-def written(name, x):
-    return f"{name} = np.{x.dtype}({x.tolist()})" if x.size < 13 else f"{name}: {x.dtype}{list(x.shape)}"
 
 
 def results(jk, rng, count, compiled):

@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import counted, jaxpr, program, text
+from drawing import fill, pick
 
 
 def floats(rng, *shape):
@@ -166,25 +167,18 @@ def every_call(jk, rng):
 
 CALLS = (
     "g({})", "g({})", "h({}, {})", "h({}, b={})", "h(b={}, a={})", "h(a={}, b=y)", "k({}, 3)", "k({}, n=2)", "k({}, 3)",
-    "many({{'a': {}, 'b': (y, None)}})['s']", "many({{'a': {}, 'b': ({}, None)}})['p'][0]", "jk.jit(lambda: {})()",
+    "many({'a': {}, 'b': (y, None)})['s']", "many({'a': {}, 'b': ({}, None)})['p'][0]", "jk.jit(lambda: {})()",
     "jk.jit(lambda: {} * y)()", "jk.jit(lambda a: a)({})", "jk.jit(lambda a: a - x)({})", "over({})", "over(2.0) * {}", "const({})",
     "const({})", "weak(2.0, {})", "h(c, {})", "g(y) * {}", "jk.jit(lambda a, b: (b, a))({}, y)[1]", "two({})", "two({})",
     "jk.jit(lambda a: g(a) + h(a, y))({})", "within({})", "pair({}, {})[0]", "pair({}, {})[1]", "(nothing({}) or {})", "stored({})",
 )  # fmt: skip
 
 
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
 def expression(rng, depth):
     """Draw calls within each other."""
     if depth == 0:
         return pick(rng, "x", "y", "x * y", "y + 1.0")
-    template = pick(rng, *CALLS)
-    while "{}" in template:
-        template = template.replace("{}", f"({expression(rng, depth - 1 if rng.integers(3) else 0)})", 1)
-    return template.replace("{{", "{").replace("}}", "}")
+    return fill(pick(rng, *CALLS), lambda: f"({expression(rng, depth - 1 if rng.integers(3) else 0)})")
 
 
 def calls_in(program):

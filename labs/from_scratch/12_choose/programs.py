@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 from climbing import program, raised, text
+from drawing import pick
 
 
 def floats(rng, *shape):
@@ -254,10 +255,6 @@ VALUES = (
     "g(x)",
     "g(y) - x",
 )
-
-
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
 
 
 def pairs(rng, count):

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 from climbing import counted, program, raised
+from drawing import carry, pick, told
 
 
 def floats(rng, *shape):
@@ -295,10 +296,6 @@ TESTS = (
 )  # fmt: skip
 
 
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
 def unlike(rng, count):
     """Draw loops whose carry comes out with another type, or not, and whose test is a truth value, or not. None turns."""
     for pair in itertools.pairwise(CARRIES):  # beside each stands what is nearly the same
@@ -325,19 +322,13 @@ PARTS = [
 
 def loop(rng):
     """Draw a loop that turns a few times: a carry of one to five parts; each may take the place of another one like it."""
-    parts = [PARTS[i] for i in rng.integers(len(PARTS), size=int(rng.integers(1, 5)))]
-    vectors = [i for i, (first, _) in enumerate(parts, 1) if first in "xy"]
-    after = dict(zip(vectors, [*vectors[1:], *vectors[:1]], strict=True))
-    new = [
-        u.replace("next", f"c[{after.get(i, i)}]").replace("old", f"c[{i}]").replace("turn", "c[0]")
-        for i, (_, u) in enumerate(parts, 1)
-    ]
+    first, new, _ = carry(rng, PARTS, at=1)
     begin = pick(rng, "0", "0", "np.int32(0)", "1")
     both, none = "jk.numpy.logical_and(c[0] < n, y.sum() > -9.0)", "jk.numpy.logical_not(c[0] >= n)"
     test = pick(rng, "c[0] < n", "c[0] < 3", both, none, "c[0] < 0", "n > c[0]")
     lists = pick(rng, "({},)", "[{}]")
-    step = lists.format(", ".join(["c[0] + 1", *new]))
-    init = lists.format(", ".join([begin, *[first for first, _ in parts]]))
+    step = lists.format(", ".join(["c[0] + 1", *(text.replace("turn", "c[0]") for text in new)]))
+    init = lists.format(", ".join([begin, *first]))
     return f"jk.lax.while_loop(lambda c: {test}, lambda c: {step}, {init})"
 
 
@@ -348,16 +339,7 @@ def answers(jk, rng, count):
     fs = {text: eval(f"lambda x, y, n: {text}", names) for text in [loop(rng) for _ in range(count)]}
     x, y = (jk.numpy.asarray(floats(rng, 3)) for _ in range(2))
     compiled = jk.jit(lambda *given: {text: f(*given) for text, f in fs.items()})
-    half = np.float16(1)
-
-    def told(tree):
-        """Return the leaves, each number with its product with a half float, which says whether it is weak."""
-        if type(tree) in (list, tuple, dict):
-            return type(tree).__name__, [told(v) for v in (tree.values() if type(tree) is dict else tree)]
-        one = None if tree is None else jk.numpy.asarray(tree)
-        return one if one is None or one.shape else (one, one * half)
-
-    at_once = {text: [told(f(x, y, n)) for n in (2, 1)] for text, f in fs.items()}
+    at_once = {text: [told(jk, f(x, y, n)) for n in (2, 1)] for text, f in fs.items()}
     return found, at_once, [compiled(x, y, n) for n in (0, 3)]
 
 

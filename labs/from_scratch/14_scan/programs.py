@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import Raised, counted, jaxpr, program, raised
+from drawing import carry, fill, pick, told
 
 
 def floats(rng, *shape):
@@ -269,10 +270,6 @@ ROWS = (
 LENGTHS = ("", "", "length=3", "length=0", "length=2", "length=np.int64(3)", "length=1")
 
 
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
 def unlike(rng, count):
     """Draw scans whose carry comes out with another type, or not, and whose rows and lengths go together, or not."""
     for turn in range(count):
@@ -281,8 +278,8 @@ def unlike(rng, count):
         if turn % 2:
             yield f"jk.lax.scan(lambda c, r: ({other}, {pick(rng, 'r', 'c', '1.5')}), {one}, {pick(rng, *ROWS[:3])}, {how})"
         else:
-            both = pick(rng, "({}, {})", "[{}, {}]", "{{'a': {}, 'b': {}}}")
-            rows = both.format(pick(rng, *ROWS), pick(rng, *ROWS)) if turn % 4 else pick(rng, *ROWS)
+            both = pick(rng, "({}, {})", "[{}, {}]", "{'a': {}, 'b': {}}")
+            rows = fill(both, lambda: pick(rng, *ROWS)) if turn % 4 else pick(rng, *ROWS)
             yield f"jk.lax.scan(lambda c, r: (c, r), 0.5, {rows}, {how})"
 
 
@@ -301,15 +298,10 @@ YS = (
 
 def scan(rng, at):
     """Draw a scan with a carry of one to four parts, rows of four dtypes, and three results of each turn."""
-    parts = [PARTS[i] for i in rng.integers(len(PARTS), size=int(rng.integers(1, 5)))]
-    vectors = [i for i, (first, _) in enumerate(parts) if first in "xy"]
-    after = dict(zip(vectors, [*vectors[1:], *vectors[:1]], strict=True))
-    told = lambda i, text: text.replace("next", f"c[{after.get(i, i)}]").replace("old", f"c[{i}]")
-    new = ", ".join([told(i, u) for i, (_, u) in enumerate(parts)])
-    ys = ", ".join([told(int(rng.integers(len(parts))), YS[(at + k) % len(YS)]) for k in range(3)])
-    first = ", ".join([f for f, _ in parts])
+    first, new, put = carry(rng, PARTS)
+    ys = ", ".join([put(int(rng.integers(len(new))), YS[(at + k) % len(YS)]) for k in range(3)])
     how = pick(rng, "", ", reverse=True", ", length=4", ", reverse=True")
-    return f"jk.lax.scan(lambda c, r: (({new},), ({ys})), ({first},), rows{how})"
+    return f"jk.lax.scan(lambda c, r: (({', '.join(new)},), ({ys})), ({', '.join(first)},), rows{how})"
 
 
 TURNS = (  # of a loop over an index: what becomes of the carry, and how it begins
@@ -336,25 +328,18 @@ def answers(jk, rng, count):
     names = {"np": np, "jk": jk, "g": jk.jit(lambda x: x * 0.25 + 1.0), "weak": arrays[0], "strong": arrays[1]}
     texts = [make(rng, 3 * i) for i in range(count) for make in (scan, loop)]
     fs = {text: eval(f"lambda x, y, n, rows: {text}", names) for text in texts}
-    size, half = 4, np.float16(1)
+    size = 4
     whole, numbers = rng.integers(0, 4, size).astype(np.int32), floats(rng, size)
     rows = {"v": floats(rng, size, 3), "n": whole, "h": numbers.astype(np.float16), "f": numbers}
     given = [n.asarray(floats(rng, 3)) for _ in range(2)]
-
-    def told(tree):
-        """Return the leaves, each number with its product with a half float, which says whether it is weak."""
-        if type(tree) in (list, tuple, dict):
-            return type(tree).__name__, [told(v) for v in (tree.values() if type(tree) is dict else tree)]
-        one = None if tree is None else n.asarray(tree)
-        return one if one is None or one.shape else (one, one * half)
 
     def compiled(*given):
         """Return the results that there are; None for what is refused."""
         found = {text: raised(f, *given) for text, f in fs.items()}
         return {text: None if type(x) is Raised else x for text, x in found.items()}
 
-    found = {text: raised(lambda f: told(f()), eval("lambda: " + text, names)) for text in unlike(rng, 2 * count)}
-    at_once = {text: raised(lambda f: told(f(*given, 2, rows)), f) for text, f in fs.items()}
+    found = {text: raised(lambda f: told(jk, f()), eval("lambda: " + text, names)) for text in unlike(rng, 2 * count)}
+    at_once = {text: raised(lambda f: told(jk, f(*given, 2, rows)), f) for text, f in fs.items()}
     return found, at_once, jk.jit(compiled)(*given, 3, rows)
 
 

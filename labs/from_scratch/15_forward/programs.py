@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import jaxpr, program, raised
+from drawing import CALLED, JOINED, halves, vector_functions, vectors
 
 
 def floats(rng, *shape):
@@ -355,80 +356,18 @@ def refused_and_caught(jk, rng):
 # --- random functions ---------------------------------------------------------------------------------------------------
 # A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 
-CALLED = (
-    "n.sin({})", "n.cos({})", "n.tan({} * 0.5)", "n.tanh({})", "n.exp({} * 0.25)", "n.log({})", "n.sqrt({})", "n.log1p({})",
-    "n.expm1({})", "-{}", "n.abs({})", "n.sign({}) * {}", "n.floor({}) * {}", "({}) ** 3.0", "({}) ** 2", "({}) ** -1.0", "({}) ** 0.5",
-    "2.0 ** ({})", "g({})", "jk.jit(lambda a: a * y + a)({})", "({}).astype(np.float16).astype(np.float32)", "n.sum({}) * x",
-    "n.max({}) * y", "n.min({}) + {}", "n.mean({}) - x", "({})[i] * x", "({})[1:].sum() * {}", "h({}, y)", "h({}, y)", "h({}, x)",
-    "h(x, {})", "h(2.0, {})", "h({}, 2.0)", "n.max(n.reshape({}, (2, -1)), axis=0).sum() * x", "n.max({}, keepdims=True) * x",
-    "n.where(i > 1, {}, y)", "n.reshape(n.reshape({}, (2, -1)).T, -1)", "n.max(n.reshape({}, (2, -1)), axis=(0, 1)) * x",
-)  # fmt: skip
-JOINED = (
-    "{} + {}", "{} - {}", "{} * {}", "{} / {}", "n.maximum({}, {})", "n.minimum({}, {})", "n.power(n.abs({}), {})",
-    "n.where(x > 0.5, {}, {})", "n.dot({}, {}) * x", "jk.lax.cond(i > 1, lambda: {}, lambda: {})",
-    "jk.lax.switch(i, [lambda: x, lambda: {}, lambda: {}])", "jk.lax.cond(x[0] > 0.5, lambda a: a * 2.0, lambda a: {}, {})",
-    "jk.lax.scan(lambda c, r: (c * 0.5 + r, c * r), {}, n.reshape({}, (-1, 1)))[0]",
-    "jk.lax.scan(lambda c, r: (c + r * x, r), {}, {}, reverse=True)[0]", "jk.lax.fori_loop(0, 3, lambda k, c: c * 0.5 + {}, {})",
-    "jk.lax.fori_loop(0, i, lambda k, c: (c[1], c[0] * 0.5 + y), ({}, {}))[0]",
-    "jk.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, c[2], c[1] * 0.5), (0, {}, {}))[1]",
-    "jk.jit(lambda a, b: a * b - y)({}, {})", "jk.jvp(lambda a: a * {}, (x,), ({},))[1]", "n.dot(n.reshape({}, (-1, 1)) * {}, x)",
-    "jk.lax.scan(lambda c, r: (c * 0.5 + r[0], r[0] * r[1] + c[0]), x, ({}, {}), reverse=True)[1]",
+
+TEMPLATES = (  # besides those of all rungs
+    (*CALLED, "h({}, y)", "h({}, x)", "h(x, {})"),
+    (*JOINED, "jk.lax.fori_loop(0, i, lambda k, c: (c[1], c[0] * 0.5 + y), ({}, {}))[0]",
+     "jk.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, c[2], c[1] * 0.5), (0, {}, {}))[1]",
+     "jk.jvp(lambda a: a * {}, (x,), ({},))[1]"),
 )  # fmt: skip
 
 
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
-def expression(rng, depth):
-    """Draw a function of x and y, vectors of one size, and i, an index."""
-    if depth == 0 or rng.integers(8) == 0:
-        return pick(rng, "x", "x", "y", "x", "1.5 * x", "x * y", "zero", "ones")
-    return fill(rng, pick(rng, *(CALLED if rng.integers(2) else JOINED)), depth - 1)
-
-
-def fill(rng, template, depth):
-    """Return the text of a template, with a random expression in place of each `{}`."""
-    if depth == 0:
-        return template.format(*[pick(rng, "x", "x", "y") for _ in range(template.count("{}"))])
-    while "{}" in template:
-        template = template.replace("{}", f"({expression(rng, depth)})", 1)
-    return template
-
-
-def functions(jk, rng, count):
-    """Draw functions by their texts, with vectors that often are equal, whole or 0 somewhere."""
-    names = {"n": jk.numpy, "np": np, "jk": jk, "g": jk.jit(lambda a: a * a * 0.5), "h": jk.jit(lambda a, b: a * b + b)}
-    names |= {"zero": jk.numpy.zeros(4), "ones": jk.numpy.ones(4)}
-    every = [fill(rng, template, 0) for template in (*CALLED, *JOINED)]
-    for turn, text in enumerate(every + [expression(rng, 1 + turn % 3) for turn in range(count)]):
-        f = eval(f"lambda x, y, i: {text}", names)
-        x, y = (pick(rng, *vectors(rng)[-2 * (turn < len(every)) :]) for _ in range(2))
-        yield (
-            f"x = {x.tolist()}; y = {y.tolist()}; i = {turn % 4}; {text}",
-            lambda x, y, f=f, i=turn % 4: f(x, y, i),
-            (x, y),
-        )
-
-
-def vectors(rng):
-    """Return vectors, the last of which have ties, a negative number and 0."""
-    some = rng.integers(1, 8, 4).astype(np.float32) / 4
-    ties = [rng.permutation(np.float32([0, 2, 2, -1.5])) for _ in range(2)]
-    return (
-        some,
-        some,
-        np.float32([0.5, 1.0, 1.0, 0.25]),
-        np.ones(4, np.float32),
-        some * np.float32([1, -1, 1, -1]),
-        *ties,
-    )
-
-
-def slopes(jk, rng, count):
-    """Return the values and tangents of random functions, keyed by their texts: with respect to both arguments, to x, or to y, in turns."""
-    found, later = {}, {}
-    for turn, (text, f, (x, y)) in enumerate(functions(jk, rng, count)):
+def pushed(jk, rng, count):
+    """Draw calls that return values and tangents: with respect to both arguments, to x, or to y, in turns."""
+    for turn, (text, f, (x, y)) in enumerate(vector_functions(jk, rng, TEMPLATES, count, slice(None))):
         t, s = (rng.choice([-1, -0.5, 0.25, 2], 4).astype(np.float32) for _ in range(2))
         way = ("both", "x", "y")[turn % 3]
         by = {
@@ -436,18 +375,16 @@ def slopes(jk, rng, count):
             "x": lambda x, y, t, s, f=f: jk.jvp(lambda x: f(x, y), (x,), (t,)),
             "y": lambda x, y, t, s, f=f: jk.jvp(lambda y: f(x, y), (y,), (s,)),
         }[way]
-        key = f"by {way}, t = {t.tolist()}, s = {s.tolist()}; {text}"
-        arrays = [jk.numpy.asarray(v) for v in (x, y, t, s)]
-        if turn % 2:
-            found[key] = by(*arrays)
-        else:
-            later[key] = by, arrays
+        yield f"by {way}, t = {t.tolist()}, s = {s.tolist()}; {text}", by, (x, y, t, s)
+
+
+def slopes(jk, rng, count):
+    """Return what a jitted function of two arguments returns by turns, and the values and tangents of random functions."""
+    found = halves(jk, pushed(jk, rng, count), raised, exact=sum(map(len, TEMPLATES)))
     x, y, h = *vectors(rng)[:2], jk.jit(lambda a, b: a * b * b)
-    by_turns = [
+    return [
         moved(jk, f, x, y) for f in (lambda a: h(a, y), lambda b: h(y, b), lambda a: h(a, a), lambda a: h(a, y))
-    ]
-    every = jk.jit(lambda given: {key: by(*given[key]) for key, (by, _) in later.items()})
-    return by_turns, found, every({key: arrays for key, (_, arrays) in later.items()})
+    ], *found
 
 
 @program(
@@ -467,16 +404,6 @@ def random_slopes(jk, rng):
     return slopes(jk, rng, 8)
 
 
-def settled(result):
-    """Return a result with nan for each number that is not finite: which one it is can depend on the order of operations."""
-    if isinstance(result, dict):
-        return {key: settled(each) for key, each in result.items()}
-    if isinstance(result, (tuple, list)):
-        return [settled(each) for each in result]
-    numbers = np.asarray(result)
-    return np.where(np.isfinite(numbers), numbers, np.nan) if numbers.dtype.kind == "f" else numbers
-
-
 @program("15", "Hundreds of random functions.", hidden=True, tolerance=1e-3)
 def many_random_slopes(jk, rng):
-    return settled(slopes(jk, rng, 120))
+    return slopes(jk, rng, 120)

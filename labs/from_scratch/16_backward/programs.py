@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import counted, program, raised
+from drawing import CALLED, JOINED, halves, pick, vector_functions
 
 
 def floats(rng, *shape):
@@ -374,83 +375,21 @@ def beside(jk, rng):
 # --- random functions ---------------------------------------------------------------------------------------------------
 # A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 
-CALLED = (
-    "n.sin({})", "n.cos({})", "n.tan({} * 0.5)", "n.tanh({})", "n.exp({} * 0.25)", "n.log({})", "n.sqrt({})", "n.log1p({})",
-    "n.expm1({})", "-{}", "n.abs({})", "n.sign({}) * {}", "n.floor({}) * {}", "({}) ** 3.0", "({}) ** 2", "({}) ** -1.0", "({}) ** 0.5",
-    "2.0 ** ({})", "g({})", "jk.jit(lambda a: a * y + a)({})", "({}).astype(np.float16).astype(np.float32)", "n.sum({}) * x",
-    "n.max({}) * y", "n.min({}) + {}", "n.mean({}) - x", "({})[i] * x", "({})[1:].sum() * {}", "h({}, y)", "h(2.0, {})", "h({}, 2.0)",
-    "n.max(n.reshape({}, (2, -1)), axis=0).sum() * x", "n.max({}, keepdims=True) * x", "n.where(i > 1, {}, y)",
-    "n.reshape(n.reshape({}, (2, -1)).T, -1)", "n.max(n.reshape({}, (2, -1)), axis=(0, 1)) * x",
+
+TEMPLATES = (  # besides those of all rungs
+    CALLED,
+    (*JOINED, "jk.lax.fori_loop(0, 3, lambda k, c: (c[1], c[0] * 0.5 + y), ({}, {}))[0]",
+     "jk.grad(lambda a: n.sum(a * a * {}))({})", "jk.grad(lambda a: n.max(a) * {}[0])({})",
+     "n.sum(n.sum(n.reshape(x * y, (2, 2)), axis=1) * np.float32([1, 5])) * {}",
+     "n.sum(n.max(n.reshape(x * y, (2, 2)), axis=1) * np.float32([1, 5])) * {}",
+     "n.sum(n.transpose(n.reshape(n.reshape(x, (-1, 1))[:2] * y, (2, 2, 2)), (1, 2, 0)) * n.reshape(n.arange(8.0), (2, 2, 2))) * {}"),
 )  # fmt: skip
-JOINED = (
-    "{} + {}", "{} - {}", "{} * {}", "{} / {}", "n.maximum({}, {})", "n.minimum({}, {})", "n.power(n.abs({}), {})",
-    "n.where(x > 0.5, {}, {})", "n.dot({}, {}) * x", "jk.lax.cond(i > 1, lambda: {}, lambda: {})",
-    "jk.lax.switch(i, [lambda: x, lambda: {}, lambda: {}])", "jk.lax.cond(x[0] > 0.5, lambda a: a * 2.0, lambda a: {}, {})",
-    "jk.lax.scan(lambda c, r: (c * 0.5 + r, c * r), {}, n.reshape({}, (-1, 1)))[0]",
-    "jk.lax.scan(lambda c, r: (c + r * x, r), {}, {}, reverse=True)[0]", "jk.lax.fori_loop(0, 3, lambda k, c: c * 0.5 + {}, {})",
-    "jk.lax.fori_loop(0, 3, lambda k, c: (c[1], c[0] * 0.5 + y), ({}, {}))[0]", "jk.grad(lambda a: n.sum(a * a * {}))({})",
-    "jk.grad(lambda a: n.max(a) * {}[0])({})", "jk.jit(lambda a, b: a * b - y)({}, {})",
-    "n.sum(n.sum(n.reshape(x * y, (2, 2)), axis=1) * np.float32([1, 5])) * {}",
-    "n.sum(n.max(n.reshape(x * y, (2, 2)), axis=1) * np.float32([1, 5])) * {}",
-    "n.sum(n.transpose(n.reshape(n.reshape(x, (-1, 1))[:2] * y, (2, 2, 2)), (1, 2, 0)) * n.reshape(n.arange(8.0), (2, 2, 2))) * {}",
-    "n.dot(n.reshape({}, (-1, 1)) * {}, x)",
-    "jk.lax.scan(lambda c, r: (c * 0.5 + r[0], r[0] * r[1] + c[0]), x, ({}, {}), reverse=True)[1]",
-)  # fmt: skip
-
-
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
-def expression(rng, depth):
-    """Draw a function of x and y, vectors of one size, and i, an index."""
-    if depth == 0 or rng.integers(8) == 0:
-        return pick(rng, "x", "x", "y", "x", "1.5 * x", "x * y", "zero", "ones")
-    return fill(rng, pick(rng, *(CALLED if rng.integers(2) else JOINED)), depth - 1)
-
-
-def fill(rng, template, depth):
-    """Put functions into a template."""
-    if depth == 0:
-        return template.format(*[pick(rng, "x", "x", "y") for _ in range(template.count("{}"))])
-    while "{}" in template:
-        template = template.replace("{}", f"({expression(rng, depth)})", 1)
-    return template
-
-
-def functions(jk, rng, count):
-    """Draw functions by their texts, with vectors that often are equal, whole or 0 somewhere."""
-    names = {"n": jk.numpy, "np": np, "jk": jk, "g": jk.jit(lambda a: a * a * 0.5), "h": jk.jit(lambda a, b: a * b + b)}
-    names |= {"zero": jk.numpy.zeros(4), "ones": jk.numpy.ones(4)}
-    every = [fill(rng, template, 0) for template in (*CALLED, *JOINED)]
-    for turn, text in enumerate(every + [expression(rng, 1 + turn % 3) for turn in range(count)]):
-        f = eval(f"lambda x, y, i: {text}", names)
-        x, y = (pick(rng, *vectors(rng)[slice(-2, None) if turn < len(every) else slice(4)]) for _ in range(2))
-        yield (
-            f"x = {x.tolist()}; y = {y.tolist()}; i = {turn % 4}; {text}",
-            lambda x, y, f=f, i=turn % 4: f(x, y, i),
-            (x, y),
-        )
-
-
-def vectors(rng):
-    """Return vectors, the last of which have ties, a negative number and 0."""
-    some = rng.integers(1, 8, 4).astype(np.float32) / 4
-    ties = [rng.permutation(np.float32([0, 2, 2, -1.5])) for _ in range(2)]
-    return (
-        some,
-        some,
-        np.float32([0.5, 1.0, 1.0, 0.25]),
-        np.ones(4, np.float32),
-        some * np.float32([1, -1, 1, -1]),
-        *ties,
-    )
 
 
 def gradients(jk, rng, count):
-    """Return losses and gradients of random functions by their texts: by x, by y, by both and of gradients; half of them by one program."""
-    n, found, later = jk.numpy, {}, {}
-    for turn, (text, f, (x, y)) in enumerate(functions(jk, rng, count)):
+    """Draw calls that return losses and gradients of random functions: by x, by y, by both and of gradients."""
+    n = jk.numpy
+    for text, f, xy in vector_functions(jk, rng, TEMPLATES, count, slice(4)):
         w = n.asarray(rng.choice([-1, -0.5, 0.25, 2], 4).astype(np.float32))
         loss = lambda x, y, f=f, w=w: n.sum(f(x, y) * w)
         way, by = pick(rng,
@@ -461,13 +400,7 @@ def gradients(jk, rng, count):
             ("x of a gradient", lambda x, y, loss=loss: jk.grad(lambda x: n.sum(jk.grad(loss, -1)(x, y) * y))(x)),
             ("y by name", lambda x, y, loss=loss: jk.grad(lambda a, *, b: loss(b, a))(y, b=x)),
         )  # fmt: skip
-        key, arrays = f"by {way}; w = {np.asarray(w).tolist()}; {text}", [n.asarray(v) for v in (x, y)]
-        if turn % 2:
-            found[key] = by(*arrays)
-        else:
-            later[key] = by, arrays
-    every = jk.jit(lambda given: {key: by(*given[key]) for key, (by, _) in later.items()})
-    return found, every({key: arrays for key, (_, arrays) in later.items()})
+        yield f"by {way}; w = {np.asarray(w).tolist()}; {text}", by, xy
 
 
 @program(
@@ -482,19 +415,9 @@ def gradients(jk, rng, count):
     tolerance=1e-3,
 )
 def random_gradients(jk, rng):
-    return gradients(jk, rng, 0)
-
-
-def settled(result):
-    """Return a result with nan for each number that is not finite: which one it is can depend on the order of operations."""
-    if isinstance(result, dict):
-        return {key: settled(each) for key, each in result.items()}
-    if isinstance(result, (tuple, list)):
-        return [settled(each) for each in result]
-    numbers = np.asarray(result)
-    return np.where(np.isfinite(numbers), numbers, np.nan) if numbers.dtype.kind == "f" else numbers
+    return halves(jk, gradients(jk, rng, 0), raised)
 
 
 @program("16", "Gradients of hundreds of random functions.", hidden=True, tolerance=1e-3)
 def many_random_gradients(jk, rng):
-    return settled(gradients(jk, rng, 80))
+    return halves(jk, gradients(jk, rng, 80), raised, exact=sum(map(len, TEMPLATES)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 from climbing import counted, jaxpr, program, raised, text
+from drawing import fitting, halves, pick, written
 
 
 def floats(rng, *shape):
@@ -440,15 +441,6 @@ def squares(jk, rng):
 # A batch is a text, such as `jk.vmap(lambda x, y, i: n.sum(x, axis=0), in_axes=(1, None, 0))(x, y, i)`, which is the key of its result.
 
 
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
-def fitting(rng, shape):
-    """Return a shape that can be broadcast to another."""
-    return tuple(n if rng.integers(3) else 1 for n in shape)[int(rng.integers(len(shape) + 1)) :]
-
-
 def moves(rng, x, y):
     """Draw what is done with the axes of one example, whose x and y have these shapes; x has an axis."""
     axes = [int(a) - len(x) * int(rng.integers(2)) for a in rng.permutation(len(x))]
@@ -523,22 +515,14 @@ def batches(rng, count):
         yield f"jk.vmap(lambda x, y, i: {body}, in_axes={tuple(axes)}, out_axes={pick(rng, 0, 0, -1)})(x, y, i)", arrays
 
 
-def written(name, x):
-    return f"{name} = np.{x.dtype}({x.tolist()})" if x.size < 13 else f"{name}: {x.dtype}{list(x.shape)}"
-
-
 def results(jk, rng, count):
     """Return the results of random batches by their texts: moves at once, and all others by one program."""
-    found, functions, operands = {}, {}, {}
-    for turn, (batch, arrays) in enumerate(batches(rng, count)):
-        f = eval(f"lambda x, y, i: {batch}", {"n": jk.numpy, "np": np, "jk": jk})
-        given = [jk.numpy.asarray(a) for a in arrays]
-        key = "; ".join([*map(written, "xyi", arrays), batch])
-        if turn % 2:
-            found[key] = raised(f, *given)
-        else:
-            functions[key], operands[key] = f, given
-    return found, jk.jit(lambda operands: {key: functions[key](*given) for key, given in operands.items()})(operands)
+    names = {"n": jk.numpy, "np": np, "jk": jk}
+    calls = (
+        ("; ".join([*map(written, "xyi", arrays), batch]), eval(f"lambda x, y, i: {batch}", names), arrays)
+        for batch, arrays in batches(rng, count)
+    )
+    return halves(jk, calls, raised)
 
 
 @program(

@@ -3,6 +3,7 @@
 import numpy as np
 from behind import behind, own, refused
 from climbing import counted, program, raised
+from drawing import fill, pick, written
 
 
 def floats(rng, *shape):
@@ -271,17 +272,14 @@ ROUNDED = (
 )  # fmt: skip
 
 
-def pick(rng, *found):
-    return found[int(rng.integers(len(found)))]
-
-
 def filled(rng, template, depth):
-    """Put arrays, or expressions, into a template."""
-    while "{}" in template:
+    """Return the text of a template of arrays, or of expressions."""
+
+    def draw():
         deeper = depth and rng.integers(3)
-        inside = f"({filled(rng, pick(rng, *EXACT), depth - 1)})" if deeper else pick(rng, *ARRAYS)
-        template = template.replace("{}", inside, 1)
-    return template
+        return f"({filled(rng, pick(rng, *EXACT), depth - 1)})" if deeper else pick(rng, *ARRAYS)
+
+    return fill(template, draw)
 
 
 def of_all_types(rng, shape):
@@ -308,7 +306,7 @@ def computed(jk, rng, count):
         fs = {text: eval(f"lambda {', '.join(ARRAYS)}: {text}", names) for text in texts}
         arrays = [of_all_types(rng, shape)[i] for i, shape in enumerate(shapes)]
         f = own(jk, lambda *xs, fs=fs: {text: jk.numpy.asarray(f(*xs)) for text, f in fs.items()})
-        given = "; ".join(f"{name} = np.{x.dtype}({x.tolist()})" for name, x in zip(ARRAYS, arrays, strict=True))
+        given = "; ".join(map(written, ARRAYS, arrays))
         found[given] = f(*arrays)
     return found
 

@@ -1,0 +1,155 @@
+"""a random generator -> random functions, as texts, and what programs of the ladder compute with them
+
+Like `climbing`, this module is loaded by its path, without jitkit, and programs import it: `from drawing import pick`. A random function
+is a text, such as `n.where(x > 0, n.sin(x) * y, x)`. The text is the key of its result, so that a difference names it.
+
+    pick(rng, a, b)            draws one of some values;   fill(template, draw)  puts what `draw()` returns in place of each `{}`
+    vector_functions(...)      draws functions of two vectors, within each other;   carry(rng, parts)  draws the carry of a loop
+    halves(jk, calls)          computes every other call at once, and the rest by one program
+    settled(x), told(jk, x)    results without the kind of a number that is not finite; with the weakness of each number
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+Call = tuple[str, Callable[..., Any], Sequence[Any]]
+
+
+def pick(rng: Any, *found: Any) -> Any:
+    """Draw one of some values."""
+    return found[int(rng.integers(len(found)))]
+
+
+def fill(template: str, draw: Callable[[], str]) -> str:
+    """Return the text of a template, with what `draw()` returns in place of each `{}`."""
+    first, *rest = template.split("{}")
+    return first + "".join(draw() + part for part in rest)
+
+
+def fitting(rng: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Draw a shape that can be broadcast to another."""
+    return tuple(n if rng.integers(3) else 1 for n in shape)[int(rng.integers(len(shape) + 1)) :]
+
+
+def written(name: str, x: np.ndarray) -> str:
+    """Return an array as a line of Python; a large one as its type."""
+    return f"{name} = np.{x.dtype}({x.tolist()})" if x.size < 13 else f"{name}: {x.dtype}{list(x.shape)}"
+
+
+# --- functions of two vectors -------------------------------------------------------------------------------------------
+
+CALLED = (  # a function of one expression. Of two, x and y, there are vectors; i is an index; g, h are jitted
+    "n.sin({})", "n.cos({})", "n.tan({} * 0.5)", "n.tanh({})", "n.exp({} * 0.25)", "n.log({})", "n.sqrt({})", "n.log1p({})",
+    "n.expm1({})", "-{}", "n.abs({})", "n.sign({}) * {}", "n.floor({}) * {}", "({}) ** 3.0", "({}) ** 2", "({}) ** -1.0", "({}) ** 0.5",
+    "2.0 ** ({})", "g({})", "jk.jit(lambda a: a * y + a)({})", "({}).astype(np.float16).astype(np.float32)", "n.sum({}) * x",
+    "n.max({}) * y", "n.min({}) + {}", "n.mean({}) - x", "({})[i] * x", "({})[1:].sum() * {}", "h({}, y)", "h(2.0, {})", "h({}, 2.0)",
+    "n.max(n.reshape({}, (2, -1)), axis=0).sum() * x", "n.max({}, keepdims=True) * x", "n.where(i > 1, {}, y)",
+    "n.reshape(n.reshape({}, (2, -1)).T, -1)", "n.max(n.reshape({}, (2, -1)), axis=(0, 1)) * x",
+)  # fmt: skip
+JOINED = (  # a function of two or more
+    "{} + {}", "{} - {}", "{} * {}", "{} / {}", "n.maximum({}, {})", "n.minimum({}, {})", "n.power(n.abs({}), {})",
+    "n.where(x > 0.5, {}, {})", "n.dot({}, {}) * x", "jk.lax.cond(i > 1, lambda: {}, lambda: {})",
+    "jk.lax.switch(i, [lambda: x, lambda: {}, lambda: {}])", "jk.lax.cond(x[0] > 0.5, lambda a: a * 2.0, lambda a: {}, {})",
+    "jk.lax.scan(lambda c, r: (c * 0.5 + r, c * r), {}, n.reshape({}, (-1, 1)))[0]",
+    "jk.lax.scan(lambda c, r: (c + r * x, r), {}, {}, reverse=True)[0]", "jk.lax.fori_loop(0, 3, lambda k, c: c * 0.5 + {}, {})",
+    "jk.jit(lambda a, b: a * b - y)({}, {})", "n.dot(n.reshape({}, (-1, 1)) * {}, x)",
+    "jk.lax.scan(lambda c, r: (c * 0.5 + r[0], r[0] * r[1] + c[0]), x, ({}, {}), reverse=True)[1]",
+)  # fmt: skip
+
+
+def expression(rng: Any, templates: Sequence[Sequence[str]], depth: int) -> str:
+    """Draw a function of x and y, vectors of one size, and i, an index. Each of the sequences of templates is equally likely."""
+    if depth == 0 or rng.integers(8) == 0:
+        return str(pick(rng, "x", "x", "y", "x", "1.5 * x", "x * y", "zero", "ones"))
+    template = pick(rng, *pick(rng, *templates))
+    if depth == 1:
+        return fill(template, lambda: pick(rng, "x", "x", "y"))
+    return fill(template, lambda: f"({expression(rng, templates, depth - 1)})")
+
+
+def vectors(rng: Any) -> list[np.ndarray]:
+    """Draw vectors, which often are equal, whole or 0 somewhere. At the first four, most functions are smooth; the last two have ties, a
+    negative number and 0.
+    """
+    some = rng.integers(1, 8, 4).astype(np.float32) / 4
+    ties = [rng.permutation(np.array([0, 2, 2, -1.5], np.float32)) for _ in range(2)]
+    quarters, whole = np.array([0.5, 1.0, 1.0, 0.25], np.float32), np.ones(4, np.float32)
+    return [some, some, quarters, whole, some * np.array([1, -1, 1, -1], np.float32), *ties]
+
+
+def vector_functions(
+    jk: Any, rng: Any, templates: Sequence[Sequence[str]], count: int, of: slice
+) -> Iterator[tuple[str, Callable[[Any, Any], Any], Sequence[np.ndarray]]]:
+    """Yield functions with their texts, and two vectors to call each on: one function of each template, then `count` random ones, up to
+    three templates deep, at those of the vectors that `of` says.
+    """
+    names = {"n": jk.numpy, "np": np, "jk": jk, "g": jk.jit(lambda a: a * a * 0.5), "h": jk.jit(lambda a, b: a * b + b)}
+    names |= {"zero": jk.numpy.zeros(4), "ones": jk.numpy.ones(4)}
+    each = [fill(template, lambda: pick(rng, "x", "x", "y")) for template in itertools.chain(*templates)]
+    for turn, text in enumerate([*each, *(expression(rng, templates, 1 + turn % 3) for turn in range(count))]):
+        f = eval(f"lambda x, y, i: {text}", names)
+        x, y = (pick(rng, *vectors(rng)[slice(-2, None) if turn < len(each) else of]) for _ in range(2))
+        key = f"x = {x.tolist()}; y = {y.tolist()}; i = {turn % 4}; {text}"
+        yield key, functools.partial(f, i=turn % 4), (x, y)
+
+
+# --- carries ------------------------------------------------------------------------------------------------------------
+
+
+def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list[str], list[str], Callable[..., str]]:
+    """Draw one to four parts of a carry, each from how it begins and how it goes on; return their beginnings, how they go on, and a
+    function of a number and a text that puts that part in place of `old`, and the next part that is a vector in place of `next`. The
+    carry is called `c`; the first part is `c[at]`.
+    """
+    drawn = [parts[i] for i in rng.integers(len(parts), size=int(rng.integers(1, 5)))]
+    places = [i for i, (first, _) in enumerate(drawn) if first in "xy"]
+    after = dict(zip(places, [*places[1:], *places[:1]], strict=True))
+
+    def put(i: int, text: str) -> str:
+        return text.replace("next", f"c[{after.get(i, i) + at}]").replace("old", f"c[{i + at}]")
+
+    return [first for first, _ in drawn], [put(i, text) for i, (_, text) in enumerate(drawn)], put
+
+
+# --- results ------------------------------------------------------------------------------------------------------------
+
+
+def halves(
+    jk: Any, calls: Iterable[Call], at_once: Callable[..., Any], exact: int | None = None
+) -> list[dict[str, Any]]:
+    """Return the results of calls by their keys: first of every other call, by `at_once(f, *arrays)`, then of the rest, by one program,
+    which is given all arrays. The results after the first `exact` are settled (None: no result is).
+    """
+    every = [(key, f, [jk.numpy.asarray(x) for x in arrays]) for key, f, arrays in calls]
+    rest = {key: f for key, f, _ in every[::2]}
+    compiled = jk.jit(lambda given: {key: rest[key](*arrays) for key, arrays in given.items()})
+    found = [{key: at_once(f, *arrays) for key, f, arrays in every[1::2]}]
+    found.append(compiled({key: arrays for key, _, arrays in every[::2]}))
+    loose = {key for key, _, _ in every[exact:]} if exact is not None else set()
+    return [{key: settled(x) if key in loose else x for key, x in some.items()} for some in found]
+
+
+def settled(result: Any) -> Any:
+    """Return a result with nan for each number that is not finite: which one it is can depend on the order of operations."""
+    if isinstance(result, dict):
+        return {key: settled(each) for key, each in result.items()}
+    if isinstance(result, (tuple, list)):
+        return [settled(each) for each in result]
+    if not hasattr(result, "shape"):
+        return result
+    numbers = np.asarray(result)
+    return np.where(np.isfinite(numbers), numbers, np.nan) if numbers.dtype.kind == "f" else numbers
+
+
+def told(jk: Any, tree: Any) -> Any:
+    """Return a result as the leaves of its tree, each number with its product with a half float, which says whether it is weak."""
+    if type(tree) in (list, tuple, dict):
+        return type(tree).__name__, [told(jk, v) for v in (tree.values() if type(tree) is dict else tree)]
+    one = None if tree is None else jk.numpy.asarray(tree)
+    return one if one is None or one.shape else (one, one * np.float16(1))
