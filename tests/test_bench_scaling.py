@@ -11,12 +11,22 @@ from tails import one_in
 
 import jitkit
 from jitkit import lax
+from jitkit.base import stage_log
 from jitkit.bench import growth
 from jitkit.bench.growth import Axis, Effort, Result, Slope, fit, fit_growth, measure_axis
 from jitkit.bench.plotting import DARK, LIGHT
 from jitkit.bench.scaling import AXES, Scaling
 
 LEAST = Effort(rounds=1, seconds=0.0, patience=60.0)
+
+
+@pytest.mark.parametrize("axis", [axis for axis in AXES if axis.name != "cache entries"], ids=lambda axis: axis.name)
+def test_each_round_compiles(axis):
+    """And takes no executable from a cache."""
+    with stage_log.listen() as events:
+        point = axis.measure(axis.sizes[0], Effort(rounds=3, seconds=60.0, patience=60.0), True)
+    assert len(point["compile"]) == 3
+    assert sum(event.stage == "compilation" for event in events) >= 3
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
