@@ -153,11 +153,12 @@ def measure_stages(
         gc.collect()
         traced, seconds = clocked(functools.partial(jitted.trace, *arguments), CPU_CLOCK)
         point["trace"].append(seconds)
-        lowered, seconds = clocked(traced.lower, CPU_CLOCK)
+        _, seconds = clocked(traced.lower, CPU_CLOCK)
         point["lower"].append(seconds)
     point["Python memory"] = [python_bytes(lambda: make()[0].trace(*arguments).lower())]
     if compiles:
-        anew = (make()[0].lower(*arguments) for _ in _rounds(effort))  # a second `compile` would take the first one's executable
+        # a function made anew in each round: a second `compile` would take the first one's executable
+        anew = (make()[0].lower(*arguments) for _ in _rounds(effort))
         point["compile"] = [clocked(lowered.compile)[1] for lowered in anew]
         compiled = jitted.lower(*arguments).compile()
         call = functools.partial(jitted if calls_jit else compiled, *arguments)
