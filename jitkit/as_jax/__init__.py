@@ -16,6 +16,7 @@ reading:
     programs        FILE, -m MODULE or -c CODE -> the program, run as Python runs it
     arguments       command line -> what to run, and what to report at the end
     explaining      the misses of a run -> a table of jitted functions, the most expensive first
+    exploring       the calls of a run -> the Explorer's page of each jitted function, and an index
 
 JAX: jax/_src/api.py:jit
 """

@@ -11,8 +11,8 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from ..explorer.calls import recording
-from . import explaining, finding, programs
+from ..base.late_rooms import import_room
+from . import finding, programs
 
 _USAGE = "python -m jitkit.as_jax [--explain] [--explore DIR] (FILE | -m MODULE | -c CODE | -) [ARGUMENTS ...]"
 
@@ -74,9 +74,10 @@ def run(what: argparse.Namespace) -> None:
     the program ends with an error.
     """
     finding.install()
-    watch = explaining.Watch() if what.explain else None
+    watch = import_room("jitkit.as_jax.explaining").Watch() if what.explain else None
+    exploring = import_room("jitkit.as_jax.exploring") if what.explore else None
     ended = contextlib.ExitStack()
-    recorded = ended.enter_context(recording()) if what.explore else None
+    recorded = ended.enter_context(exploring.calls.recording()) if exploring is not None else None
     try:
         if what.module is not None:
             programs.run_module(what.module, what.arguments)
@@ -94,7 +95,7 @@ def run(what: argparse.Namespace) -> None:
         sys.stdout.flush()
         if watch is not None:
             print(*watch.lines(), sep="\n", file=sys.stderr)
-        if recorded is not None:
+        if exploring is not None:
             program = what.file or what.module or "program"
-            for page in explaining.write_pages(recorded, program, what.explore):
+            for page in exploring.write_pages(recorded, program, what.explore):
                 print(f"jitkit: {page}", file=sys.stderr)

@@ -1,19 +1,14 @@
-"""The misses of a run -> a table of jitted functions, the most expensive first; and the Explorer's page of each, with an index
+"""The misses of a run -> a table of jitted functions, the most expensive first
 
 JAX: jax/_src/interpreters/partial_eval.py:explain
 """
 
 from __future__ import annotations
 
-import pathlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..explorer import index
-from ..explorer.api import exploration, file_name, subject_of
-from ..explorer.calls import Recording, as_data
-from ..explorer.model import versions
 from ..misses import explain
 from ..misses.explain import Miss
 from ..misses.record import CallRecord
@@ -62,28 +57,6 @@ class Watch:
             if more := function.misses[_SHOWN:]:
                 reasons = Counter(miss.reason for miss in more).most_common()
                 yield f"  and {len(more)} more: {', '.join(f'{reason} ({count})' for reason, count in reasons)}"
-
-
-def write_pages(recorded: Recording, program: str, folder: pathlib.Path) -> Iterator[str]:
-    """Write the Explorer's page of each function that was traced, for this machine and the types of its last trace, and the index of all
-    functions; yield the paths, the index first.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    found = index.functions(recorded.calls, {})
-    rows: list[tuple[index.Function, str | None, str]] = []
-    for function, address in zip(found, index.addresses(found, file_name), strict=True):
-        traced = [number for number, call in enumerate(function.calls) if call.arguments is not None]
-        if not traced:
-            rows.append((function, None, "no call of it was traced in this run"))
-            continue
-        last = function.calls[traced[-1]]
-        seen = as_data(function.calls, f"of {program}, which was run") | {"shown": traced[-1] + 1}
-        subject = subject_of(last.function, *(last.arguments or ((), {})))
-        subject.name = function.name
-        exploration(subject, ["cpu"], seen=seen).save(folder / address)
-        rows.append((function, address, ""))
-    yield str(index.write(folder, index.page(program, rows, versions(), recorded.more)))
-    yield from (str(folder / address) for _, address, _ in rows if address)
 
 
 def _summary(misses: Sequence[Miss]) -> str:
