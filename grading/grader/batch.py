@@ -28,13 +28,13 @@ PATIENCE = 30  # seconds: a scheduler has to answer within this time
 
 
 class Tally(NamedTuple):
-    """The counts of a batch: submissions done, those that are invalid, and those with a fault of ours; seconds; a text for each fault."""
+    """The counts of a batch."""
 
-    submissions: int
-    invalid: int
-    infra: int
+    submissions: int  # how many were graded
+    invalid: int  # how many of them are invalid
+    infra: int  # how many of them met a fault of ours
     seconds: float
-    troubles: tuple[str, ...]
+    troubles: tuple[str, ...]  # a text for each fault
 
 
 def run(

@@ -108,13 +108,11 @@ def _solution() -> frozenset[str]:
 
 
 class Found(NamedTuple):
-    """A package in a submission: its name; the texts of its files, and of those beside it, by path; and all files of its folder that
-    belong to it.
-    """
+    """A package in a submission."""
 
     name: str
-    texts: dict[str, str]
-    sources: list[Source]
+    texts: dict[str, str]  # path -> the text of one of its files, or of a file beside them
+    sources: list[Source]  # all files of its folder that belong to it
 
 
 def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Found | None:

@@ -32,14 +32,12 @@ Make = Callable[[Library], tuple[Callable[..., Any], tuple[Any, ...]]]  # a new 
 
 
 class Measured(NamedTuple):
-    """The measurements of one program: for each library the seconds of a compilation and of a call, one value a round;
-    passes over memory; bytes moved.
-    """
+    """The measurements of one program, by library."""
 
-    compile: Mapping[str, list[float]]
-    run: Mapping[str, list[float]]
-    passes: Mapping[str, int]
-    bytes: Mapping[str, float]
+    compile: Mapping[str, list[float]]  # seconds of a compilation in each round
+    run: Mapping[str, list[float]]  # seconds of a call in each round
+    passes: Mapping[str, int]  # passes over memory
+    bytes: Mapping[str, float]  # bytes moved
 
 
 def _normal(*shape: int) -> np.ndarray[Any, Any]:

@@ -20,14 +20,12 @@ _KINDS = {"static": "new static value", "option": "option", "passing": "passed o
 
 
 class Call(NamedTuple):
-    """One call: its number, from 1; its seconds; how many programs were compiled in it, including those of eager
-    operations; the misses of the user's functions.
-    """
+    """One call."""
 
-    number: int
+    number: int  # from 1
     seconds: float
-    compiles: int
-    misses: tuple[Miss, ...]
+    compiles: int  # the programs compiled in it, including those of eager operations
+    misses: tuple[Miss, ...]  # the misses of the user's functions
 
     @property
     def traces(self) -> int:

@@ -14,16 +14,14 @@ jax = runtime.jax()  # not by `import`, so that plugins for missing accelerators
 
 
 class Library(NamedTuple):
-    """What a program needs of a library: `jit`, its numpy, its lax, its functions on trees, `value_and_grad`, `vmap`
-    and `jvp`; and a function that forgets everything compiled.
-    """
+    """What a program needs of a library."""
 
     name: str
     jit: Any
-    np: Any
+    np: Any  # its numpy
     lax: Any
-    trees: Any
-    clear_caches: Any
+    trees: Any  # its functions on trees
+    clear_caches: Any  # forgets everything compiled
     value_and_grad: Any
     vmap: Any
     jvp: Any

@@ -8,13 +8,11 @@ from typing import NamedTuple
 
 
 class Column(NamedTuple):
-    """A column: its name, its width in characters, and its alignment ("<" or ">"). If the window is too narrow, columns
-    of the highest `rank` are left out first; those of rank 0 stay.
-    """
+    """A column. If the window is too narrow, columns of the highest `rank` are left out first; those of rank 0 stay."""
 
     name: str
-    width: int
-    align: str = ">"
+    width: int  # in characters
+    align: str = ">"  # "<" or ">"
     rank: int = 0
 
 

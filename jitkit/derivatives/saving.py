@@ -47,15 +47,13 @@ class Split(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The two halves of an equation, one of which may be missing; for each result, whether it is unknown in the first half, and
-    whether it is there in the second; and the variables that the second half needs from the first.
-    """
+    """The two halves of an equation, one of which may be missing."""
 
     first: JaxprEqn | None
     second: JaxprEqn | None
-    unknown: Sequence[bool]
-    there: Sequence[bool]
-    residuals: Sequence[Var]
+    unknown: Sequence[bool]  # for each result, whether it is unknown in the first half
+    there: Sequence[bool]  # for each result, whether it is there in the second half
+    residuals: Sequence[Var]  # the variables that the second half needs from the first
 
 
 # rule(policy, unknown, there, eqn), for operations that can be done in part, or that have jaxprs in them

@@ -29,14 +29,12 @@ _DETAILS = ("metadata=", "backend_config=", "frontend_attributes=", "calls=", "t
 
 
 class Linked(NamedTuple):
-    """Counts a program's operations: all, those with a sure link to an equation (`exact`), and those with a guessed
-    one. `by_name` counts the sure links that come from a name: the operation's own, or that of its container.
-    """
+    """The numbers of a program's operations."""
 
-    operations: int
-    exact: int
-    by_name: int
-    guessed: int
+    operations: int  # all
+    exact: int  # those with a sure link to an equation
+    by_name: int  # those whose sure link comes from a name: their own, or their container's
+    guessed: int  # those with a guessed link
 
 
 class Fused:

@@ -17,15 +17,13 @@ Shape = tuple[int, ...]
 
 
 class Contraction(NamedTuple):
-    """One step: the positions of its operands, in descending order; the labels that it sums over; its subscripts; the labels
-    of all terms that remain, or None if they are too many to list; the routine of BLAS that computes it, or False.
-    """
+    """One step."""
 
-    positions: tuple[int, ...]
-    summed: frozenset[str]
-    einsum_str: str
-    remaining: tuple[str, ...] | None
-    blas: str | bool
+    positions: tuple[int, ...]  # of its operands, in descending order
+    summed: frozenset[str]  # the labels that it sums over
+    einsum_str: str  # its subscripts
+    remaining: tuple[str, ...] | None  # the labels of all terms that remain; None if they are too many to list
+    blas: str | bool  # the routine of BLAS that computes it, or False
 
 
 @dataclasses.dataclass

@@ -44,13 +44,11 @@ class Mutant(NamedTuple):
 
 
 class RightAnswer(NamedTuple):
-    """A right answer, written in another way than the reference: the exercise, the approach, and the functions by the names of their
-    targets ("" if there is only one).
-    """
+    """A right answer, written in another way than the reference."""
 
     exercise: str
-    how: str
-    functions: dict[str, str]
+    how: str  # the approach
+    functions: dict[str, str]  # name of a target ("" if there is only one) -> the text of the function
 
 
 _collected: list[Mutant] = []

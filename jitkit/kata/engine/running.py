@@ -91,11 +91,9 @@ class Call(NamedTuple):
 
 
 class Replay(NamedTuple):
-    """A request to run a failing check again, and to record calls: `failing` picks the check from the outcomes so far,
-    or returns None; the functions are `names` of the learner's `file`.
-    """
+    """A request to run a failing check again, and to record calls of the functions `names` of the learner's `file`."""
 
-    failing: Callable[[list[Outcome]], str | None]
+    failing: Callable[[list[Outcome]], str | None]  # the outcomes so far -> the check to run, or None
     file: str
     names: tuple[str, ...]
 

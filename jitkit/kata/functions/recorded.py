@@ -18,16 +18,14 @@ from .sample_call import names_in
 
 
 class Run(NamedTuple):
-    """A script that was run: its top-level names, the calls that were recorded, how many more there were, the error that
-    it ended with, if any, and whether the calls are those of JAX's `jit`.
-    """
+    """A script that was run."""
 
     script: str
-    names: dict[str, Any]
-    calls: list[calls.Call]
-    more: int
-    error: BaseException | None
-    of_jax: bool
+    names: dict[str, Any]  # its top-level names
+    calls: list[calls.Call]  # the calls that were recorded
+    more: int  # how many further calls there were
+    error: BaseException | None  # the error that it ended with, if any
+    of_jax: bool  # whether the calls are those of JAX's `jit`
 
     @property
     def ended(self) -> str | None:

@@ -22,17 +22,15 @@ _SHOWN = 8  # lines of the loss that the screen shows
 
 
 class Training(NamedTuple):
-    """The results: the loss before each step; the share of points on the right side, `before` and `after`; the seconds of the `first`
-    step; how often the step was traced and compiled.
-    """
+    """The results of a training."""
 
-    losses: list[float]
-    before: float
-    after: float
-    first: float
+    losses: list[float]  # the loss before each step
+    before: float  # the share of points on the right side before the training
+    after: float  # the same share after it
+    first: float  # seconds of the first step
     rest: float  # seconds of all other steps together
-    traces: int
-    compiles: int
+    traces: int  # how often the step was traced
+    compiles: int  # how often it was compiled
     equations: tuple[int, int]  # the number of equations of the loss, and of the step
     slopes: tuple[float, float]  # the slope along one direction, by the gradient and by differences
 

@@ -42,15 +42,13 @@ class Progress:
 
 @dataclasses.dataclass
 class State:
-    """What is known about a learner: the exercise they are at, each exercise, the answers to predictions by lab, the
-    exercises whose stubs they got (`offered`), and a hash of each file that they got (`given`). On the ladder, exercises are
-    rungs, and `given` has the time of each rung's last pass.
-    """
+    """What is known about a learner. On the ladder, exercises are rungs."""
 
-    current: str = ""
+    current: str = ""  # the exercise that they are at
     exercises: dict[str, Progress] = dataclasses.field(default_factory=dict)
-    predictions: dict[str, str] = dataclasses.field(default_factory=dict)
-    offered: list[str] = dataclasses.field(default_factory=list)
+    predictions: dict[str, str] = dataclasses.field(default_factory=dict)  # lab -> their answer to its question
+    offered: list[str] = dataclasses.field(default_factory=list)  # the exercises whose stubs they got
+    # file that they got -> its hash; on the ladder, rung -> the time of its last pass
     given: dict[str, str] = dataclasses.field(default_factory=dict)
 
     def of(self, id: str) -> Progress:
