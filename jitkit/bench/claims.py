@@ -59,14 +59,12 @@ SOURCES = (JAX, MCKINNEY, JONES, NAIN)  # cited by their number in this list
 
 
 class Side(NamedTuple):
-    """One way to do it: its name, the seconds that were published, and how to make what is measured.
-
-    `prepare` gives an action to be repeated; with `is_once`, one that does everything anew in each round, and
-    returns the seconds itself.
+    """One way to do it. `prepare` makes what is measured: an action to be repeated; with `is_once`, one that does everything anew in each
+    round, and returns the seconds itself.
     """
 
     name: str
-    published: float | None
+    published: float | None  # seconds
     prepare: Callable[[Library], Callable[[], Any]]
     is_once: bool = False
 

@@ -27,18 +27,14 @@ _COPIES = frozenset({"copy-done", "slice-done", "dynamic-slice-done"})
 
 
 class Kernel(NamedTuple):
-    """A kernel, or an asynchronous copy, in a listing.
-
-    `equations` are those that are surely in it. `bytes` are what one run of it moves. `untold` says whether some of its
-    flops are not known. `turns` is how often it runs over all turns of loops, or None if XLA does not know.
-    """
+    """A kernel, or an asynchronous copy, in a listing."""
 
     row: int
-    equations: list[int]
-    bytes: int
+    equations: list[int]  # those that are surely in it
+    bytes: int  # what one run of it moves
     in_loop: bool
-    untold: bool
-    turns: int | None = 1
+    untold: bool  # whether some of its flops are not known
+    turns: int | None = 1  # how often it runs over all turns of loops; None if XLA does not know
 
 
 def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:

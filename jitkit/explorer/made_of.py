@@ -35,8 +35,8 @@ def own_kernels(
     equations: Sequence[Equation], gone: Collection[int], links: Links, arranges: Callable[[int], bool]
 ) -> dict[Key, list[int]]:
     """Return the equations in each custom call without a name: those between its operands and its readers, and readers
-    without an instruction of their own that do more than arrange elements (nothing else computes them). A call is left
-    out if it has none, or if its readers depend on a value that it does not read.
+    without an instruction of their own, unless they only arrange elements. A call is left out if it has no equations,
+    or if its readers depend on a value that it does not read.
     """
     found: dict[Key, list[int]] = {}
     for at, instruction in links.data.at.items():

@@ -66,10 +66,11 @@ def _(
 def _along_several(
     x: Any, dim: int, axis: AxisData, names: Axes, split_axis: int, concat_axis: int, params: dict[str, Any]
 ) -> Any:
-    """Return x, exchanged along several named axes, the last of which varies fastest, and its batch axis. This is the
-    rule for one of the names, `axis.name`; other traces exchange along the names before and after it. The received
-    chunks lie along three new axes in front, for the names before, this one, and those after it; in the end the three
-    are merged into `concat_axis`.
+    """Return x, exchanged along several named axes, the last of which varies fastest, and its batch axis.
+
+    This trace exchanges along one of the names, `axis.name`; other traces exchange along the names before and after it.
+    The received chunks lie along three new axes in front: for the names before, this one, and those after it. In the
+    end the three axes are merged into `concat_axis`.
     """
     place = names.index(axis.name)
     before, behind = names[:place], names[place + 1 :]

@@ -26,20 +26,16 @@ _SOURCES = 4096  # at most this many sources are counted
 
 
 class Origin(NamedTuple):
-    """The source that made a function.
-
-    `kind` is "lambda", "function", "partial", "method", "wrapper" (what `jit` and `functools.cache` return), "instance"
-    (of a class with `__call__`), or "builtin", for which there is no source. `name` is the function's, `file` and
-    `line` are where its code begins, `code_hash` tells apart two functions on one line. `of_module`: the module, or a
-    notebook's cell, makes it, not another function.
+    """The source that made a function. `kind` is "lambda", "function", "partial", "method", "wrapper" (what `jit` and `functools.cache`
+    return), "instance" (of a class with `__call__`), or "builtin", which has no source.
     """
 
     kind: str
-    name: str
-    file: str
-    line: int
-    code_hash: int
-    of_module: bool = False
+    name: str  # the function's
+    file: str  # where its code begins
+    line: int  # where its code begins
+    code_hash: int  # tells apart two functions on one line
+    of_module: bool = False  # whether the module, or a notebook's cell, makes it, not another function
 
     @property
     def is_ours(self) -> bool:

@@ -125,7 +125,7 @@ class IndexUpdateRef:
       and may also "fill";
     - `indices_are_sorted`, `unique_indices`: promises;
     - `wrap_negative_indices`: if False, negative indices are out of bounds;
-    - `out_sharding`: must be None, since no operation of jitkit says where the parts of its result are.
+    - `out_sharding` (not of `apply`): must be None, since no operation of jitkit says where the parts of its result are.
     """
 
     __slots__ = ("array", "index")

@@ -23,17 +23,13 @@ class Line(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """An instruction that runs on its own: a fusion, or an operation that was left alone.
-
-    `kind` is how a fusion is run ("loop", "input", "output", "custom", ...), "" for other instructions; `operations`
-    are the names of the equations that went into it, and `lines` their source lines, each once, in order.
-    """
+    """An instruction that runs on its own: a fusion, or an operation that was left alone."""
 
     name: str
     opcode: str
-    kind: str
-    operations: tuple[str, ...]
-    lines: tuple[Line, ...]
+    kind: str  # how a fusion is run ("loop", "input", "output", "custom", ...); "" for other instructions
+    operations: tuple[str, ...]  # the names of the equations that went into it
+    lines: tuple[Line, ...]  # their source lines, each once, in order
 
     @property
     def fused(self) -> bool:

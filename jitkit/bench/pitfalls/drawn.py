@@ -21,9 +21,10 @@ _SHOWN = ("lambda", "lengths", "weak-types", "optional-key", "static-changes", "
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return `pitfalls-calls`, with the pitfalls of `_SHOWN`, or if none was measured, up to six others; and `pitfalls-pairs-1` and so on,
-    slides with the times of each slow program and its mended one. Pitfalls whose slow program ends in an error, or is wrong, are left out
-    there; if fewer than two are left, there are no such slides.
+    """Return the figures by name:
+    - `pitfalls-calls`, with the pitfalls of `_SHOWN`, or if none of them was measured, with up to six others;
+    - `pitfalls-pairs-1`, ...: slides with the times of each slow program and its mended one, without pitfalls whose slow program ends in
+      an error, or is wrong. There are none for fewer than two pitfalls.
     """
     chosen = [result for result in results if result.pitfall.name in _SHOWN] or list(results)[:6]
     columns = min(len(chosen), 3)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:  # these modules import numpy; `jitkit check` starts the funct
 
 
 class CheckResult(NamedTuple):
-    """The verdict on one check. `line` is a file and a line, the learner's own if that is known; else None."""
+    """The verdict on one check."""
 
     check: Check
     status: Status
     sentence: str = ""
     difference: Difference | None = None
-    line: tuple[str, int] | None = None
+    line: tuple[str, int] | None = None  # file and line of the failure, the learner's own if that is known; else None
     output: str = ""
     seconds: float = 0.0
     value: Plain | None = None

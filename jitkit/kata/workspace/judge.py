@@ -29,23 +29,17 @@ _OF_PROGRAMS = {False: 0.02, True: 0.06}  # seconds of a processor for random pr
 
 
 class Report(NamedTuple):
-    """A verdict on an exercise.
-
-    `yours` has the ids of the learner's exercises that ran in it, `suspects` of those that were left out because they
-    had made others fail. `blame` is a sentence about another exercise of theirs: this one fails with it, and passes
-    without it. `suspicion` is a sentence about this exercise: another one fails with it. `seed` is the seed of the
-    checks' numbers, `draw` that of their random programs.
-    """
+    """A verdict on an exercise."""
 
     lab: Lab
     verdict: Verdict
-    yours: tuple[str, ...] = ()
-    suspects: tuple[str, ...] = ()
-    blame: str = ""
-    suspicion: str = ""
+    yours: tuple[str, ...] = ()  # ids of the learner's exercises that ran in it
+    suspects: tuple[str, ...] = ()  # ids of those that were left out, because they had made others fail
+    blame: str = ""  # a sentence about another exercise of theirs: this one fails with it, and passes without it
+    suspicion: str = ""  # a sentence about this exercise: another one fails with it
     seconds: float = 0.0
-    seed: int = 0
-    draw: int = 0
+    seed: int = 0  # of the checks' numbers
+    draw: int = 0  # of their random programs
 
     @property
     def exercise(self) -> Exercise:

@@ -16,23 +16,17 @@ LBFGS = "l-bfgs-experimental-do-not-rely-on-this"
 
 
 class OptimizeResults(NamedTuple):
-    """The result of a minimization.
+    """The result of a minimization."""
 
-    `x` is the last position, `fun` and `jac` are the value and the gradient there, `hess_inv` the estimate of the
-    inverse Hessian (None for L-BFGS). `success` says whether the gradient is small enough, and no line search failed. `status` says how the
-    search ended: see `minimize_bfgs` and `minimize_lbfgs`. `nfev`, `njev` and `nit` count evaluations,
-    gradients and steps.
-    """
-
-    x: Any
-    success: Any
-    status: Any
-    fun: Any
-    jac: Any
-    hess_inv: Any
-    nfev: Any
-    njev: Any
-    nit: Any
+    x: Any  # the last position
+    success: Any  # whether the gradient is small enough, and no line search failed
+    status: Any  # how the search ended: see `minimize_bfgs` and `minimize_lbfgs`
+    fun: Any  # the value at x
+    jac: Any  # the gradient at x
+    hess_inv: Any  # the estimate of the inverse Hessian; None for L-BFGS
+    nfev: Any  # the number of evaluations
+    njev: Any  # the number of gradients
+    nit: Any  # the number of steps
 
 
 def minimize(

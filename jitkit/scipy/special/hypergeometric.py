@@ -123,7 +123,7 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 def _series_that_ends(a: Any, b: Any, c: Any, x: Any) -> Any:
     """Return the sum of the series where it is finite, because a or b is an integer <= 0: it has 1 + |a| terms, or 1 + |b|
-    where b is an integer less than a. (But |a| where c is an integer with b < c <= 0: a later term would be divided by 0.)
+    where b is an integer less than a. (But 1 + |a| if c is an integer with b < c <= 0: a later term would be divided by 0.)
     """
     nearly = dtypes.finfo(x.dtype).eps * _NEARLY
     whole = jnp.round(b)
