@@ -217,8 +217,8 @@ def _flops_of_dot(instruction: Instruction, left: str) -> int:
 
 
 def _flops_of_fft(instruction: Instruction, given: str) -> int:
-    """Return the flops of a Fourier transform as XLA counts them: 8 * elements of the operand * log2, rounded down, of
-    each length.
+    """Return the flops of a Fourier transform as XLA counts them: 8 times the elements of the operand, times log2 of each length, rounded
+    down.
     """
     found = _LENGTHS.search(instruction.rest)
     halvings = math.prod(max(int(length), 1).bit_length() - 1 for length in found[1].split(",")) if found else 0

@@ -1,9 +1,9 @@
 """Derivatives of reductions over windows.
 
-A sum is linear: its transpose gives each cotangent to all elements of its window. This is a sum over windows again, of an
-array in which strides have become holes. The maximum of a window has the tangent of the element where it was found. So
-two primitives select by one array and read another: `select_and_gather_add` takes, for each window, the element at the
-selected position, and `select_and_scatter_add`, its transpose, adds to it. Among equal elements the first is selected.
+A sum is linear: its transpose gives each cotangent to all elements of its window. This is again a sum over windows: of the cotangents,
+with as many zeros between them as the strides skipped elements. The maximum of a window has the tangent of the element where it was
+found. So two primitives select by one array and read another: `select_and_gather_add` takes, for each window, the element at the selected
+position, and `select_and_scatter_add`, its transpose, adds to it. Among equal elements the first is selected.
 
 JAX: jax/_src/lax/windowed_reductions.py:_select_and_scatter_add
 """

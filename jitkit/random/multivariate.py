@@ -156,6 +156,6 @@ def orthogonal(
 @functools.partial(jit, static_argnums=(1, 2, 3, 4))
 def _orthogonal(key: Any, n: int, m: int, shape: Shape, dtype: Any) -> Any:
     q, r = jnp.linalg.qr(normal(key, (*shape, max(n, m), min(n, m)), dtype))
-    # The signs in r decide which q results; making them all positive prefers no matrix.
+    # q depends on the signs in r. If all of them are positive, every q is equally likely.
     q = q * jnp.expand_dims(jnp.sign(jnp.linalg.diagonal(r)), -2)
     return q.mT if n < m else q

@@ -154,8 +154,8 @@ class Place:
         return next((r for r in all_rungs() if not state.of(r.number).passed), all_rungs()[-1])
 
     def furthest(self) -> Rung:
-        """Return the highest rung that was reached, or the current one if that is higher: after a rung has fallen, those above it
-        are still run.
+        """Return the highest rung that was reached, or the current one if that is higher. (If a rung fails again, those above it are
+        still run.)
         """
         state = self.state.read()
         reached = [rung for rung in all_rungs() if _when(rung) in state.given]
