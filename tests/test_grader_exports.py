@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import csv
+import datetime
 import io
 import json
 import os
@@ -461,15 +462,38 @@ def test_who_never_handed_in_is_in_the_exports_and_ids_are_what_platforms_know(s
     (file,) = (tmp_path / "moodle").iterdir()
     with file.open(encoding="utf-8", newline="") as stream:
         moodle = [list(r.values()) for r in csv.DictReader(stream)]
+    at = now.records[0].grade.at
     assert moodle == [
-        ["ann", "Ann Lee", "ann@x.edu", "1", "1", "00.1: 1 of 1"],
-        ["Participant 31", "Dee Da", "dee@x.edu", "1", "1", "00.1: 1 of 1"],
-        ["Participant 99", "Bob Ray", "bob@x.edu", "", "1", ""],
-        ["cem", "Cem Ok", "", "", "1", ""],
+        ["ann", "Ann Lee", "ann@x.edu", "1", "1", at, "00.1: 1 of 1"],
+        ["Participant 31", "Dee Da", "dee@x.edu", "1", "1", at, "00.1: 1 of 1"],
+        ["Participant 99", "Bob Ray", "bob@x.edu", "", "1", "", ""],
+        ["cem", "Cem Ok", "", "", "1", "", ""],
     ]
     assert json.loads(exports.to_json(now))["never_handed_in"] == ["bob", "cem"]
     left = [r["student"] for r in csv.DictReader(io.StringIO(exports.to_csv(now))) if r["outcome"] == "NEVER HANDED IN"]
     assert left == ["bob", "cem"]
+
+
+def test_moodles_worksheets_are_read_as_moodle_reads_them(store):
+    """mod/assign/feedback/offline/importgradeslib.php refuses a file without these three columns, and looks for a participant of the
+    worksheet's own assignment: each assignment numbers its participants anew.
+    """
+    (store.folder / "r.csv").write_text("student,name,email,moodle_id\nann,Ann Lee,ann@x,7\nbob,Bob Ray,b@x,8\n")
+    (store.folder / "course.toml").write_text('roster = "r.csv"\n')
+    of_labs = {"00": "/in/Ann Lee_31_assignsubmission_file", "02": f"/g/put together/x/{file_name('moodle 52')}"}
+    for lab, path in of_labs.items():
+        store.add([result("r1", check())], [grade("ann", f"s{lab}", lab=lab, exercise=f"{lab}.1", path=path)])
+    gradebooks.to_moodle(
+        stands(records(store, read_policy(store.folder / "course.toml", LABS)), store.folder), store.folder / "m"
+    )
+    found = {}
+    for lab in of_labs:
+        with (store.folder / "m" / f"lab_{lab}.csv").open(encoding="utf-8", newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        assert {"Identifier", "Grade", "Last modified (grade)"} <= set(rows[0])
+        assert datetime.datetime.strptime(rows[0]["Last modified (grade)"], "%Y-%m-%dT%H:%M:%S%z").year > 2000
+        found[lab] = rows[0]["Identifier"]
+    assert found == {"00": "Participant 31", "02": "Participant 52"}
 
 
 def test_text_that_no_file_can_hold_is_exported_with_question_marks(store):

@@ -131,6 +131,44 @@ def test_an_odd_file_in_a_zip_of_a_class_is_left_out_and_the_others_are_graded(t
     assert "gil/hello.py is left out: Bad CRC" in said
 
 
+def broken_zip(name, method):
+    """Return a zip whose one file cannot be unpacked, although its sizes are right."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as archive:
+        archive.writestr(name, b"def relu(x):\n    return x\n" * 100)
+    data = bytearray(stream.getvalue())
+    at = data.index(name.encode()) + len(name) + (0 if method == zipfile.ZIP_DEFLATED else 12)
+    data[at : at + 12] = b"\xff" * 12
+    return bytes(data)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_bytes_that_cannot_be_unpacked_are_the_files_fault_whatever_packed_them(method, tmp_path, capsys):
+    (tmp_path / "ann.zip").write_bytes(broken_zip("00_hello/exercises.py", method))
+    read = read_submission(tmp_path / "ann.zip", LABS)
+    assert read["status"] == "INVALID"
+    assert read["sentence"].startswith("ann.zip cannot be unpacked: ")
+    (tmp_path / "class.zip").write_bytes(broken_zip("ann/hello.py", method))
+    handed_over.unpacked(tmp_path / "class.zip", tmp_path / "unpacked")
+    assert "ann/hello.py is left out: " in capsys.readouterr().err
+
+
+def test_a_path_that_is_too_long_is_the_submissions_fault(tmp_path):
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "hello.py").write_text("def relu(x):\n    return x\n")
+    above = os.getcwd()
+    try:
+        os.chdir(tmp_path / "ann")
+        for _ in range(30):
+            os.mkdir("d" * 200)
+            os.chdir("d" * 200)
+        pathlib.Path("x.py").write_text("x = 1\n")
+    finally:
+        os.chdir(above)
+    read = read_submission(tmp_path / "ann", LABS)
+    assert (read["status"], "longer than a path may be" in read["sentence"]) == ("INVALID", True)
+
+
 def test_a_later_zip_of_a_name_has_nothing_of_the_one_before(tmp_path):
     folders = []
     for names in (("ann/old.py", "bob/hello.py"), ("ann/new.py", "bob/hello.py")):
@@ -203,7 +241,11 @@ def test_the_courses_own_code_is_no_part_of_an_answer(text):
     ("text", "found"),
     [
         ("warnings.sys.modules['x']", {"sys", "modules"}),
-        ("numpy.f2py.os.getpid()", {"os"}),
+        ("numpy.f2py.os.getpid()", {"f2py", "os"}),
+        ("import numpy.f2py, numpy.linalg\nfrom numpy import ctypeslib", {"f2py", "ctypeslib"}),
+        ("import site, shelve, xml.sax\nfrom encodings import search_function", {"site", "shelve", "xml", "encodings"}),
+        ("import typing\ntyping.ForwardRef('print(1)')", {"ForwardRef"}),
+        ("import dataclasses, functools, itertools, math, re, statistics, weakref", set()),
         ("jitkit.kata.engine.plain.to_plain", {"kata"}),
         ("io.FileIO(5, 'w')", {"FileIO"}),
         ("x.at[0].set(posits.system)", set()),

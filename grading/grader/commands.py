@@ -308,7 +308,7 @@ def _mark(arguments: argparse.Namespace) -> int:
     )
     print(
         f"{arguments.student} {arguments.exercise}: "
-        + ("noted." if now is None else f"{now.points} of {now.max:g} points. {now.by_hand}")
+        + ("noted." if now is None or now.points is None else f"{now.points:g} of {now.max:g} points. {now.by_hand}")
     )
     return 0
 

@@ -6,7 +6,9 @@ What reads a submission here may raise `Invalid`, with the sentence that the stu
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import errno
 import hashlib
 import io
 import itertools
@@ -108,7 +110,12 @@ def read_files(path: pathlib.Path, zone: datetime.tzinfo = datetime.UTC) -> File
     budget = _Budget(zone)
     mode = path.lstat().st_mode
     if stat.S_ISDIR(mode):
-        found = list(_of_folder(path, budget))
+        try:
+            found = list(_of_folder(path, budget))
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            raise Invalid("A path in it is longer than a path may be. Hand in the files of the labs only.") from None
     elif stat.S_ISREG(mode):
         found = list(_of_file(path, path.name, budget, 0))
     else:
@@ -235,15 +242,9 @@ def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: flo
                 budget.skip(prefix + path.as_posix(), content.stream)
         for folder in sorted(skipped):
             budget.skip_folder(prefix + folder)
-    except (
-        zipfile.BadZipFile,
-        tarfile.TarError,
-        EOFError,
-        OSError,
-        ValueError,
-        NotImplementedError,
-        RuntimeError,
-    ) as error:
+    except Invalid:
+        raise
+    except Exception as error:  # zipfile, tarfile and what they unpack with have no common class of errors
         raise Invalid(f"{shown(name)} cannot be unpacked: {type(error).__name__}: {shown(str(error))}") from None
 
 
@@ -287,8 +288,11 @@ def newest_time(path: pathlib.Path) -> float:
     is when it was unpacked.
     """
     inside = (os.path.join(place, name) for place, _, names in os.walk(path) for name in names)
-    found = (os.lstat(name) for name in itertools.islice(inside, _MOST_FILES))
-    return max(map(time_of_file, found), default=time_of_file(path.lstat()))
+    times = []
+    for name in itertools.islice(inside, _MOST_FILES):
+        with contextlib.suppress(OSError):  # a path may be too long
+            times.append(time_of_file(os.lstat(name)))
+    return max(times, default=time_of_file(path.lstat()))
 
 
 def time_of(info: zipfile.ZipInfo, zone: datetime.tzinfo) -> float:

@@ -16,6 +16,7 @@ from jitkit.kata.engine.manifest import Lab
 
 from ..shared import cell_id
 from .files import file_name
+from .handed_over import participant
 from .policy import LabPolicy
 from .records import PASS, GradeStatus, HandIn
 from .roster import Student
@@ -43,7 +44,11 @@ def to_canvas(standing: Standing) -> str:
     return table(rows)
 
 
-_MOODLE = ("Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Feedback comments")
+# Moodle refuses a worksheet without the columns for the number, the grade, and when the grade was given. It keeps a grade that
+# was changed there after this time.
+_MOODLE = (
+    "Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments",
+)  # fmt: skip
 
 
 def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
@@ -55,15 +60,16 @@ def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
     for lab, most in labs.items():
         rows: list[Sequence[Any]] = [_MOODLE]
         for id, s in standing.students.items():
-            own = [
-                r for r in by_student.get(id, ()) if r.grade.lab in (lab, None)
-            ]  # None stands for a submission that was not run
+            graded = [r for r in by_student.get(id, ()) if r.grade.lab == lab]
+            own = graded or [r for r in by_student.get(id, ()) if r.grade.lab is None]  # of which nothing was run
             points = sums.get(id, {}).get(lab, (None, 0.0))[0]
-            number = s.moodle_id.removeprefix("Participant ")
+            numbers = [found for r in graded if (found := participant(r.grade.path))]
+            number = numbers[0] if numbers else s.moodle_id.removeprefix("Participant ")
+            at = max((r.grade.at if r.mark is None else r.mark.at for r in graded), default="")
             comments = [standing.warning]
             comments += [f"{r.grade.exercise}: {_in_short(r)}" if r.grade.exercise else r.grade.sentence for r in own]
             said = "; ".join(c for c in comments if c)
-            rows.append([f"Participant {number}" if number else id, s.name or id, s.email, points, most, said])
+            rows.append([f"Participant {number}" if number else id, s.name or id, s.email, points, most, at, said])
         (folder / f"lab_{lab}.csv").write_text(table(rows), encoding="utf-8")
     return f"{folder}: {len(labs)} worksheets, one a lab."
 

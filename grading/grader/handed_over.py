@@ -24,7 +24,6 @@ import stat
 import sys
 import unicodedata
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +41,16 @@ _AGAIN = re.compile(r"-\d+(?=\.\w+$|$)")  # Canvas' suffix for a file that was h
 _MOODLE = re.compile(
     r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<file>.*)", re.DOTALL
 )
+_PUT_TOGETHER = re.compile(r"moodle_(?P<number>\d+)-[0-9a-f]{8}")  # `file_name` of a participant
+
+
+def participant(path: str) -> str:
+    """Return the number of Moodle's participant whose submission lies at a path; "" if it does not come from Moodle. Moodle numbers the
+    participants of each assignment anew.
+    """
+    name = pathlib.PurePath(path).name
+    found = _MOODLE.fullmatch(name) or _PUT_TOGETHER.fullmatch(name)
+    return found["number"] if found is not None else ""
 
 
 class Entry(NamedTuple):
@@ -276,8 +285,10 @@ def unpacked(
             for info in infos:
                 try:
                     _unpack(archive, info, target, zone)
-                except _ODD as error:  # one odd file is no reason to grade nobody
-                    if isinstance(error, OSError) and error.errno not in _OF_A_NAME:
+                except (
+                    Exception
+                ) as error:  # one odd file (its path, bytes, password, date) is no reason to grade nobody
+                    if isinstance(error, OSError) and error.errno not in _OF_A_FILE:
                         raise
                     said = getattr(error, "strerror", None) or str(error)
                     print(f"{path}: {files.shown(info.filename)} is left out: {files.shown(said)}", file=sys.stderr)
@@ -293,9 +304,8 @@ def _is_a_students(folder: pathlib.Path, labs: Sequence[Lab]) -> bool:
     return any(hint_of(p.name, labs) or p.name.startswith("exercises.") for p in folder.iterdir())
 
 
-# errors of one odd file of a zip: in its path, its bytes, a password or its date
-_ODD = (files.Invalid, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, OverflowError, OSError)
-_OF_A_NAME = (errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
+# errors of the system that are about one file's name, or (None: bz2) its bytes; others are about the disk
+_OF_A_FILE = (None, errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EINVAL, errno.EILSEQ)
 
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path, zone: datetime.tzinfo) -> None:

@@ -9,6 +9,7 @@ import functools
 import io
 import keyword
 import re
+import sys
 import tokenize
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,22 +40,25 @@ _USUAL_IN_A_PACKAGE = frozenset(
 )
 
 # Names by which code can look around, reach out of the process or into others, write code, or get at JAX itself.
-_SUSPECT_MODULES = frozenset(
+# Of Python's modules these are not suspicious: they compute. Any other may run a text, or import what a text names.
+_USUAL_MODULES = frozenset(
     {
-        "_ctypes", "_posixsubprocess", "_socket", "_thread", "asyncio", "atexit", "bdb", "builtins", "cProfile", "code", "codeop",
-        "concurrent", "ctypes", "doctest", "faulthandler", "fcntl", "linecache", "pdb", "pkgutil", "profile", "pydoc", "selectors",
-        "timeit", "trace", "unittest",
-        "gc", "imp", "importlib", "inspect", "jax", "jaxlib", "marshal", "mmap", "multiprocessing", "os", "pathlib",
-        "pickle", "posix", "pty", "resource", "runpy", "shutil", "signal", "socket", "subprocess", "sys", "tempfile",
-        "threading", "traceback", "tracemalloc", "urllib", "zipimport",
+        "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "colorsys", "contextlib",
+        "contextvars", "copy", "dataclasses", "datetime", "decimal", "difflib", "enum", "fractions", "functools", "graphlib", "hashlib",
+        "heapq", "html", "io", "itertools", "json", "keyword", "logging", "math", "numbers", "operator", "platform", "pprint", "queue",
+        "random", "re", "reprlib", "statistics", "string", "struct", "textwrap", "time", "token", "tokenize", "types", "typing",
+        "unicodedata", "warnings", "weakref", "zlib",
     }
 )  # fmt: skip
+_SUSPECT_MODULES = (sys.stdlib_module_names | {"cffi", "imp", "jax", "jaxlib", "numba"}) - _USUAL_MODULES
 _SUSPECT_NAMES = frozenset(
     {
-        "FileIO", "__bases__", "__builtins__", "__closure__", "__code__", "__globals__", "__import__", "__loader__", "__mro__",
-        "__reduce__", "__self__", "__spec__", "__subclasses__", "__traceback__", "_exit", "_getframe", "breakpoint", "compile",
-        "cr_frame", "eval", "exec", "exit", "f_back", "f_globals", "f_locals", "get_ipython", "gi_frame", "globals", "input", "kata",
-        "meta_path", "modules", "open", "quit", "setprofile", "settrace", "tb_frame", "tb_next", "vars",
+        "FileIO", "ForwardRef", "__bases__", "__builtins__", "__closure__", "__code__", "__globals__", "__import__",
+        "__loader__", "__mro__", "__reduce__", "__self__", "__spec__", "__subclasses__", "__traceback__", "_exit",
+        "_getframe", "breakpoint", "compile", "cr_frame", "ctypeslib", "dictConfig", "eval", "exec", "exit", "f2py",
+        "f_back", "f_globals", "f_locals", "fileConfig", "get_ipython", "get_type_hints", "gi_frame", "globals",
+        "input", "kata", "meta_path", "modules", "open", "quit", "setprofile", "settrace", "tb_frame", "tb_next",
+        "vars",
     }
 )  # fmt: skip
 # The same modules as attributes of others, such as `warnings.sys`.
@@ -171,11 +175,9 @@ def _suspects(nodes: Sequence[ast.AST]) -> set[str]:
         for node in walk(top):
             match node:
                 case ast.Import(names=names):
-                    found |= {a.name.partition(".")[0] for a in names} & _SUSPECT_MODULES
-                    found |= _of_the_course(a.name for a in names)
+                    found |= _of_imports(a.name for a in names)
                 case ast.ImportFrom(module=module, names=names):
-                    found |= {(module or "").partition(".")[0]} & _SUSPECT_MODULES
-                    found |= _of_the_course(f"{module}.{a.name}" for a in names)
+                    found |= _of_imports(f"{module or ''}.{a.name}" for a in names)
                 case ast.Name(id=name) | ast.Attribute(attr=name):
                     found |= {name} & (_SUSPECT_NAMES | _SUSPECT_ANYWHERE)
                 case ast.Constant(value=str() as value):
@@ -192,8 +194,14 @@ def _of_text(text: str) -> set[str]:
     return found | {part for part in rest if part.startswith("__")} & _SUSPECT_NAMES
 
 
-def _of_the_course(modules: Iterable[str]) -> set[str]:
-    return {"jitkit.kata" for name in modules if f"{name}.".startswith("jitkit.kata.")}
+def _of_imports(modules: Iterable[str]) -> set[str]:
+    found: set[str] = set()
+    for name in modules:
+        first, *rest = name.split(".")
+        found |= {first} & _SUSPECT_MODULES | set(rest) & (_SUSPECT_NAMES | _SUSPECT_ANYWHERE) - {"kata"}
+        if f"{name}.".startswith("jitkit.kata."):
+            found.add("jitkit.kata")
+    return found
 
 
 def is_ours(file: LearnerFile, target: Target) -> bool:
