@@ -120,8 +120,8 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
         if not dtypes.is_array_dtype(x.dtype):
             return None
         value = np.asarray(x, dtypes.canonicalize_dtype(x.dtype) if dtype is None else dtype)
-        # A numpy array may be written to later, and our Array may share its memory on the CPU. A jaxpr holds the array
-        # itself, once however often it is used; compiled programs have a copy
+        # With `copies`, copy the array, since it may be written to later, and our Array may share its memory. But a jaxpr
+        # holds the array itself, once however often it is used, and compiled programs have a copy.
         trace = core.current_trace()
         if dtype is None and not copies:
             core.get_aval(x)  # raises for a masked array; a copy of one has lost its mask

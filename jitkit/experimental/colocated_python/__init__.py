@@ -20,7 +20,7 @@ from ...tree_util import tree_leaves
 
 
 def colocated_python(fun: Callable[..., Any]) -> Any:
-    """Return the function with a check: arguments and results are trees of arrays, as for hosts that are elsewhere.
+    """Return the function with a check that arguments and results are trees of arrays, as JAX requires for other hosts.
 
     Raises:
       ValueError: when called, if a leaf is not an array.

@@ -53,7 +53,7 @@ def main(request: str, *arguments: str) -> int:
 
 
 def is_in_place() -> bool:
-    """Whether `main` runs in this process: then a program that asks for the functions has them already."""
+    """Whether `main` has put the functions in place in this process."""
     return _BESIDE in sys.modules and "in_place" in sys.modules[_BESIDE].__dict__
 
 

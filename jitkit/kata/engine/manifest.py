@@ -49,7 +49,7 @@ class Experiment(NamedTuple):
     question: str
     options: tuple[str, ...]
     answer: str  # what to see in the plot, and why
-    right: int  # which option it is, from 1
+    right: int  # the number of the right option, from 1
 
     def verdict_on(self, guess: str) -> str:
         """Return a sentence that says whether a guess was right, and what the right answer is."""

@@ -170,7 +170,7 @@ _OF_64_BITS = (
 
 @jit
 def _waves(x: Any) -> tuple[Any, Any]:
-    """Return the sine and the cosine of pi x**2 / 2, whose periods are taken out before it is multiplied by pi."""
+    """Return the sine and the cosine of pi x**2 / 2. Whole periods are subtracted first, before the product with pi rounds."""
     x = jnp.abs(x)
     s = jnp.fmod(x, 2.0)
     r = jnp.fmod(s * (x - s / 2), 2.0)
