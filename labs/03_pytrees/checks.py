@@ -506,14 +506,23 @@ def types_come_back(jk, rng):
 @check(
     "03.4",
     "Too few leaves, or too many, are an error.",
-    against=["leaves that are left over do no harm", "too many are as good as enough", "too few are an IndexError"],
+    against=[
+        "leaves that are left over do no harm",
+        "the number of leaves is said, too",
+        "a single leaf may come without a list",
+        "too many are as good as enough",
+        "too few are an IndexError",
+    ],
 )
 def wrong_number(jk, rng):
     structure = jk.tree_util.tree_structure([0, (0, 0)])
     few, many = int(rng.integers(0, 3)), int(rng.integers(4, 9))
+    (key,) = names(rng, 1)
+    single = [jk.tree_util.tree_structure(tree) for tree in (0, [0], {key: (0,)})]
     return (
+        [raised(each.unflatten, [1] * many, parts=["Too many leaves", "expected 1."]) for each in single],
         raised(structure.unflatten, [1] * few, parts=["Too few leaves", f"expected 3, got {few}"]),
-        raised(structure.unflatten, [1] * many, parts=["Too many leaves", "expected 3"]),
+        raised(structure.unflatten, [1] * many, parts=["Too many leaves", "expected 3."]),
     )
 
 
@@ -767,10 +776,96 @@ def two_memories(jk, rng):
     return first, one_tree(), other_tree()
 
 
-@check("03.6", "An empty container has no leaves, and so no paths.", against=["an empty container has a path"])
+@check(
+    "03.6",
+    "An empty container has no leaves, and so no paths; unless `is_leaf` says that it is a leaf.",
+    against=["an empty container has a path", "an empty node is not asked"],
+)
 def empty_without_a_path(jk, rng):
     tree = {"a": [], "b": ((), numbers(rng, 1)[0]), "c": None}
-    return [(jk.tree_util.keystr(path), leaf) for path, leaf in jk.tree_util.tree_flatten_with_path(tree)[0]]
+    return [
+        [
+            (jk.tree_util.keystr(path), leaf)
+            for path, leaf in jk.tree_util.tree_flatten_with_path(tree, is_leaf=stops)[0]
+        ]
+        for stops in (None, lambda x: isinstance(x, list), lambda x: x == ())
+    ]
+
+
+@check("03.1", "An empty dict has its keys, too: none.", against=["no keys need no table"])
+def no_keys(jk, rng):
+    none, some = jk.tree_util.nodes.dict_keys(()), jk.tree_util.nodes.dict_keys(tuple(names(rng, 2)))
+    table = jk.tree_util.nodes.known_keys
+    return jk.tree_util.nodes.dict_keys(()) is none, table.get(((), ())) is none, none.keys, some.keys
+
+
+@check(
+    "03.1",
+    "A field that is a node, or None, is a child like any other: one level is taken apart.",
+    against=["a dataclass is a dict of its fields", "one field of metadata is its value"],
+)
+def one_level_of_a_dataclass(jk, rng):
+    cls = dataclasses.make_dataclass("Pair", ["one", "other", "name"])
+    node_type = jk.tree_util.registered_nodes.DataclassNode(cls, ("other", "one"), ("name",))
+    inner, n = cls(*numbers(rng, 3)), numbers(rng, 2)
+    children, data = node_type.flatten(cls(n, inner, names(rng, 1)[0]))
+    return children[0] is inner, children[1] is n, data
+
+
+@check(
+    "03.2",
+    "A class that has `_fields` and is not a tuple is not a named tuple.",
+    against=["who has `_fields` is a named tuple"],
+)
+def fields_alone(jk, rng):
+    class Fields:
+        _fields = tuple(names(rng, 2))
+
+    named = NamedTuple("Named", [(name, object) for name in names(rng, 2)])
+    found = jk.tree_util.tree_leaves([Fields(), named(*numbers(rng, 2))])
+    return len(found), found[1:]
+
+
+@check(
+    "03.2",
+    "A class of named tuples that was seen before can be registered, and then counts as registered.",
+    against=["only leaves need to be corrected"],
+)
+def named_tuples_registered_late(jk, rng):
+    named, (n, m) = NamedTuple("Named", [(name, object) for name in names(rng, 2)]), numbers(rng, 2)
+    before = jk.tree_util.tree_leaves(named(n, m))
+    jk.tree_util.register_pytree_node(named, lambda x: ((x[1],), x[0]), lambda data, x: named(data, *x))
+    return before, jk.tree_util.tree_leaves(named(n, m))
+
+
+@check("03.3", "Texts, sets and ranges are leaves, also if nothing is in them.", against=["what is empty is no leaf"])
+def empty_leaves(jk, rng):
+    n, m = numbers(rng, 2)
+    leaves = ["", n, b"", frozenset(), range(0), set(), m]
+    found, structure = jk.tree_util.tree_flatten(leaves)
+    return repr(found), structure, len(jk.tree_util.tree_leaves(leaves, is_leaf=lambda x: False))
+
+
+@check(
+    "03.4",
+    "What is in an empty container comes back: its metadata, and other empty containers.",
+    against=["without leaves there is nothing to build"],
+)
+def empty_containers_come_back(jk, rng):
+    (name,) = names(rng, 1)
+    cls = dataclasses.make_dataclass("Bare", ["name"])
+    jk.tree_util.register_dataclass(cls, [], ["name"])
+    tree = [[], ({}, [()]), {name: None}, cls(name)]
+    again = jk.tree_util.tree_structure(tree).unflatten([])
+    return again[:3], again[3].name
+
+
+@check("03.5", "A leaf may be anything, None too.", against=["leaves are not None"])
+def leaves_of_any_kind(jk, rng):
+    _leaves, in_tree = arguments_tree(jk, [0, 1], 2)
+    flat, out_tree = jk.tree_util.flatten_fun(lambda pair, x: (x, pair), in_tree)
+    given = [None, "text", numbers(rng, 1)[0]]
+    return flat(*(given[int(i)] for i in rng.permutation(3))), out_tree()
 
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------

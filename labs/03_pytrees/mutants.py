@@ -1205,3 +1205,177 @@ edit(
     "03.6", "a path is a list", "May somebody who got a path change it? Can it be the key of a dict?",
     "leaves.append((path, tree))", "leaves.append((list(path), tree))",
 )  # fmt: skip
+
+
+@mutant("03.1", "no keys need no table", "Which object does `dict_keys(())` give the second time?", target="dict_keys")
+def believes_no_keys_need_no_table(order):
+    ordered = list(order)
+    try:
+        ordered.sort()
+    except Exception as error:
+        raise ValueError("Comparator raised exception while sorting pytree dictionary keys.") from error
+    keys = tuple(ordered)
+    entry = (tuple(map(type, keys)), keys)
+    if not keys:
+        return DictKeys(())
+    with intern_lock:
+        found = known_keys.get(entry)
+        if found is None:
+            found = DictKeys(keys)
+            known_keys[entry] = found
+        return found
+
+
+@mutant(
+    "03.1",
+    "a dataclass is a dict of its fields",
+    "A field holds another dataclass. Is your child the object itself, or a dict?",
+    target="DataclassNode.flatten",
+)
+def believes_a_dataclass_is_a_dict_of_its_fields(self, node):
+    import dataclasses
+
+    values = dataclasses.asdict(node)
+    return ([values[n] for n in self.data_fields], tuple((values[n] for n in self.meta_fields)))
+
+
+@mutant(
+    "03.1",
+    "one field of metadata is its value",
+    "What is the metadata of a class with one static field: a value, or a tuple?",
+    target="DataclassNode.flatten",
+)
+def believes_one_field_of_metadata_is_its_value(self, node):
+    children = [None] * len(self.data_fields)
+    for i, name in enumerate(self.data_fields):
+        children[i] = getattr(node, name)
+    meta = tuple((getattr(node, n) for n in self.meta_fields))
+    return (children, meta[0] if len(meta) == 1 else meta)
+
+
+@mutant(
+    "03.2",
+    "who has `_fields` is a named tuple",
+    "Classes of other kinds have `_fields`, too. What does `is_namedtuple` ask?",
+    target="find_node_type",
+)
+def believes_who_has__fields_is_a_named_tuple(cls):
+    try:
+        return registered[cls]
+    except KeyError:
+        pass
+    return NamedTupleNode(cls) if hasattr(cls, "_fields") else None
+
+
+@mutant(
+    "03.2",
+    "only leaves need to be corrected",
+    "Somebody looked up a class of named tuples, and then it was registered. What does `node_types` say?",
+    target="register",
+)
+def believes_only_leaves_need_to_be_corrected(node_type):
+    cls = node_type.cls
+    intern_lock.acquire()
+    try:
+        if cls in registered:
+            raise ValueError(f"Duplicate {node_type.kind} PyTreeDef type registration for {cls}.")
+        registered[cls] = node_type
+        if cls in leaf_types:
+            leaf_types.discard(cls)
+            node_types[cls] = node_type
+    finally:
+        intern_lock.release()
+
+
+@mutant("03.3", "what is empty is no leaf", "How many leaves has the empty text?", target="flatten_into")
+def believes_what_is_empty_is_no_leaf(leaves, tree):
+    node_type = node_types[type(tree)]
+    if isinstance(tree, str) and (not tree):
+        return LEAF
+    if node_type is None:
+        leaves += [tree]
+        return LEAF
+    children, data = node_type.flatten(tree)
+    return make_node(node_type, data, tuple((flatten_into(leaves, child) for child in children)))
+
+
+@mutant(
+    "03.4",
+    "the number of leaves is said, too",
+    "Compare your words with those in the docstring, for too many leaves.",
+    target="PyTreeDef.unflatten",
+)
+def believes_the_number_of_leaves_is_said_too(self, leaves):
+    given = [*leaves]
+    missing = self.num_leaves - len(given)
+    if missing > 0:
+        raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(given)}")
+    if missing < 0:
+        raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}, got {len(given)}")
+    return self.build(given, 0)
+
+
+@mutant(
+    "03.4",
+    "a single leaf may come without a list",
+    "The structure has one leaf, and two come. Is that an error?",
+    target="PyTreeDef.unflatten",
+)
+def believes_a_single_leaf_may_come_without_a_list(self, leaves):
+    given = [*leaves]
+    if self.num_leaves == 1 and len(given) > 1:
+        given = [given]
+    missing = self.num_leaves - len(given)
+    if missing > 0:
+        raise ValueError(f"Too few leaves for PyTreeDef; expected {self.num_leaves}, got {len(given)}")
+    if missing < 0:
+        raise ValueError(f"Too many leaves for PyTreeDef; expected {self.num_leaves}.")
+    return self.build(given, 0)
+
+
+@mutant("03.4", "without leaves there is nothing to build", "What is in `[[], []]`?", target="PyTreeDef.build")
+def believes_without_leaves_there_is_nothing_to_build(self, leaves, start):
+    if self.node_type is None:
+        return leaves[start]
+    if not self.num_leaves:
+        return self.node_type.unflatten(self.data, ())
+    children = []
+    for child in self._children:
+        children += [child.build(leaves, start)]
+        start += child.num_leaves
+    return self.node_type.unflatten(self.data, children)
+
+
+@mutant("03.5", "leaves are not None", "May a leaf of the arguments be None?")
+def believes_leaves_are_not_none(fun, in_tree):
+    seen = []
+
+    @functools.wraps(fun)
+    def flat(*leaves):
+        args, kwargs = tree_unflatten(in_tree, [x for x in leaves if x is not None])
+        out, tree = tree_flatten(fun(*args, **kwargs))
+        seen[:] = [tree]
+        return out
+
+    def structure():
+        if len(seen) == 0:
+            raise RuntimeError("not called yet")
+        return seen[-1]
+
+    return (flat, structure)
+
+
+@mutant("03.6", "an empty node is not asked", "Is `is_leaf` asked about an empty list?")
+def believes_an_empty_node_is_not_asked(leaves, path, tree, stops):
+    node_type = node_types[type(tree)]
+    stopped = (
+        stops is not None
+        and (not (node_type is not None and (not node_type.flatten(tree)[0])))
+        and is_stopped_by(stops(path, tree))
+    )
+    if stopped or node_type is None:
+        leaves.append((path, tree))
+        return LEAF
+    pairs, data = node_type.flatten_with_keys(tree)
+    below = tuple((flatten_with_paths_into(leaves, path + (key,), child, stops) for key, child in pairs))
+    return make_node(node_type, data, below)

@@ -249,6 +249,7 @@ def parabola(turns):
         "x becomes a float by itself",
         "no rates, nothing to do",
         "half of the digits will do for a rate",
+        "equal rates are one rate",
         "the first x is not used any more",
     ],
     tolerance=1e-5,
@@ -256,6 +257,7 @@ def parabola(turns):
 def descent(jk, rng):
     x = jk.numpy.asarray(rng.normal(size=4).astype("float32"))
     rates = rng.uniform(0.1, 0.5, size=6).tolist()
+    rates.append(rates[int(rng.integers(6))])
     # the order of the rates makes a difference, and so do their last digits
     bent = mended(jk).descend(lambda x: jk.numpy.sin(3.0 * x) - 50.0, x, rates)
     return bent, x, mended(jk).descend(parabola([]), [1, 2, 3], [])
@@ -343,10 +345,14 @@ def types_of_rates(jk, rng):
 @check(
     "10.3",
     "A bucket is the least power of two with room for the row, and has 8 places or more.",
-    against=["a bucket is larger than its row", "the next multiple of 8 will do"],
+    against=[
+        "a bucket is larger than its row",
+        "the next multiple of 8 will do",
+        "half of the digits will do for a length",
+    ],
 )
 def buckets(jk, rng):
-    lengths = [1, 7, 8, 9, 16, 17, 64, 65, 1024, int(rng.integers(100, 4000))]
+    lengths = [1, 7, 8, 9, 16, 17, 64, 65, 1024, int(rng.integers(100, 4000)), 2 ** int(rng.integers(11, 28)) + 1]
     return {n: mended(jk).bucket_size(n) for n in lengths}
 
 
@@ -402,14 +408,22 @@ def nothing_added(jk, rng):
 
 
 @check(
-    "10.3", "Rows of many lengths have their variances, each its own; and the caller's lists are as they were.",
-    against=["the last row's length is everybody's", "rows of one length are one row", "the caller's rows may grow"],
+    "10.3",
+    "Rows of many lengths have their variances, each its own; and the caller's rows are as they were.",
+    against=[
+        "the last row's length is everybody's",
+        "rows of one length are one row",
+        "the caller's rows may grow",
+        "the caller's rows are mine",
+        "no row is longer than 1024",
+    ],
     tolerance=1e-4,
-)  # fmt: skip
+)
 def many_lengths(jk, rng):
     rows = [rng.normal(size=n).astype("float32") for n in (3, 12, 8, 1, 3)]
     lists = [row.tolist() for row in rows]
-    return mended(jk).variances(rows), mended(jk).variances(lists), lists
+    long = rng.normal(size=1500).astype("float32") + np.float32(3) * (np.arange(1500) > 1024)
+    return mended(jk).variances(rows), mended(jk).variances(lists), lists, rows, mended(jk).variances([long])
 
 
 @check(
@@ -478,12 +492,13 @@ def padding_compiles_nothing(jk, rng):
         "a mask is an index like any other",
         "`>` and `>=` are the same",
         "the mean of a matrix has a row",
+        "a threshold is finite",
     ],
     tolerance=1e-5,
 )
 def means(jk, rng):
     x = rng.normal(size=(3, 4)).astype("float32")
-    return [mended(jk).mean_above(x, t) for t in (0.0, -9.0, float(np.median(x[0])), float(x[1, 1]))]
+    return [mended(jk).mean_above(x, t) for t in (0.0, -9.0, float(np.median(x[0])), float(x[1, 1]), -np.inf, np.inf)]
 
 
 @check(
@@ -623,13 +638,14 @@ def compiled_after(jk, rng, first, schedule):
         "exp is small enough",
         "a denominator needs a little",
         "the result is divided by the temperature",
+        "a temperature is positive",
     ],
     tolerance=1e-5,
 )
 def temperatures(jk, rng):
     certain = mended(jk).sweep(rng.permutation(4).astype("float32"), [(0.001, False)])[0]
     missing = {"missing of the largest probability, in millionths": (1 - float(np.asarray(certain).max())) * 1e6}
-    return swept(jk, rng, [(t, False) for t in (*rng.uniform(0.5, 5.0, size=4), 0.001)]), missing
+    return swept(jk, rng, [(t, False) for t in (*rng.uniform(0.5, 5.0, size=4), 0.001, -2.0)]), missing
 
 
 @check(
@@ -706,7 +722,13 @@ def found_while_tracing(jk, make_state):
 @check(
     "10.6",
     "A tracer is found wherever it is in the tree, and its path is given, in the order of the leaves.",
-    against=["leaks are at the top", "paths are sorted"],
+    against=[
+        "leaks are at the top",
+        "paths are sorted",
+        "a tuple is one place",
+        "the root is not a place",
+        "the attributes of an object are places",
+    ],
 )
 def nested(jk, rng):
     mean, deep, count = (f"{name}{rng.integers(99)}" for name in ("mean", "deep", "count"))
@@ -716,8 +738,14 @@ def nested(jk, rng):
     def in_a_row(x):
         return [x if i in places else number for i, number in enumerate(row)]
 
-    nested = found_while_tracing(jk, lambda x: {mean: [1.0, x * 2.0, {deep: x}], count: x, "n": 3})
-    return nested, found_while_tracing(jk, in_a_row)
+    trees = (
+        lambda x: {mean: [1.0, x * 2.0, {deep: x}], count: x, "n": 3},
+        in_a_row,
+        lambda x: x,
+        lambda x: [(1.0, x), {deep: (x,)}],
+        lambda x: types.SimpleNamespace(**{mean: x}),
+    )
+    return [found_while_tracing(jk, tree) for tree in trees]
 
 
 @check(
@@ -752,11 +780,14 @@ def updated(jk, rows):
         "what a traced function assigns is assigned at every call",
         "the distance is from the old mean",
         "the mean is divided by the old count",
+        "nan is not an observation",
     ],
     tolerance=1e-5,
 )
 def observations(jk, rng):
-    mean, distances = updated(jk, rng.normal(size=(5, 3)).astype("float32"))
+    rows = rng.normal(size=(5, 3)).astype("float32")
+    rows[3, int(rng.integers(3))] = np.nan
+    mean, distances = updated(jk, rows)
     return [*distances, mean.mean, mean.count]
 
 
@@ -810,13 +841,18 @@ def traces_of_updates(jk, rng):
 @check(
     "10.6",
     "An update that fails leaves the object as it was.",
-    against=["state may change before the result is there"],
+    against=[
+        "state may change before the result is there",
+        "the first observation is the mean, whatever it is",
+        "as many numbers are an observation",
+    ],
     tolerance=1e-5,
 )
 def all_or_nothing(jk, rng):
     mean, _ = updated(jk, rng.normal(size=(2, 3)).astype("float32"))
-    error = raised(mean.update, np.ones(4, "float32"))
-    return error, mean.mean, mean.count
+    new, square = mended(jk).RunningMean((3,)), mended(jk).RunningMean((2, 2))
+    errors = [raised(each.update, rng.normal(size=4).astype("float32")) for each in (mean, new, square)]
+    return errors, [(each.mean, each.count) for each in (mean, new, square)]
 
 
 # --- 10.7 Which argument? -----------------------------------------------------------------------------------------
@@ -873,12 +909,17 @@ def once(jk, rng):
 @check(
     "10.7",
     "The result is complete: the last x, and each loss under its name. The caller's x is still there.",
-    against=["a loss is that after the step", "the loss is that of the last step", "the first x is not used any more"],
+    against=[
+        "a loss is that after the step",
+        "the loss is that of the last step",
+        "the first x is not used any more",
+        "loss 10 comes after loss 1",
+    ],
     tolerance=1e-5,
 )
 def fitted(jk, rng):
     x = jk.numpy.asarray(rng.normal(size=(2, 3)).astype("float32"))
-    rates = rng.uniform(0.1, 0.4, size=int(rng.integers(3, 6))).tolist()
+    rates = rng.uniform(0.1, 0.4, size=int(rng.integers(11, 14))).tolist()
     return mended(jk).fit(x, rates), mended(jk).fit(x, [])[1], x
 
 

@@ -1537,3 +1537,165 @@ def believes_who_waits_reads_nothing(x, rates):
     for i, rate in enumerate(rates):
         x, log[f"loss {i}"] = jax.block_until_ready(step(x, np.float32(rate)))
     return (x, log)
+
+
+@mutant("10.2", "equal rates are one rate", "The same rate comes twice. How many steps are that?")
+def believes_equal_rates_are_one_rate(gradient, x, rates):
+
+    @jax.jit
+    def step(x, rate):
+        return x - rate * gradient(x)
+
+    x = np.asarray(x, np.float32)
+    for rate in dict.fromkeys(rates):
+        x = step(x, jnp.float32(rate))
+    return jnp.asarray(x)
+
+
+@mutant(
+    "10.3",
+    "half of the digits will do for a length",
+    "What is the logarithm of 2 ** 20 + 1, in the dtype that you take it in?",
+    target="bucket_size",
+)
+def believes_half_of_the_digits_will_do_for_a_length(n):
+    return max(8, 2 ** int(np.ceil(np.log2(np.float16(n)))))
+
+
+@mutant(
+    "10.3", "no row is longer than 1024", "A row has 1500 numbers. How many of them do you use?", target="variances"
+)
+def believes_no_row_is_longer_than_1024(rows):
+
+    def one(row):
+        row = np.array(row, np.float32)
+        full = np.full(min(1024, bucket_size(row.size)), np.inf, np.float32)
+        full[: row.size] = row[: full.size]
+        return variance_of_first(full, np.int32(row.size))
+
+    return list(map(one, rows))
+
+
+@mutant(
+    "10.3",
+    "the caller's rows are mine",
+    "Is your array another one than the caller's, if that is of float32 already?",
+    target="variances",
+)
+def believes_the_caller_s_rows_are_mine(rows):
+
+    def one(row):
+        row = np.asarray(row, np.float32)
+        row -= row.mean()
+        full = np.full(bucket_size(row.size), np.inf, np.float32)
+        full[: row.size] = row
+        return variance_of_first(full, np.int32(row.size))
+
+    return list(map(one, rows))
+
+
+@mutant("10.4", "a threshold is finite", "How much is -inf + inf?", target="mean_above")
+@jax.jit
+def believes_a_threshold_is_finite(x, threshold):
+    flat = jnp.ravel(x)
+    chosen = flat > threshold
+    many = chosen.sum()
+    jnp.sum(flat, where=chosen)
+    return jnp.where(
+        many == 0, 0.0, threshold + jnp.sum(jnp.maximum(flat - threshold, 0)) / jnp.where(many == 0, 1, many)
+    )
+
+
+@mutant(
+    "10.5", "a temperature is positive", "What are the probabilities at a temperature of -2?", target="probabilities"
+)
+@partial(jax.jit, static_argnums=2)
+def believes_a_temperature_is_positive(logits, temperature, in_logs):
+    scaled = logits / abs(temperature)
+    if in_logs:
+        return jax.nn.log_softmax(scaled)
+    return jax.nn.softmax(scaled)
+
+
+@mutant("10.6", "a tuple is one place", "A tuple has a tracer in it. What is the path to it?", target="leaks")
+def believes_a_tuple_is_one_place(state):
+    found = []
+    for path, leaf in tree_flatten_with_path(state, lambda x: x is None or isinstance(x, tuple))[0]:
+        if isinstance(leaf, Tracer):
+            found.append(keystr(path))
+    return found
+
+
+@mutant(
+    "10.6", "the root is not a place", "The state is one tracer. What is its path, and is it a leak?", target="leaks"
+)
+def believes_the_root_is_not_a_place(state):
+    found = []
+    for path, leaf in tree_flatten_with_path(state)[0]:
+        if path and isinstance(leaf, Tracer):
+            found.append(keystr(path))
+    return found
+
+
+@mutant(
+    "10.6",
+    "the attributes of an object are places",
+    "An object of a class that is not registered: is it a leaf?",
+    target="leaks",
+)
+def believes_the_attributes_of_an_object_are_places(state):
+    found = []
+    for path, leaf in tree_flatten_with_path(vars(state) if hasattr(state, "__dict__") else state)[0]:
+        if isinstance(leaf, Tracer):
+            found.append(keystr(path))
+    return found
+
+
+@mutant(
+    "10.6",
+    "the first observation is the mean, whatever it is",
+    "The first x has another shape. Can it be used?",
+    target="RunningMean.update",
+)
+def believes_the_first_observation_is_the_mean_whatever_it_is(self, x):
+    if int(self.count) == 0:
+        self.mean = jnp.asarray(x)
+        self.count = self.count + 1
+        return jnp.zeros_like(self.mean)
+    state = observed(self.mean, self.count, x)
+    self.mean, self.count = state[:2]
+    return state[2]
+
+
+@mutant(
+    "10.6",
+    "as many numbers are an observation",
+    "An x has four numbers, and the mean has the shape (2, 2). Can it be used?",
+    target="RunningMean.update",
+)
+def believes_as_many_numbers_are_an_observation(self, x):
+    state = observed(self.mean, self.count, jnp.reshape(x, self.mean.shape))
+    self.mean, self.count = state[:2]
+    return state[2]
+
+
+@mutant("10.6", "nan is not an observation", "What is the mean of 1 and nan?", target="RunningMean.update")
+def believes_nan_is_not_an_observation(self, x):
+    state = observed(self.mean, self.count, x)
+    if not bool(jnp.isnan(state[2]).any()):
+        self.mean, self.count = state[:2]
+    return state[2]
+
+
+@mutant("10.7", "loss 10 comes after loss 1", "After eleven steps: in which order are the names, sorted as texts?")
+def believes_loss_10_comes_after_loss_1(x, rates):
+
+    @jax.jit
+    def step(x, rate):
+        return (x - rate * (2.0 * x), jnp.vdot(x, x))
+
+    losses = {}
+    x = jnp.asarray(x, jnp.float32)
+    for rate in map(np.float32, rates):
+        x, losses["loss " + str(len(losses))] = step(x, rate)
+    return (x, dict(zip(losses, [losses[k] for k in sorted(losses)], strict=False)))

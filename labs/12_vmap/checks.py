@@ -900,6 +900,129 @@ def a_place_for_each(jk, rng):
     return [aval.shape for aval in (*program(x, a).out_avals, *other(a, x).out_avals)]
 
 
+@check("12.1", "An error that a rule raises is the user's.", against=["any error of a rule is a missing rule"])
+def an_error_in_a_rule(jk, rng):
+    picky, name = jk.core.Primitive("picky"), f"picky{rng.integers(999)}"
+    picky.def_abstract_eval(lambda x: x)
+
+    def refuses(axis, vals, dims):
+        raise LookupError(name)
+
+    jk.interpreters.batching.fancy_primitive_batchers[picky] = refuses
+    return raised(jk.make_jaxpr(jk.vmap(picky.bind)), normal(rng, 3), parts=[name])
+
+
+@check(
+    "12.1", "Without an enclosing trace, the operations are done at once.", against=["there is always an outer trace"]
+)
+def at_once(jk, rng):
+    return jk.vmap(jk.lax.neg)(normal(rng, int(rng.integers(2, 9)), 2))
+
+
+@check("12.1", "A rule gets the axis of its own trace, in a `vmap` in a `vmap`, too.", against=["there is one axis"])
+def the_axis_of_its_own(jk, rng):
+    x, y = normal(rng, 3, 2), normal(rng, 4)
+
+    def f(x):
+        return jk.vmap(lambda y: jk.lax.psum(y * x[0], "inner") + jk.lax.axis_index("outer"), axis_name="inner")(y)
+
+    return values(jk, jk.vmap(f, axis_name="outer"), x[:, None], in_axes=0)
+
+
+@check(
+    "12.2",
+    "An array of one element has axes, which a scalar does not have.",
+    against=["who has one element is a scalar", "sizes are shapes"],
+)
+def arrays_of_one_element(jk, rng):
+    s, one = normal(rng, 4), normal(rng, 1)
+    mul = jk.lax.mul_p.bind
+    return [
+        values(jk, mul, s, one, in_axes=(0, None)),
+        values(jk, mul, one, s, in_axes=(None, 0)),
+        values(jk, mul, s, normal(rng, 4, 1)),
+        values(jk, mul, normal(rng, 4, 1, 1), s),
+    ]
+
+
+@check(
+    "12.2",
+    "A single number that is the same for all elements is repeated, too.",
+    against=["a number has no axis to get"],
+)
+def repeated_numbers(jk, rng):
+    x, size = np.float32(rng.normal()), int(rng.integers(2, 9))
+    return run_by_numpy(jk.make_jaxpr(lambda x: jk.interpreters.batching.move_to(x, None, 0, size))(x), x)
+
+
+@check("12.5", "`axis_size` is compared with the sizes of the mapped axes.", against=["the given size is the size"])
+def a_size_that_differs(jk, rng):
+    n = int(rng.integers(2, 9))
+    right = jk.make_jaxpr(jk.vmap(lambda x: x * 2, axis_size=n))(normal(rng, n))
+    return right, raised(jk.make_jaxpr(jk.vmap(lambda x: x * 2, axis_size=n + 1)), normal(rng, n))
+
+
+@check(
+    "12.5",
+    "An argument that is not mapped arrives as it was passed: Python can count with its number.",
+    against=["the function is compiled"],
+)
+def numbers_that_count(jk, rng):
+    x, n = normal(rng, 3), int(rng.integers(1, 5))
+
+    def power(x, n):
+        y = x if n % 2 else 1.0
+        for _ in range(n // 2):
+            y = y * x * x
+        return y
+
+    return values(jk, lambda x: jk.vmap(power, in_axes=(0, None))(x, n), x[:, None])
+
+
+@check("12.5", "A list of one result is a list.", against=["one leaf has no tree"])
+def trees_of_one_leaf(jk, rng):
+    x, key = normal(rng, 3), f"k{rng.integers(99)}"
+    found = [jk.eval_shape(jk.vmap(f), x) for f in (lambda x: [x], lambda x: {key: (x, None)}, lambda x: x)]
+    return [str(jk.tree_util.tree_structure(tree)) for tree in found]
+
+
+@check(
+    "12.6",
+    "No derivative comes back through any of several branches that an element did not take.",
+    against=["the other branches are one"],
+)
+def no_nan_from_any_branch(jk, rng):
+    linear, by = int(rng.integers(1, 4)), float(np.float32(rng.normal()))
+    places, x = rng.permutation(4).astype("int32"), np.abs(normal(rng, 4)) + np.float32(0.1)
+    x[places == linear] = 0
+    branches = [lambda x, n=n: x * by if n == linear else jk.lax.log(x) * x for n in range(4)]
+    gradient = jk.grad(lambda x: jk.vmap(lambda i, x: jk.lax.switch(i, branches, x))(places, x).sum())
+    return run_by_numpy(jk.make_jaxpr(gradient)(x), x)
+
+
+@check(
+    "12.6",
+    "With an index for each element every result differs, also where no branch looks at its operands.",
+    against=["constant results are the same for all"],
+)
+def constants_of_branches(jk, rng):
+    i, numbers = rng.integers(0, 3, size=5).astype("int32"), [float(x) for x in normal(rng, 3)]
+    branches = [lambda x, n=n: (np.float32(n), x) for n in numbers]
+    return values(jk, lambda i, x: jk.lax.switch(i, branches, x), i, np.float32(1), in_axes=(0, None))
+
+
+@check("12.7", "The scan is unrolled as it was, and goes in its direction.", against=["a new scan is not unrolled"])
+def unrolled_as_it_was(jk, rng):
+    xs, unroll, reverse = normal(rng, 2, 12), int(rng.choice([2, 3, 4, 6])), bool(rng.integers(2))
+
+    def f(xs):
+        return jk.lax.scan(lambda c, x: (c + x, c), 0.0, xs, unroll=unroll, reverse=reverse)[1]
+
+    found, program = mapped(jk, f, xs)
+    [scan] = [eqn for eqn in program.eqns if eqn.primitive.name == "scan"]
+    return found, {name: scan.params[name] for name in ("unroll", "reverse", "length")}
+
+
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
 NEW = "Functions that nobody wrote before, under vmap: others at each save."

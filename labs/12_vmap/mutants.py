@@ -1026,3 +1026,283 @@ edit(
     "[any(flags) for flags in zip(*each, strict=True)]",
     "list(each[0])",
 )
+
+
+@mutant(
+    "12.1",
+    "any error of a rule is a missing rule",
+    "A rule raises an error of the user's. Which error comes out of `vmap`?",
+)
+def believes_any_error_of_a_rule_is_a_missing_rule(self, primitive, args, params):
+    pairs = [self.unwrap(x) for x in args]
+    vals, dims = ([v for v, _ in pairs], [d for _, d in pairs])
+    with core.set_current_trace(self.parent):
+        if any((d is not None for d in dims)) or primitive in higher_order:
+            try:
+                result, where = primitive_batchers[primitive](self.axis, vals, dims, **params)
+            except Exception:
+                raise NotImplementedError(f"no batching rule for {primitive}") from None
+        else:
+            return primitive.bind(*vals, **params)
+    if not primitive.multiple_results:
+        return self.wrap(result, where)
+    return list(map(self.wrap, result, where))
+
+
+@mutant("12.1", "there is one axis", "In a `vmap` in a `vmap`, whose axis do you hand to the rule?")
+def believes_there_is_one_axis(self, primitive, args, params):
+    pairs = [self.unwrap(x) for x in args]
+    vals, dims = ([v for v, _ in pairs], [d for _, d in pairs])
+    with core.set_current_trace(self.parent):
+        if any((d is not None for d in dims)) or primitive in higher_order:
+            try:
+                rule = primitive_batchers[primitive]
+            except KeyError:
+                raise NotImplementedError(f"no batching rule for {primitive}") from None
+            result, where = rule(getattr(self.parent, "axis", self.axis), vals, dims, **params)
+        else:
+            return primitive.bind(*vals, **params)
+    if not primitive.multiple_results:
+        return self.wrap(result, where)
+    return list(map(self.wrap, result, where))
+
+
+@mutant("12.1", "there is always an outer trace", "`vmap` is called without `jit`. What is `self.parent` then?")
+def believes_there_is_always_an_outer_trace(self, primitive, args, params):
+    pairs = [self.unwrap(x) for x in args]
+    vals, dims = ([v for v, _ in pairs], [d for _, d in pairs])
+    with core.set_current_trace(self.parent or self):
+        if any((d is not None for d in dims)) or primitive in higher_order:
+            try:
+                rule = primitive_batchers[primitive]
+            except KeyError:
+                raise NotImplementedError(f"no batching rule for {primitive}") from None
+            result, where = rule(self.axis, vals, dims, **params)
+        else:
+            return primitive.bind(*vals, **params)
+    if not primitive.multiple_results:
+        return self.wrap(result, where)
+    return list(map(self.wrap, result, where))
+
+
+@mutant(
+    "12.2",
+    "who has one element is a scalar",
+    "How many axes has an array of shape (1,)? Which has a scalar?",
+    target="broadcast_batcher",
+)
+def believes_who_has_one_element_is_a_scalar(primitive, axis, vals, dims, **params):
+
+    def out(where, vals):
+        result = primitive.bind(*vals, **params)
+        return (result, [where for _ in result]) if primitive.multiple_results else (result, where)
+
+    batches = {(np.shape(x), d) for x, d in zip(vals, dims, strict=False) if d is not None}
+    rest = [x for x, d in zip(vals, dims, strict=False) if d is None]
+    if len(batches) == 1 and (not any((np.size(x) > 1 for x in rest))):
+        return out(next(iter(batches))[1], vals)
+    moved = []
+    for x, d in zip(vals, dims, strict=False):
+        if d is not None:
+            moved.append(moveaxis(x, d, 0))
+        elif np.ndim(x) == 0:
+            moved.append(x)
+        else:
+            moved.append(x.reshape((1, *x.shape)))
+    most = max((np.ndim(x) for x in moved))
+    return out(0, [with_axes_behind(x, most) if d is not None else x for x, d in zip(moved, dims, strict=False)])
+
+
+@mutant(
+    "12.2", "sizes are shapes", "A batch of shape (4,) and one of (4, 1): is it one shape?", target="broadcast_batcher"
+)
+def believes_sizes_are_shapes(primitive, axis, vals, dims, **params):
+
+    def out(where, vals):
+        result = primitive.bind(*vals, **params)
+        return (result, [where for _ in result]) if primitive.multiple_results else (result, where)
+
+    batches = {(np.size(x), d) for x, d in zip(vals, dims, strict=False) if d is not None}
+    rest = [x for x, d in zip(vals, dims, strict=False) if d is None]
+    if len(batches) == 1 and (not any((np.ndim(x) for x in rest))):
+        return out(next(iter(batches))[1], vals)
+    moved = []
+    for x, d in zip(vals, dims, strict=False):
+        if d is not None:
+            moved.append(moveaxis(x, d, 0))
+        elif np.ndim(x) == 0:
+            moved.append(x)
+        else:
+            moved.append(x.reshape((1, *x.shape)))
+    most = max((np.ndim(x) for x in moved))
+    return out(0, [with_axes_behind(x, most) if d is not None else x for x, d in zip(moved, dims, strict=False)])
+
+
+@mutant(
+    "12.2",
+    "a number has no axis to get",
+    "Which shape has a number that is broadcast along a new axis?",
+    target="move_to",
+)
+def believes_a_number_has_no_axis_to_get(x, dim, destination, size):
+    if dim is not None:
+        return moveaxis(x, dim, destination)
+    return broadcast(x, size, destination) if np.ndim(x) else x
+
+
+@mutant(
+    "12.5",
+    "the given size is the size",
+    "`axis_size` says 3, and the arrays have 4. What happens?",
+    target="call_on_batches",
+)
+def believes_the_given_size_is_the_size(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_size=None):
+    leaves, tree = tree_flatten((args, kwargs))
+    dims = axis_of_each_argument(tree, in_axes)
+    size = axis_size or mapped_size(fun, tree, leaves, dims, axis_size)
+    axis = AxisData(axis_name, size)
+    where = []
+    for x, d in zip(leaves, dims, strict=False):
+        where.append(d + np.ndim(x) if d is not None and d < 0 else d)
+    result = {}
+
+    def flat(*xs):
+        a, k = tree_unflatten(tree, list(xs))
+        outs, result["tree"] = tree_flatten(fun(*a, **k))
+        return outs
+
+    outs, out_dims = batch(flat, axis, leaves, where)
+    return tree_unflatten(result["tree"], moved(axis, outs, out_dims, result["tree"], out_axes))
+
+
+@mutant(
+    "12.5",
+    "the function is compiled",
+    "An argument with the axis None is the number 3 of Python. May the function write `range(n)`?",
+    target="call_on_batches",
+)
+def believes_the_function_is_compiled(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_size=None):
+    leaves, tree = tree_flatten((args, kwargs))
+    dims = axis_of_each_argument(tree, in_axes)
+    size = mapped_size(fun, tree, leaves, dims, axis_size)
+    axis = AxisData(axis_name, size)
+    where = []
+    for x, d in zip(leaves, dims, strict=False):
+        where.append(d + np.ndim(x) if d is not None and d < 0 else d)
+    result = {}
+
+    def flat(*xs):
+        a, k = tree_unflatten(tree, list(xs))
+        outs, result["tree"] = tree_flatten(fun(*a, **k))
+        return outs
+
+    outs, out_dims = batch(__import__("jitkit").jit(flat), axis, leaves, where)
+    return tree_unflatten(result["tree"], moved(axis, outs, out_dims, result["tree"], out_axes))
+
+
+@mutant("12.5", "one leaf has no tree", "What does `vmap(lambda x: [x])(xs)` return?", target="call_on_batches")
+def believes_one_leaf_has_no_tree(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_size=None):
+    leaves, tree = tree_flatten((args, kwargs))
+    dims = axis_of_each_argument(tree, in_axes)
+    size = mapped_size(fun, tree, leaves, dims, axis_size)
+    axis = AxisData(axis_name, size)
+    where = []
+    for x, d in zip(leaves, dims, strict=False):
+        where.append(d + np.ndim(x) if d is not None and d < 0 else d)
+    result = {}
+
+    def flat(*xs):
+        a, k = tree_unflatten(tree, list(xs))
+        outs, result["tree"] = tree_flatten(fun(*a, **k))
+        return outs
+
+    outs, out_dims = batch(flat, axis, leaves, where)
+    if len(outs) == 1:
+        return moved(axis, outs, out_dims, result["tree"], out_axes)[0]
+    return tree_unflatten(result["tree"], moved(axis, outs, out_dims, result["tree"], out_axes))
+
+
+@mutant(
+    "12.6",
+    "the other branches are one",
+    "There are three branches. Is an element that takes the third stopped in the second?",
+)
+def believes_the_other_branches_are_one(axis, vals, dims, *, branches):
+    refuse_effects(branches)
+    which, operands = (vals[0], list(vals[1:]))
+    if dims[0] is not None:
+        which = bdim_at_front(which, dims[0], axis.size)
+        operands = [bdim_at_front(x, d, axis.size) for x, d in zip(operands, dims[1:], strict=False)]
+        outs = []
+        for number, branch in enumerate(branches):
+            batched, _ = batch_jaxpr_if(branch, axis, [True] * len(operands), True)
+            mine = eq(which, np.int32(0)) if number == 0 else ~eq(which, np.int32(0))
+            guarded = [select_case(mine, stop_gradient(x), x) for x in operands]
+            outs.append(eval_jaxpr(batched, batched.consts, *guarded))
+        return ([select_case(which, *cases) for cases in zip(*outs, strict=False)], [0] * len(branches[0].outvars))
+    marks = [d is not None for d in dims[1:]]
+    operands = [moveaxis(x, d, 0) if d is not None else x for x, d in zip(operands, dims[1:], strict=False)]
+    musts = [False] * len(branches[0].outvars)
+    for branch in branches:
+        musts = [a or b for a, b in zip(musts, batch_jaxpr_if(branch, axis, marks)[1], strict=False)]
+    new = tuple((batch_jaxpr_if(branch, axis, marks, musts)[0] for branch in branches))
+    return (cond_p.bind(which, *operands, branches=new), [0 if m else None for m in musts])
+
+
+@mutant(
+    "12.6",
+    "constant results are the same for all",
+    "Each branch returns a constant of its own. Is the result the same for all elements?",
+)
+def believes_constant_results_are_the_same_for_all(axis, vals, dims, *, branches):
+    refuse_effects(branches)
+    which, operands = (vals[0], list(vals[1:]))
+    if dims[0] is not None:
+        which = bdim_at_front(which, dims[0], axis.size)
+        operands = [bdim_at_front(x, d, axis.size) for x, d in zip(operands, dims[1:], strict=False)]
+        outs = []
+        for number, branch in enumerate(branches):
+            batched, _ = batch_jaxpr_if(branch, axis, [True] * len(operands), True)
+            mine = eq(which, np.int32(number))
+            guarded = [select_case(mine, stop_gradient(x), x) for x in operands]
+            outs.append(eval_jaxpr(batched, batched.consts, *guarded))
+        flags = [
+            any(f)
+            for f in zip(
+                *(batch_jaxpr_if(b, axis, [d is not None for d in dims[1:]])[1] for b in branches), strict=False
+            )
+        ]
+        return (
+            [
+                select_case(which, *cases) if f else cases[0][0]
+                for cases, f in zip(zip(*outs, strict=False), flags, strict=False)
+            ],
+            [0 if f else None for f in flags],
+        )
+    marks = [d is not None for d in dims[1:]]
+    operands = [moveaxis(x, d, 0) if d is not None else x for x, d in zip(operands, dims[1:], strict=False)]
+    musts = [False] * len(branches[0].outvars)
+    for branch in branches:
+        musts = [a or b for a, b in zip(musts, batch_jaxpr_if(branch, axis, marks)[1], strict=False)]
+    new = tuple((batch_jaxpr_if(branch, axis, marks, musts)[0] for branch in branches))
+    return (cond_p.bind(which, *operands, branches=new), [0 if m else None for m in musts])
+
+
+@mutant(
+    "12.7",
+    "a new scan is not unrolled",
+    "Who said how many steps are written out? Is it still so?",
+    target="batch_scan",
+)
+def believes_a_new_scan_is_not_unrolled(axis, vals, dims, *, jaxpr, num_consts, num_carry, **params):
+    first_x = num_consts + num_carry
+    marks = [d is not None for d in dims]
+    carry = batched_carry(jaxpr, axis, marks[:num_consts], marks[num_consts:first_x], marks[first_x:])
+    marks[num_consts:first_x] = carry
+    ys = len(jaxpr.outvars) - num_carry
+    step, out_marks = batched_step(jaxpr, axis, marks, list(carry) + [False] * ys)
+    operands = []
+    for i, (x, d, m) in enumerate(zip(vals, dims, marks, strict=False)):
+        operands.append(move_to(x, d, int(i >= first_x), axis.size) if m else x)
+    outs = scan_p.bind(*operands, jaxpr=step, num_consts=num_consts, num_carry=num_carry, **{**params, "unroll": 1})
+    return (outs, [int(i >= num_carry) if m else None for i, m in enumerate(out_marks)])

@@ -59,6 +59,7 @@ def descent(choices: Choices) -> str:
     gradient = choices.of(("x * 2", "jnp.sin(x)", "jax.grad(lambda y: (y * y * c).sum())(x)", "jnp.ones_like(x)"))
     start = choices.of(_STARTS if choices.chance(50) else _STARTS[:2])
     rates = [choices.of(_RATES if "sin" in gradient else (*_RATES, "2049", "1e5")) for _ in range(choices.below(5))]
+    rates = rates * 2 if choices.chance(40) else rates
     return f"""\
 {_PITFALLS}descend
 traced, c = [], {choices.of(("1.0", "np.float32(3)"))}
@@ -82,12 +83,16 @@ def buckets(choices: Choices) -> str:
         "list(range(17))",
         "np.ones(8)",
         "np.arange(65.0) % 7 + 50",
+        "np.float32([1, 2, 5])",
     )
     rows = [choices.of(kinds if choices.chance(60) else kinds[:2]) for _ in range(choices.below(5))]
     padding = choices.of(("0", "np.nan", "np.inf", "1e30"))
     numbers = choices.of(("[1, 2, 4]", "[5]", "[-1, 1]", "[100, 101, 103]"))
     numbers = "[2, 4] * 1025 + [3]" if choices.chance(6) else numbers
+    if choices.chance(15):
+        rows.append("np.arange(1500.0) % 5 + (np.arange(1500) > 1024)")
     lengths = [1 + choices.below(choices.of((9, 70, 5000))) for _ in range(3)]
+    lengths.append(2 ** (3 + choices.below(25)) + choices.of((0, 1, 1, -1)))
     return f"""\
 {_PITFALLS}bucket_size, variance_of_first, variances
 numbers = {numbers}
@@ -105,7 +110,9 @@ def masks(choices: Choices) -> str:
     count, many = len(numbers), " * 67" if choices.chance(15) else ""
     size = choices.of((1, 0, count))
     shape = choices.of(("()", "-1", "1, -1") if count == 1 and not many else ("-1", "1, -1"))
-    threshold = choices.of(("0.0", "1", "100.0", "-100", "np.float32(0.5)", "0", "-3", "-0.5"))
+    threshold = choices.of(
+        ("0.0", "1", "100.0", "-100", "np.float32(0.5)", "0", "-3", "-0.5", "-np.inf", "-np.inf", "np.inf")
+    )
     return f"""\
 {_PITFALLS}first_above, mean_above
 x = np.float32([{", ".join(numbers)}]{many})
@@ -114,7 +121,7 @@ mean_above(x.reshape({shape}), {threshold}), first_above(x, {threshold}, size={s
 
 def temperatures(choices: Choices) -> str:
     """Return a program with one or two sweeps over temperatures of many types; each step asks for probabilities or their logarithms."""
-    kinds = ("1.0", "2", "np.float32(0.5)", "100.0", "np.float64(3)", "np.int32(4)")
+    kinds = ("1.0", "2", "np.float32(0.5)", "100.0", "np.float64(3)", "np.int32(4)", "-2.0")
     schedules = [
         ", ".join(f"({choices.of(kinds[: choices.of((6, 1))])}, {choices.chance(50)})" for _ in range(choices.below(5)))
         for _ in range(1 + choices.below(2))
@@ -129,7 +136,7 @@ def tracers(choices: Choices) -> str:
     """Return a program on trees with a tracer somewhere, or without one, and on running means of arrays,
     some of which have another shape.
     """
-    leaves = ("t", "1.0", "x", "None", "np.ones(2)", "'text'", "gone")
+    leaves = ("t", "t", "1.0", "x", "None", "np.ones(2)", "'text'", "gone")
     tree = choices.of(
         (
             "[{0}, {1}]",
@@ -139,15 +146,23 @@ def tracers(choices: Choices) -> str:
             "[]",
             "[t, *[1.0] * 8, {0}, t]",
             "Pair(t, {0})",
+            "Holder({0})",
+            "[(t, {1}), Holder({0})]",
+            "t",
         )
     )
     tree = tree.format(*(choices.of(leaves) for _ in range(3)))
     shape = choices.of(((2,), (), (2, 2)))
-    updates = [choices.of(("good", "good * 3", "good - 1", "bad")) for _ in range(1 + choices.below(4))]
+    updates = [
+        choices.of(("good", "good * 3", "good - 1", "good * np.nan", "bad", "longer"))
+        for _ in range(1 + choices.below(4))
+    ]
     return f"""\
 {_PITFALLS}RunningMean, leaks, observed
 import collections
 Pair = collections.namedtuple("Pair", "second first")
+class Holder:
+    def __init__(self, inside): self.inside = inside
 found, x, gone = [], jnp.zeros(3), jnp.ones(2)
 gone.delete()
 def f(t):
@@ -155,6 +170,7 @@ def f(t):
     return t * 2
 jax.make_jaxpr(f)(1.0)
 mean, good, bad = RunningMean({shape}), np.full({shape}, 1.5, np.float32), np.zeros(7, np.float32)
+longer = np.ravel(good) if good.ndim > 1 else bad
 for each in [{", ".join(updates)}]:
     try: found.append(mean.update(each))
     except (TypeError, ValueError): found.append("refused")
@@ -167,6 +183,7 @@ def fits(choices: Choices) -> str:
     and the first x, which must still be there.
     """
     rates = [choices.of(_RATES) for _ in range(choices.below(5))]
+    rates += ["0.125"] * 10 if choices.chance(25) else []
     return f"""\
 {_PITFALLS}fit
 start = jnp.asarray({_data(choices, ((3,), (), (2, 2)))})

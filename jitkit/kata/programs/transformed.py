@@ -91,7 +91,14 @@ def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",))
             arguments.append(f"a{i}")
         ins = f"({', '.join(map(str, places))}{',' if count == 1 else ''})"
         outs = str(out[0]) if len(out) == 1 else f"({', '.join(map(str, out))})"
-        writer.line(f"jax.vmap(f, in_axes={ins}, out_axes={outs})({', '.join(arguments)})")
+        result_tree = choices.of(("f", "f", "lambda *xs: [f(*xs)]")) if len(results) == 1 else "f"
+        call = f"jax.vmap({result_tree}, in_axes={ins}, out_axes={outs})"
+        if choices.chance(30):  # once more, over an axis in front of one of the arguments
+            i = choices.below(count)
+            writer.line(f"a{i} = np.stack([a{i}, -a{i}, a{i}, a{i} * 2])")
+            outer = [0 if i == j else None for j in range(count)]
+            call = f"jax.vmap({call}, in_axes=({', '.join(map(str, outer))},))"
+        writer.line(f"{call}({', '.join(arguments)})")
         return "\n".join(writer.lines)
 
     return write

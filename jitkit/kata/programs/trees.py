@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from ..engine.choices import Choices
 from .definitions import defined
 
-_LEAVES = ("1", "'a'", "2.5", "True", "(1).real", "{3}", "b'x'", "Empty()", "0")
+_LEAVES = ("1", "'a'", "2.5", "True", "(1).real", "{3}", "b'x'", "Empty()", "0", "''")
 _KEYS = (("'b'", "'a'"), ("10", "2", "1"), ("'x'",), ("True", "0"), ("(1, 2)", "(1,)"), ("1.5", "1"))
 _DEFINITIONS = {
     "Point": 'import collections\nPoint = collections.namedtuple("Point", "x y")',
@@ -23,6 +23,13 @@ class Layer:
     b: object = None
     name: str = "layer"
 jax.tree_util.register_dataclass(Layer, ["w", "b"], ["name"])""",
+    "Bare": """\
+import dataclasses
+@dataclasses.dataclass
+class Bare:
+    name: str
+jax.tree_util.register_dataclass(Bare, [], ["name"])""",
+    "Fields": "class Fields: _fields = ('x',)",
     "Alone": """\
 class Alone:
     def __lt__(self, other): raise LookupError("there is no order")""",
@@ -47,6 +54,7 @@ _OF_TREES: dict[str, Sequence[str]] = {
         "jax.tree.unflatten(jax.tree.structure({0}), [(i, None) for i in range(jax.tree.structure({0}).num_leaves)])",
         "jax.tree.unflatten(jax.tree.structure({0}), iter(jax.tree.leaves({0})))",
         "jax.tree.map(lambda x, y: (x, y), {0}, {0})",
+        "jax.tree.unflatten(jax.tree.structure({4}), range(1 + {3}))",
     ),
     "paths": (
         "[(jax.tree_util.keystr(path), leaf) for path, leaf in jax.tree_util.tree_leaves_with_path({0})]",
@@ -56,10 +64,11 @@ _OF_TREES: dict[str, Sequence[str]] = {
     ),
 }
 _WITHOUT_ORDER = ("{1: 0, 'a': 0}", "{Alone(): 0, Alone(): 0}", "{None: 0, 1: 0}", "{'b': 0, (1,): 0, 'a': 0}")
-_FIELDS = ("None", "[1, 2]", "(3,)", "{}", "{'a': 1}", "Layer(5, None)", "4", "[]", "(None, 6)")
+_ONE_LEAF = ("5", "[5]", "{'a': (5,)}", "Box(5)")
+_FIELDS = ("None", "[1, 2]", "(3,)", "{}", "{'a': 1}", "Layer(5, None)", "Layer(6, [7])", "4", "[]", "(None, 6)")
 _STOPS = (
     "lambda t: isinstance(t, dict)", "lambda t: type(t) is tuple", "lambda t: False", "lambda t: t is None",
-    "lambda t: isinstance(t, (list, Box))", "lambda t: t == []", "lambda t: True",
+    "lambda t: isinstance(t, (list, Box))", "lambda t: t == []", "lambda t: True", "lambda t: not t",
 )  # fmt: skip
 
 
@@ -73,7 +82,9 @@ def trees(*kinds: str) -> Callable[[Choices], str]:
         other = one if choices.chance(30) else _tree(choices, 2)
         ways = [way for kind in kinds for way in _OF_TREES[kind]]
         results = [
-            choices.of(ways).format("one", "other", choices.of(_STOPS), choices.of((0, 0, 0, 0, 1, -1)))
+            choices.of(ways).format(
+                "one", "other", choices.of(_STOPS), choices.of((0, 0, 0, 0, 1, -1)), choices.of(_ONE_LEAF)
+            )
             for _ in range(1 + choices.below(3))
         ]
         return defined(_DEFINITIONS, f"one = {one}\nother = {other}\nrepr(({', '.join(results)},))")
@@ -82,11 +93,11 @@ def trees(*kinds: str) -> Callable[[Choices], str]:
 
 
 def _tree(choices: Choices, depth: int) -> str:
-    kind = choices.below(9) if depth else 0
+    kind = choices.below(10) if depth else 0
     if kind == 0:
         return choices.of(_LEAVES)
-    if kind == 1:
-        return choices.of(("None", "()", "[]", "{}"))
+    if kind in (1, 9):
+        return choices.of(("None", "()", "[]", "{}", "Box()", "Bare('a')"))
     parts = [_tree(choices, depth - 1) for _ in range(1 + choices.below(3))]
     if kind in (2, 3):
         return f"({', '.join(parts)},)" if kind == 2 else f"[{', '.join(parts)}]"
@@ -152,13 +163,15 @@ def registered(choices: Choices) -> str:
         "Box(1)",
         "None",
         "{}",
+        "Fields()",
+        "Point(1, [2])",
     )
-    registrations = ("Late", "Mine", "Later", "Late", "Box")
+    registrations = ("Late", "Mine", "Later", "Late", "Box", "Point")
     for _ in range(2 + choices.below(4)):
         if choices.chance(50):
             cls = choices.of(registrations)
             lines.append(
-                f"try: jax.tree_util.register_pytree_node({cls}, lambda x: ((1, 2), None), lambda data, x: {len(lines)})"
+                f"try: jax.tree_util.register_pytree_node({cls}, lambda x: ((1, 2, 3), None), lambda data, x: {len(lines)})"
             )
             lines.append("except ValueError as error: found.append('refused')")
         else:
@@ -178,7 +191,8 @@ def keys_of_dicts(choices: Choices) -> str:
     third = choices.of(("{}", "{1: 0}", "{True: 0}", "{1.0: 0}", "{'a': 0}"))
     shown = ("jax.tree.leaves(one)", "repr(jax.tree.structure(one))", "jax.tree.structure(one) == jax.tree.structure(other)",
              "repr(jax.tree.map(lambda x: x + 1, other))", "repr(jax.tree.structure((third, {1: 0}, {True: 5})))",
-             "jax.tree.structure(third) == jax.tree.structure({1: 0})")  # fmt: skip
+             "jax.tree.structure(third) == jax.tree.structure({1: 0})",
+             "[jax.tree.structure(d) is jax.tree.structure(dict(d)) for d in ({}, one, third)]")  # fmt: skip
     results = [choices.of(shown) for _ in range(1 + choices.below(3))]
     return f"one, other, third = {{{one}}}, {{{other}}}, {third}\n({', '.join(results)},)"
 
@@ -214,6 +228,7 @@ def nodes(choices: Choices) -> str:
         keys_of_dicts,
         _equal_keys,
         _keys_without_order,
+        _dataclasses,
         _dataclasses,
         trees("flatten", "unflatten"),
     )
