@@ -148,7 +148,9 @@ def settled(result: Any) -> Any:
 
 
 def told(jk: Any, tree: Any) -> Any:
-    """Return a result as the leaves of its tree, each number with its product with a half float, which says whether it is weak."""
+    """Return a result as the leaves of its tree. A scalar comes with its product with a float16, whose dtype shows whether the scalar is
+    weakly typed.
+    """
     if type(tree) in (list, tuple, dict):
         return type(tree).__name__, [told(jk, v) for v in (tree.values() if type(tree) is dict else tree)]
     one = None if tree is None else jk.numpy.asarray(tree)

@@ -107,7 +107,8 @@ def _given_by_star(module: str) -> Iterable[str] | None:
 def stars_needed(
     tree: ast.Module, used: Iterable[str], known: Iterable[str]
 ) -> Sequence[tuple[ast.ImportFrom, list[str]]]:
-    """Return each `from module import *` that was left, if names of `used` come from nowhere else, with these names.
+    """Return the remaining `from module import *` statements, each with the names of `used` that come from nowhere else; [] if there are
+    no such names.
 
     Args:
       known: the names of the module into which the functions go.

@@ -22,7 +22,9 @@ def _is_small(value: Value) -> bool:
 
 @contextlib.contextmanager
 def _inside(writer: Writer, parameters: Sequence[Value]) -> Iterator[None]:
-    """Within the block, indent the lines that are written, as the body of a function. Its parameters are in scope until the block ends."""
+    """Within the block, indent the lines that are written, as the body of a function. In scope are its parameters, and perhaps the values
+    around it.
+    """
     before, margin = list(writer.scope), writer.margin
     closes_over = not parameters or writer.choices.chance(50)
     writer.scope = [*(before if closes_over else ()), *parameters]

@@ -20,15 +20,13 @@ from .example import selu, selu_numpy
 
 
 class Times(NamedTuple):
-    """Times of a call in seconds: medians with their spread; of the first jitted call, the time of the whole call and of each
-    stage.
-    """
+    """Times of a call in seconds."""
 
     numpy: Spread
     eager: Spread
     jitted: Spread
-    first: float
-    stages: dict[str, float]
+    first: float  # the whole first call of the jitted function
+    stages: dict[str, float]  # the stages of that call
     difference: float  # the largest difference between the results of numpy and of the jitted function
 
 
