@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import wording
 from lax_oracle import JAXPRS_ARE_OURS
-from twin import raised, same_as_jax
+from twin import JAX_VERSION, raised, same_as_jax
 
 import jitkit
 import jitkit.numpy
@@ -383,6 +383,11 @@ def test_a_program_recorded_in_x64_mode_is_transformed_outside_of_it(jax, jnp):
     for each in map(jax.jit, (f, loop, choice)):
         for x in (1.0, jnp.asarray(1.0)):
             found += [jax.jvp(each, (x,), (x,)), jax.linearize(each, x)[1](x), jax.grad(each)(x)]
-            found += [jax.grad(jax.checkpoint(each))(x), str(jax.make_jaxpr(jax.grad(each))(x))]
+            found.append(jax.grad(jax.checkpoint(each))(x))
+            if each.__name__ != "loop" or JAX_VERSION < (
+                0,
+                11,
+            ):  # later versions also print the trees of what a scan saves
+                found.append(str(jax.make_jaxpr(jax.grad(each))(x)))
         found += [jax.vmap(each, in_axes=None, axis_size=2)(1.0), jax.vmap(each)(jnp.ones(2))]
     return found

@@ -220,7 +220,7 @@ OF_CHECKPOINTS = """
     print(cp.colocated_cpu_devices(jax.devices()))
 
     x, place = jnp.ones((2, 3)), jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    for each in (Format(), Format(None, place), Format(Layout((0, 1)), place), Layout((1, 0), ((2, 2),)), Layout.AUTO):
+    for each in (Format(), Format(None, place), Format(Layout((0, 1)), place), Layout((1, 0), ((2, 2),))):
         print(each, hash(each) == hash(each))
     print(Format(None, place) == Format(None, place), Layout((0, 1)) == Layout((1, 0)), Format() == 3)
     print(jax.device_put({"a": x}, Format(None, place)), jax.device_put(x, Format(Layout((0, 1)), place)).sharding)
@@ -242,7 +242,7 @@ OF_CHECKPOINTS = """
     print([infer(signature, *which) for which in ((None, None), (1, None), ((0, 1), None), (None, "b"), (None, ["a", "c"]), (0, "c"))])
     from jax._src.numpy.util import promote_dtypes_complex
     from jax._src.scipy.special import gammaln, logsumexp
-    print(promote_dtypes_complex(1, jnp.float32(2)), gammaln(3.0), logsumexp(jnp.arange(3.0)))
+    print(promote_dtypes_complex(1, jnp.float32(2)), gammaln(3.0).round(5), logsumexp(jnp.arange(3.0)))
     """
 OF_PLATFORMS = """
     import functools

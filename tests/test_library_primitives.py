@@ -12,6 +12,7 @@ import sys
 import numpy as np
 import pytest
 from jax._src.interpreters import mlir as jax_mlir
+from twin import JAX_VERSION
 
 X = np.float32([0.5, -1.0, 2.0])
 Y = np.float32([1.5, 0.25, -2.0])
@@ -199,6 +200,7 @@ def traced_and_pruned(name):
     return [str(x) for x in (jaxpr, avals, consts, pruned, used, values, without_consts)]
 
 
+@pytest.mark.skipif(JAX_VERSION >= (0, 11), reason="needs jax < 0.11, whose jaxprs have constants apart from arguments")
 def test_libraries_trace_and_prune_as_on_jax():
     assert traced_and_pruned("jitkit") == traced_and_pruned("jax")
 
