@@ -199,8 +199,8 @@ def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpRule:
-    """The batching rule of the JVP of a call. It differentiates the user's rule. An argument is a batch for the user's
-    rule if its value and its tangent are both batches; if only one of them is, it is mapped over around that rule.
+    """The batching rule of the JVP of a call. It differentiates the user's rule. An argument is a batch for the user's rule if its value
+    and its tangent are both batches. If only one of the two is, an outer `vmap` of the rule maps over it.
     """
 
     rule: Any
