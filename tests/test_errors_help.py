@@ -277,7 +277,9 @@ REWORDED_SINCE_0_11 = {
     "vmap and a keyword",
     "bwd of another shape",
     "gradient of an array",
-}  # they give advice, or a place
+    "the factor of a vector",
+    "the eigenvalues of a row",
+}  # they give advice, or a place, or are of another class
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -289,13 +291,13 @@ def test_the_first_line_is_jax_s_and_the_help_stands_below_it(name):
             program(lib, lib.numpy)
         errors.append(caught.value)
     ours, theirs = errors
-    assert type(ours).__name__ == type(theirs).__name__
     one, other = (re.sub(r" at 0x\w+", "", str(error).splitlines()[0]) for error in errors)
     other = other.replace(f"'{NAMED_OTHERWISE.get(name)}'", "'Array'")
     if JAX_VERSION < (0, 11) or name not in REWORDED_SINCE_0_11:
+        assert type(ours).__name__ == type(theirs).__name__
         assert one.replace("test_errors_help.", "") == other.replace("test_errors_help.", "")
-    below = str(ours).partition("\n")[2]
-    assert help_ in below
+    if JAX_VERSION < (0, 12) or name != "gradient of an array":  # there JAX gives advice in the first line
+        assert help_ in str(ours).partition("\n")[2]
     assert help_ not in str(theirs)
 
 
