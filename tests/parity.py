@@ -116,7 +116,7 @@ LATER_REASONS: tuple[tuple[str, str, str], ...] = (
         + r"((jnp|lax)\.linalg\.(cholesky|cond|det|eigv?a?l?s?h?|householder_product|inv|lstsq|lu|matrix_rank|norm|pinv|qr|solve|"
         + r"svd|svdvals|tensorinv|tensorsolve|slogdet|schur|hessenberg|tridiagonal|tridiagonal_solve|symmetric_product|"
         + r"cholesky_update|ormqr)|sla\.\w+|jnp\.(poly|polyfit|roots)|signal\.(detrend|stft))\(",
-        "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`, `signal.detrend`, `stft` with it: all that is made of decompositions",
+        "`linalg` of `jnp`, `lax` and `scipy`, `poly`, `polyfit`, `roots`, `signal.detrend`, `stft`: all that is made of decompositions",
         "floats of 16 bits are refused, other sentences for wrong shapes, other equations for `det`, `cond`, `expm`, `solve`",
     ),
     (
