@@ -32,8 +32,8 @@ class Origin(NamedTuple):
 
     kind: str
     name: str  # the function's
-    file: str  # where its code begins
-    line: int  # where its code begins
+    file: str  # the file with its code
+    line: int  # the line where its code begins
     code_hash: int  # tells apart two functions on one line
     of_module: bool = False  # whether the module, or a notebook's cell, makes it, not another function
 
