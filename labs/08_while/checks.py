@@ -699,6 +699,71 @@ def flags(jk, rng):
     return [promote(jk, rng.integers(9, size=2).tolist(), choices[i]) for i in rng.permutation(3)]
 
 
+@check("08.1", "None may be a part of the carry: it has no leaf.", against=["None is a leaf of the carry"])
+def nothing_in_the_carry(jk, rng):
+    a, keys = number(rng), ["x", f"k{rng.integers(99)}"]
+
+    def f(x):
+        start = {keys[0]: x, keys[1]: (None, 1)}
+        return jk.lax.while_loop(
+            lambda c: c["x"] < a, lambda c: {keys[0]: c["x"] + 1, keys[1]: (None, c[keys[1]][1] * 2)}, start
+        )
+
+    return str(jk.tree_util.tree_structure(jk.eval_shape(f, np.float32(1)))), jk.make_jaxpr(f)(np.float32(1))
+
+
+@check(
+    "08.2",
+    "One number may be the start of several parts, and each part has a type of its own.",
+    against=["a number is converted once"],
+)
+def one_start_of_several_parts(jk, rng):
+    start, kinds = int(rng.integers(9)), rng.permutation(["float16", "float32", "int16", "complex64"])
+    return promote(jk, [start] * 4, [jk.core.ShapedArray((), str(kind)) for kind in kinds])
+
+
+@check("08.3", "A size of 1 is not any other size, whether it goes in or comes out.", against=["sizes of 1 stretch"])
+def sizes_of_one(jk, rng):
+    n = int(rng.integers(2, 9))
+    one, many = np.zeros(1, "float32"), np.zeros(n, "float32")
+    return [
+        raised(*looped(jk, lambda v: v[:1], many), parts=["equal types", f"float32[{n}]", "float32[1]"]),
+        raised(*looped(jk, lambda v: v + many, one), parts=["equal types", f"float32[{n}]", "float32[1]"]),
+        raised(*looped(jk, lambda v: v.sum(), one), parts=["equal types", "float32[1]", "float32[]"]),
+    ]
+
+
+@check(
+    "08.4",
+    "All parts may be taken out, and parts of a loop that prints, too.",
+    against=["a loop carries something", "who prints reads everything"],
+)
+def all_parts(jk, rng):
+    a, kinds = number(rng), ("float32", "int32", "float32")
+
+    def prints(c):
+        jk.debug.print("{}", c[0])
+        return c[0], c[1] + 1, c[2]
+
+    return [
+        smaller(jk, lambda c: True, lambda c: c, kinds[: int(rng.integers(1, 4))]),
+        smaller(jk, lambda c: a < 0, lambda c: c, kinds),
+        smaller(jk, lambda c: c[1] < 9, prints, kinds)[2],
+    ]
+
+
+@check(
+    "08.6",
+    "Between equal bounds there are no steps, and the body is traced all the same.",
+    against=["bounds that are one object need no loop"],
+)
+def equal_bounds(jk, rng):
+    n, x = int(rng.integers(9)), np.float32(number(rng))
+    step = jk.make_jaxpr(lambda n: jk.lax.fori_loop(n, n, lambda i, v: v * i, x))
+    wrong = jk.make_jaxpr(lambda n: jk.lax.fori_loop(n, n, lambda i, v: (v, v), x))
+    return step(n), raised(wrong, n), raised(jk.lax.fori_loop, n, n, lambda i, v: (v, v), x)
+
+
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
 NEW = "Programs that nobody wrote before: others at each save."

@@ -953,3 +953,116 @@ def believes_a_single_step_needs_no_loop(lower, upper, body_fun, init_val, *, un
     if dtypes.dtype(upper) != dtype:
         upper = convert_element_type(upper, dtype)
     return count_by_while(lower, upper, body_fun, init_val)
+
+
+@mutant("08.1", "None is a leaf of the carry", "How many leaves has `(x, None)`?")
+def believes_none_is_a_leaf_of_the_carry(cond, body, init_val):
+    leaves, carry_tree = tree_flatten(init_val, lambda x: x is None)
+    in_tree = treedef_tuple((carry_tree,))
+    avals = avals_of(leaves)
+    c, b = trace_both(cond, body, in_tree, avals)
+    outs = [v.aval for v in b.jaxpr.outvars]
+    if len(outs) == len(leaves):
+        leaves, changed = promote_weak_inputs(leaves, avals, outs)
+        if changed:
+            c, b = trace_both(cond, body, in_tree, avals_of(leaves))
+    check_carry("while_loop body", body, in_tree, b.out_tree, b)
+    return tree_unflatten(carry_tree, bind_while(c, b, leaves))
+
+
+@mutant("08.2", "a number is converted once", "The 0 of two parts is one object in Python. Have both parts one type?")
+def believes_a_number_is_converted_once(leaves, avals, out_avals):
+    new, changed = ([], False)
+    for leaf, aval, out in zip(leaves, avals, out_avals, strict=True):
+        if aval.weak_type and (not same_type(aval, out)):
+            if any((leaf is x for x in leaves[: len(new)])):
+                new.append(next((n for n, x in zip(new, leaves, strict=False) if x is leaf)))
+                continue
+            leaf = convert_element_type(leaf, dtypes.result_type(leaf, out))
+            changed = True
+        new.append(leaf)
+    return (new, changed)
+
+
+@mutant("08.3", "sizes of 1 stretch", "A row of three goes in, and a row of one comes out. Is that the same shape?")
+def believes_sizes_of_1_stretch(what, body, in_tree, out_tree, traced):
+    carry_tree = in_tree.children()[0]
+    if carry_tree != out_tree:
+        raise carry_structure_error(what, body, in_tree, out_tree)
+    jaxpr = traced.jaxpr
+    n, k = (out_tree.num_leaves, len(traced.consts))
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[k:]
+    ins, outs = (jaxpr.invars[k : k + n], jaxpr.outvars[:n])
+    pairs = [(i.aval, o.aval) for i, o in zip(ins, outs, strict=False)]
+    if not all(
+        (
+            same_type(a, b)
+            or (
+                a.dtype == b.dtype
+                and len(a.shape) == len(b.shape)
+                and all((m in (n, 1) for m, n in zip(b.shape, a.shape, strict=False)))
+            )
+            for a, b in pairs
+        )
+    ):
+        raise carry_type_error(what, jaxpr, names, pairs)
+
+
+@mutant("08.4", "who prints reads everything", "The body prints. Does the condition read more for that?")
+def believes_who_prints_reads_everything(cond, body):
+    nc, nb = (len(cond.consts), len(body.consts))
+    n = len(body.jaxpr.outvars)
+    used = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + [False] * n)[1]
+    reads = used[nc:] if not body.jaxpr.effects else [True] * n
+    fwd = forwarded_inputs(body.jaxpr)
+    out = [fwd[i] == nb + i and (not reads[i]) for i in range(n)]
+    if not any(out):
+        return (cond.jaxpr, body.jaxpr, out)
+    keep = [not o for o in out]
+    smaller_cond = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + keep)[0]
+    smaller_body = keep_outputs(body.jaxpr, tuple(keep))
+    smaller_body = move_inputs_to_front(smaller_body, (False,) * nb + tuple(out))
+    return (smaller_cond, smaller_body, out)
+
+
+@mutant("08.4", "a loop carries something", "The body returns its carry as it came. What is left of the carry?")
+def believes_a_loop_carries_something(cond, body):
+    nc, nb = (len(cond.consts), len(body.consts))
+    n = len(body.jaxpr.outvars)
+    used = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + [False] * n)[1]
+    reads = used[nc:]
+    fwd = forwarded_inputs(body.jaxpr)
+    out = [fwd[i] == nb + i and (not reads[i]) for i in range(n)]
+    if all(out):
+        out[-1] = False
+    if not any(out):
+        return (cond.jaxpr, body.jaxpr, out)
+    keep = [not o for o in out]
+    smaller_cond = dce_jaxpr(cond.jaxpr, True, instantiate=[True] * nc + keep)[0]
+    smaller_body = keep_outputs(body.jaxpr, tuple(keep))
+    smaller_body = move_inputs_to_front(smaller_body, (False,) * nb + tuple(out))
+    return (smaller_cond, smaller_body, out)
+
+
+@mutant(
+    "08.6",
+    "bounds that are one object need no loop",
+    "In `fori_loop(n, n, ...)` there are no steps. When is a wrong body refused?",
+    target="fori_loop",
+)
+def believes_bounds_that_are_one_object_need_no_loop(lower, upper, body_fun, init_val, *, unroll=None):
+    if not callable(body_fun):
+        raise TypeError("the body of a fori_loop is a function")
+    dtype = dtype_of_bounds(lower, upper)
+    if lower is upper:
+        return init_val
+    trips = known_trips(lower, upper)
+    if trips is not None:
+        return count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
+    if unroll is not None and unroll is not False and (unroll != 1):
+        raise ValueError("a loop whose bounds are traced cannot be unrolled")
+    if dtypes.dtype(lower) != dtype:
+        lower = convert_element_type(lower, dtype)
+    if dtypes.dtype(upper) != dtype:
+        upper = convert_element_type(upper, dtype)
+    return count_by_while(lower, upper, body_fun, init_val)
