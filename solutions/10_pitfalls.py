@@ -272,7 +272,8 @@ def sweep(logits: Any, schedule: Sequence[tuple[float, bool]]) -> list[Any]:
 # Usual mistakes:
 #   - Counting with a Python number, `self.count + 1` outside of the program: its type is weak, the count of
 #     the program is not.
-#   - Jitting a bound method: each mention of it is a new function.
+#   - Jitting a bound method, as in `jax.jit(self.step)(x)`: each mention makes a new method object, whose
+#     programs go when it goes.
 #   - Looking for tracers by their name or their methods: an array has the same methods; `isinstance(x,
 #     Tracer)` is exact.
 #
