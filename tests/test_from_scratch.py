@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from kata_workspace import share_results
+from kata_workspace import give_results, share_results
 from tails import keeping
 
 import jitkit.bench
@@ -607,6 +607,7 @@ def test_a_package_may_not_be_called_like_another_module(name, tmp_path, monkeyp
 
 
 def run_in(folder, *command, path=""):
+    give_results(folder / ".jitkit")
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(filter(None, [str(pathlib.Path(running.__file__).parents[3]), path]))
     }

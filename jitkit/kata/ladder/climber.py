@@ -252,8 +252,8 @@ class Climber:
         """
         files = (*(rung.programs for rung in rungs), *self.hidden)
         job = self.job(Climb({}, files), [check for rung in rungs for check in wanted[rung]], rungs, seed)
-        # the packages' time limit does not hold for jitkit, which may be slow on a busy machine
-        outcomes = running.run(job._replace(uses_xla=True, seconds=max(self.seconds, 3 * SECONDS)), forks)
+        # the packages' time limit does not hold for jitkit, which needed more than a minute on a busy machine
+        outcomes = running.run(job._replace(uses_xla=True, seconds=30 * SECONDS), forks)
         for outcome in outcomes:
             if outcome.trouble or (outcome.value or {}).get("uncaught"):
                 said = outcome.sentence or (outcome.value or {}).get("text")
