@@ -507,8 +507,11 @@ class Trial:
         return "right" if self.is_its_own(at, numbers) or self.ends_a_turn(at, numbers) else "merged"
 
     def of_the_same(self, cone):
-        """Return the equations that are linked to instructions which compute the same: a comparison with zero is a conversion to bool."""
+        """Return the equations that are linked to instructions which compute the same, and those that were computed once with these. A
+        comparison with zero is a conversion to bool; a square root of complex numbers takes their real parts.
+        """
         found = [n for at in self.links() if self.cones.of(at) == cone for n in self.read.links.exact[at]]
+        found += [each for n in found for each in self.equations[n].same_as]
         return [n for n in dict.fromkeys(found) if self.can_be_knocked(n)]
 
     def moves_what_is_new(self, at, numbers):

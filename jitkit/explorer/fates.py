@@ -25,7 +25,7 @@ from .hlo import Fused
 from .links import OPERANDS
 from .merging import Merging
 from .opcodes import ARRANGING, PRODUCTS
-from .values import only_reshapes
+from .values import keeps_the_order
 
 _MERELY_MOVED = {"bitcast": "the same bytes, read in another shape: nothing is moved"}
 _MOST_CANDIDATES = 64  # at most this many are looked at for one equation
@@ -84,6 +84,7 @@ class _Fates(Merging):
                 or equations[number].unchanged
                 or equations[number].constant
                 or self._twins(number)
+                or equations[number].primitive in ("scan", "while", "cond")  # these do the work of no instruction alone
             ):
                 now = self._renamed(number)
                 if now is not None:
@@ -281,7 +282,7 @@ class _Fates(Merging):
             )
             if is_result == is_operand:
                 taken = dimensions.has_taken(at, number, self._equations, readers, self._data)
-                is_operand, is_result = taken is True, taken is False or self._keeps_the_order(number)
+                is_operand, is_result = taken is True, taken is False or keeps_the_order(self._equations[number].eqn)
             if is_result != is_operand:
                 return self._told("removed", *(("constant", folded) if is_result else ("merged", into)))
             return self._told("unknown", "constant?", f"{folded}; or {into}", sure=False, row=at)
@@ -312,14 +313,6 @@ class _Fates(Merging):
                 words = self._converted(number, at, operand) or self._merged(number, at)
                 return self._told("removed", "merged", words, row=at)
         return None
-
-    def _keeps_the_order(self, number: int) -> bool:
-        """Whether an equation that arranges elements keeps their order in memory."""
-        eqn = self._equations[number].eqn
-        if eqn.primitive.name == "transpose":
-            axes = [axis for axis in eqn.params["permutation"] if eqn.invars[0].aval.shape[axis] != 1]
-            return axes == sorted(axes)
-        return only_reshapes(eqn.primitive.name, eqn)
 
     def _merged(self, number: int, at: Key) -> str:
         """Return a sentence that says into which instruction an equation that only arranged elements was merged."""

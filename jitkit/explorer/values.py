@@ -263,11 +263,8 @@ def _unchanged(
         return first, "it pads nothing", None
     if primitive == "integer_pow" and eqn.params.get("y") == 1:
         return first, "x ** 1 is x", None
-    if primitive in _KEEPS and _alike(first.aval, result):
-        axes = [axis for axis in eqn.params.get("permutation", ()) if first.aval.shape[axis] != 1]
-        moved = primitive == "transpose" and axes != sorted(axes)  # axes of one element may change places
-        if not moved:
-            return first, "it changes neither shape nor type", None
+    if primitive in _KEEPS and _alike(first.aval, result) and (primitive != "transpose" or keeps_the_order(eqn)):
+        return first, "it changes neither shape nor type", None
     if primitive in _SCALES:
         return _scaled_back(eqn, maker, number_in)
     before = maker(id(first))
@@ -346,6 +343,16 @@ def _absorbed(
     if primitive in _WITH_ITSELF and value(eqn.invars[0]) == value(eqn.invars[1]):
         return _WITH_ITSELF[primitive]
     return None
+
+
+def keeps_the_order(eqn: Any) -> bool:
+    """Whether an equation gives the same elements in the same order, as a transpose does if only axes of one element change places."""
+    axes = [axis for axis in eqn.params.get("permutation", ()) if eqn.invars[0].aval.shape[axis] != 1]
+    return (
+        bool(axes == sorted(axes))
+        if str(eqn.primitive.name) == "transpose"
+        else only_reshapes(str(eqn.primitive.name), eqn)
+    )
 
 
 def only_reshapes(primitive: str, eqn: Any) -> bool:
