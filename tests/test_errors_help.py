@@ -328,6 +328,18 @@ def test_where_a_concrete_value_was_asked_for_is_said_once():
     assert str(caught.value).count("The error occurred while tracing") == 1
 
 
+def test_what_is_called_or_put_in_another_way_than_it_must_be_is_told_how():
+    jnp, lax, x = jitkit.numpy, jitkit.lax, jitkit.numpy.ones(3)
+    with pytest.raises(TypeError, match=r"the function of `map` with \(x\), which is a tuple if several arrays"):
+        lax.map(lambda a, b: a + b, (x, x))
+    assert lax.map(lambda ab: ab[0] + ab[1], (x, x)).shape == (3,)
+    with pytest.raises(ValueError, match="Give a start for each axis"):
+        lax.dynamic_slice(jnp.ones((3, 4)), (0,), (1, 1))
+    assert lax.dynamic_slice_in_dim(jnp.ones((3, 4)), 0, 2, 1).shape == (3, 2)
+    with pytest.raises(TypeError, match="Only numbers, arrays of numbers, and trees of those"):
+        jitkit.device_put("abc")
+
+
 def test_a_carry_that_differs_is_told_by_what_comes_back():
     def step(c, x):
         w = c.astype("int32")  # made

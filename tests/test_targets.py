@@ -20,7 +20,7 @@ import pytest
 import jitkit
 import jitkit.numpy as jnp
 from jitkit.kata.command import cli
-from jitkit.kata.functions.sample_call import parse_shapes
+from jitkit.kata.functions.sample_call import parse_arguments, parse_shapes
 from jitkit.kata.screens.chips import amount
 from jitkit.kata.screens.terminal import Screen
 from jitkit.kata.tour import targets as tour_targets
@@ -562,6 +562,19 @@ def test_shapes_are_read_as_they_are_printed():
         ((2,), "float32"),
         ((), "uint8"),
     ]
+
+
+def test_a_type_from_the_command_line_may_be_that_of_random_keys():
+    found = parse_shapes("key[], key<fry>[2], f32[3]") + parse_shapes("key<rbg>[]")
+    keys = [jitkit.random.key(0), jitkit.random.split(jitkit.random.key(0)), jnp.ones(3)]
+    keys += [jitkit.random.key(0, impl="rbg")]
+    assert [(s.shape, s.dtype) for s in found] == [(key.shape, key.dtype) for key in keys]
+    [tree, alone] = parse_arguments('{"key": key<fry>[], "x": f32[2]}, key[]')
+    drawn = jitkit.eval_shape(lambda t, k: jitkit.random.normal(t["key"], (2,)) + jitkit.random.normal(k), tree, alone)
+    assert drawn.shape == (2,)
+    page = jitkit.explore(jax.jit(jax.random.normal), *parse_shapes("key<rbg>[]"), targets="cpu").data
+    assert page["library"] == "jax"
+    assert page["failure"] is None
 
 
 @pytest.fixture

@@ -108,8 +108,13 @@ FUNCTION_FIRST = (
 
 HOW_IT_IS_CALLED = (
     "\n`lax` calls the body of `scan` with (carry, x), the body of `fori_loop` with (i, carry), both functions of "
-    "`while_loop` with (carry), and branches of `cond` and `switch` with the operands, one argument for each."
+    "`while_loop` with (carry), the function of `map` with (x), which is a tuple if several arrays are mapped, and "
+    "branches of `cond` and `switch` with the operands, one argument for each."
 )
+
+HOW_MANY_STARTS = "\nGive a start for each axis of the array. To cut along one axis: `lax.dynamic_slice_in_dim(x, start, size, axis)`."
+
+NOT_FOR_A_DEVICE = "\nOnly numbers, arrays of numbers, and trees of those can be put on a device."
 
 OF_TWO_ELEMENTS = "\n`associative_scan` calls the function with two elements, and takes one back: `lambda a, b: a + b`."
 

@@ -186,7 +186,8 @@ def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
 def _spec(jax: Any, value: Any) -> Any:
     """Return an argument with jitkit's `ShapeDtypeStruct` replaced by JAX's; return any other argument unchanged."""
     if type(value).__name__ == "ShapeDtypeStruct" and not isinstance(value, jax.ShapeDtypeStruct):
-        return jax.ShapeDtypeStruct(value.shape, value.dtype)
+        impl = getattr(value.dtype, "_impl", None)  # that of random keys
+        return jax.ShapeDtypeStruct(value.shape, jax.random.key(0, impl=impl.name).dtype if impl else value.dtype)
     return value
 
 

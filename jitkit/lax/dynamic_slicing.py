@@ -159,6 +159,7 @@ def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Seq
     if len(start_indices) != operand.ndim:
         raise ValueError(
             f"Length of slice indices must match number of operand dimensions ({len(start_indices)} vs {operand.shape})"
+            f"{edits.HOW_MANY_STARTS}"
         )
     if not isinstance(start_indices, Sequence):
         if start_indices.ndim != 1:

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from .. import core, runtime
-from ..base import errors
+from ..base import edits, errors
 from ..core import Tracer, dtypes
 from .array import Array, as_array
 
 
 def _not_for_a_device(x: Any) -> TypeError:
     if isinstance(x, str):
-        return TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type")
+        return TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type{edits.NOT_FOR_A_DEVICE}")
     if about := errors.about_value_of_jax(x):
         return TypeError(f"Argument '{x}' of type {type(x)} is not a valid JAX type{about}")
     if hasattr(x, "dtype"):
@@ -25,8 +25,8 @@ def _not_for_a_device(x: Any) -> TypeError:
             f"Dtype {x.dtype} is not a valid JAX array type. Only arrays of numeric types are supported by JAX."
         )
     return TypeError(
-        f"Cannot interpret value of type {type(x)} as an abstract array; it does not have a dtype attribute\n"
-        "Only numbers, arrays of numbers, and trees of those can be put on a device."
+        f"Cannot interpret value of type {type(x)} as an abstract array; it does not have a dtype attribute"
+        f"{edits.NOT_FOR_A_DEVICE}"
     )
 
 

@@ -154,10 +154,10 @@ export class Pane {
     return made;
   }
 
-  // Whether a row is of a gradient's way forward, of its way back, or of both.
+  // Whether a row is of a gradient's forward pass, of its reverse pass, or of both.
   way(numbers) {
     const ways = wayOf(numbers);
-    return element("span", { class: "way", title: ways ? `of the gradient's ${ways === "both" ? "way forward, and of its way back" : ways === "backward" ? "way back" : "way forward"}` : null }, WAYS[ways] || "");
+    return element("span", { class: "way", title: ways ? `of the gradient's ${ways === "both" ? "forward pass, and of its reverse pass" : ways === "backward" ? "reverse pass" : "forward pass"}` : null }, WAYS[ways] || "");
   }
 
   // What changes while the pointer moves.

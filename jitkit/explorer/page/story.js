@@ -24,7 +24,7 @@ export function story(numbers, panes, go, isGuess) {
   const names = [...new Set(own.map((number) => model.equations[number].primitive))];
   add(`jaxpr: ${count(own.length, "equation")}${isGuess ? ", by a guess" : ""}`, button(few(names), "jaxpr"));
   const ways = ["forward", "backward"].map((way) => [way, own.filter((number) => model.equations[number].way === way).length]).filter(([, number]) => number);
-  if (ways.length) add("gradient", ways.map(([way, number]) => `${own.length > 1 ? `${number} ` : ""}${way === "backward" ? "of its way back (←)" : "of its way forward (→)"}`).join(", "));
+  if (ways.length) add("gradient", ways.map(([way, number]) => `${own.length > 1 ? `${number} ` : ""}${way === "backward" ? "of its reverse pass (←)" : "of its forward pass (→)"}`).join(", "));
   const written = rowsOf(panes.stablehlo.listing, all);
   add("StableHLO", written.length ? button(`${count(written.length, "line")}`, "stablehlo") : "writes nothing");
   const able = model.targets.filter((target) => !target.error);

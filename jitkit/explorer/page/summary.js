@@ -58,7 +58,7 @@ function dearestSaid(to, link) {
     const least = ({ untold }) => (untold ? "≥ " : ""); // a library's routine does not tell its flops
     const computed = work(flops) ? `, line ${model.python.numbers[flops.row]} computes ${least(flops)}${amount(work(flops))}flop of ${least(all)}${amount(work(all))}flop` : "";
     const branches = target.hlo.lines.some((line) => line.includes(" conditional(")) ? "; all branches of a cond are counted" : "";
-    const back = all.backward ? `; ${all.backward} of ${count(all.kernels, "kernel")} are of the gradient's way back` : "";
+    const back = all.backward ? `; ${all.backward} of ${count(all.kernels, "kernel")} are of the gradient's reverse pass` : "";
     return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(size(bytes))}B of ${amount(size(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${turns}${branches}${back}`];
   });
   return said.length ? [[link("Dearest lines", () => to.lines()), `: ${said.join(". ")}.`]] : [];

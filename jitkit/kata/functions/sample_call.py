@@ -22,6 +22,7 @@ import numpy as np
 
 from jitkit import ShapeDtypeStruct, runtime
 from jitkit.core import dtypes
+from jitkit.random.keys import key_dtype
 
 from ..problems import Problem, WrongUsage
 from . import of_jax
@@ -34,8 +35,10 @@ _KINDS = [
     )
 ]  # fmt: skip
 _SHORT = {dtypes.short_dtype_name(dtype): dtype for dtype in _KINDS}
-_DTYPES = _SHORT | {dtype.name: dtype for dtype in _KINDS}
-_SHAPE = re.compile(r"(?P<dtype>[a-z]\w*)(?:\[(?P<sizes>[\d, ]*)\])?")
+_KEYS = {"key": key_dtype()} | {each.name: each for each in map(key_dtype, ("threefry2x32", "rbg", "unsafe_rbg"))}
+_DTYPES = _SHORT | _KEYS | {dtype.name: dtype for dtype in _KINDS}
+_DTYPE = r"[a-z]\w*(?:<\w+>)?"  # the second part is that of random keys: key<fry>
+_SHAPE = re.compile(rf"(?P<dtype>{_DTYPE})(?:\[(?P<sizes>[\d, ]*)\])?")
 
 
 def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
@@ -47,7 +50,9 @@ def parse_shapes(text: str) -> list[ShapeDtypeStruct]:
             raise WrongUsage(f"{part!r} is not a type such as f32[1024,8] (or f32[] for a single number)")
         name = match["dtype"]
         if name not in _DTYPES:
-            raise WrongUsage(f"{name!r} in {part!r} is not a dtype; there are {', '.join(_SHORT)}")
+            raise WrongUsage(
+                f"{name!r} in {part!r} is not a dtype; there are {', '.join(_SHORT)}, and key for random keys"
+            )
         sizes = [int(size) for size in (match["sizes"] or "").split(",") if size.strip()]
         found.append(ShapeDtypeStruct(sizes, _DTYPES[name]))
     return found
@@ -66,7 +71,7 @@ def parse_arguments(text: str) -> tuple[Any, ...]:
         return str(len(found) - 1)
 
     quoted = re.sub(r"(?<=[{,])\s*([A-Za-z_]\w*)\s*:", r'"\1":', text)
-    plain = re.sub(r"(?<![\w\"'])[a-z]\w*\[[\d, ]*\]", numbered, quoted)
+    plain = re.sub(rf"(?<![\w\"']){_DTYPE}\[[\d, ]*\]", numbered, quoted)
     try:
         read = ast.literal_eval(f"({plain},)")
     except (SyntaxError, ValueError):
