@@ -662,6 +662,7 @@ GREEDY = [
         statuses=("PASS", "PROTO"),
     ),
     row("kill -9 -1", body("import os\nos.kill(-1, 9)"), statuses=("CRASH",)),
+    row("kill -9 0", body("import os\nos.kill(0, 9)\nos.killpg(0, 9)\nos._exit(0)"), statuses=("CRASH",)),
     Row("zip bomb", {"work.zip": zipped(**BOMB)}, "INVALID", says="bytes"),
     Row("a large file", {"00_hello/exercises.py": ("sparse", 1 << 30)}, "INVALID", says="bytes"),
 ]

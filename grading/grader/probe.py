@@ -29,6 +29,8 @@ def probe(facts: dict[str, Any]) -> list[str]:
         leaks.append("what it starts has capabilities")
     if os.getpid() != 1:
         leaks.append("it shares its processes")
+    if os.getpgrp() == 0:  # the group's first process is not in this namespace
+        leaks.append("it may signal the group of the process that started it")
     if os.listdir("/proc"):
         leaks.append("it sees /proc")
     if libc.unshare(0x10000000) == 0:

@@ -148,8 +148,11 @@ def unmount_disk() -> None:
 
 
 def drop_privileges(user: int) -> None:
-    """Become another user (unless `user` is negative), without capabilities, and without a way to get any."""
+    """Become another user (unless `user` is negative), without capabilities, and without a way to get any. Leave the group of processes
+    to which the zygote belongs: a signal to one's group reaches all processes in it that have the same user, whatever their namespace.
+    """
     libc.prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    os.setsid()
     os.chdir("/tmp")
     if user >= 0:
         os.setgroups([])
