@@ -699,6 +699,66 @@ LATER = [
         statuses=("CRASH", "FAIL"),
     ),
     row(
+        "an array of a terabyte that takes four bytes",
+        "import numpy as np\n\ndef relu(x):\n    return np.lib.stride_tricks.as_strided(np.zeros(1, 'f4'), (1 << 38,), (0,))\n",
+        statuses=("LIMIT", "CRASH"),
+    ),
+    row(
+        "an object that becomes such an array",
+        "import numpy as np\n\nclass A:\n    def __array__(self, *a, **k):\n"
+        "        return np.lib.stride_tricks.as_strided(np.zeros(1, 'f4'), (1 << 38,), (0,))\n\ndef relu(x):\n    return A()\n",
+        statuses=("LIMIT", "CRASH", "FAIL"),
+    ),
+    row(
+        "an array of a class of its own",
+        "import numpy as np\n\nclass A(np.ndarray):\n    shape = (1 << 60,)\n    def __eq__(self, other):\n        return True\n"
+        "    def __array__(self, *a, **k):\n        raise SystemExit\n    def tobytes(self, *a):\n        return b''\n\n"
+        "def relu(x):\n    return np.zeros(3).view(A)\n",
+        statuses=("CRASH", "FAIL"),
+    ),
+    row(
+        "its class is exchanged",
+        "def relu(x):\n    y = jnp.zeros(3)\n    y.__class__ = type('A', (), {'__eq__': lambda self, other: True})\n    return y\n",
+        statuses=("CRASH", "FAIL"),
+    ),
+    row(
+        "an error of a hundred million letters",
+        "class E(Exception):\n    args = property(lambda self: 1 / 0)\n    def __str__(self):\n        return 'x' * 10**8\n\n"
+        "def relu(x):\n    raise E\n",
+        statuses=("CRASH", "FAIL", "LIMIT"),
+    ),
+    row(
+        "it ends when something is collected",
+        "import os\n\nclass D:\n    def __del__(self):\n        os._exit(0)\n\n" + body("D()"),
+        statuses=("CRASH",),
+    ),
+    row(
+        "it ends in a thread",
+        body("import os, threading\nthreading.Thread(target=os._exit, args=(0,)).start()\nwhile True: pass"),
+        statuses=("CRASH",),
+    ),
+    row("it closes everything", body("import os\nos.closerange(0, 4096)"), statuses=("CRASH",)),
+    row(
+        "each writing is done twice",
+        body("import os\nwrite = os.write\nos.write = lambda fd, data: (write(fd, data), write(fd, data))[0]"),
+        statuses=("PROTO", "LIMIT"),
+    ),
+    row(
+        "all serialisation is patched",
+        body("import json, marshal, pickle\nfor m in (json, marshal, pickle):\n    m.dumps = lambda *a, **k: b''"),
+        statuses=("CRASH", "PROTO"),
+    ),
+    row(
+        "room for a file of a terabyte",
+        body("import os\nos.posix_fallocate(os.open('/tmp/a', os.O_CREAT | os.O_RDWR), 0, 1 << 40)"),
+        statuses=("LIMIT",),
+    ),
+    row(
+        "signals to the group of processes",
+        body("import os\nfor n in (19, 15, 9):\n    for way in (os.kill, os.killpg):\n        way(0, n)\nos._exit(0)"),
+        statuses=("CRASH",),
+    ),
+    row(
         "groups of errors, one in the other",
         "def relu(x):\n    e = ValueError('a')\n    for _ in range(50_000):\n        e = ExceptionGroup('g', [e])\n    raise e\n",
     ),

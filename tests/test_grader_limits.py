@@ -23,7 +23,8 @@ import zoneinfo
 
 import pytest
 
-from grading.grader import batch, bubblewrap, handed_over, in_memory, leftovers, records, suspicion, trials
+from grading.__main__ import main
+from grading.grader import batch, bubblewrap, commands, handed_over, in_memory, leftovers, records, suspicion, trials
 from grading.grader.grade import Grader
 from grading.grader.inside import walls, worker
 from grading.grader.intake import read_submission
@@ -372,6 +373,17 @@ def test_what_cannot_be_read_was_handed_in_when_its_newest_file_was_written(tmp_
         os.utime(tmp_path / "ann" / name, (then, then))
     read = read_submission(tmp_path / "ann", LABS)
     assert (read["status"], read["handed_in"]) == ("INVALID", 5000)
+
+
+def test_a_batch_sweeps_at_its_end_too_since_what_is_less_than_a_minute_old_stays_at_its_start(tmp_path, monkeypatch):
+    swept = []
+    for module in (commands, batch):
+        monkeypatch.setattr(module, "sweep", lambda name=module.__name__: swept.append(name))
+    (tmp_path / "in" / "ann").mkdir(parents=True)
+    (tmp_path / "in" / "ann" / "hello.py").write_text("def relu(x):\n    raise NotImplementedError\n")
+    words = ["grade", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--lab", "00", "--quiet", "--unsandboxed"]
+    assert main(words) == 0
+    assert swept == ["grading.grader.commands", "grading.grader.batch"]
 
 
 def test_how_long_it_takes_is_not_reckoned_from_the_first_which_waits_for_the_reference():

@@ -18,6 +18,7 @@ from ..shared import ROOT
 from .bubblewrap import JailError
 from .grade import Graded, Grader
 from .handed_over import Entry
+from .leftovers import sweep
 from .records import GradeStatus
 from .rungs import labs_and_ladder
 from .store import Store
@@ -82,6 +83,7 @@ def run(
         gc.unfreeze()
         for workers in of_all_threads:
             workers.close()
+        sweep()  # at the start of the batch, what a grader had left a moment before might have belonged to another container
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
 
 
