@@ -494,6 +494,9 @@ def test_in_a_function_of_numpy_a_tangent_is_as_weak_as_its_primal(jax, jnp):
         *(lambda x: x * 2, jnp.sin, lambda x: -x, lambda x: x + x, lambda x: x**2.5, lambda x: jnp.maximum(x, 0.0)),
         *(lambda x: x, lax.sin, lambda x: lax.mul(x, 2.0), lambda x: jnp.dot(x, x), lambda x: x + jnp.sin(x)),
         *(lambda x: jnp.sum(x), lambda x: (jnp.sin(x), x), lambda x: lax.add(x, x), jax.jit(lax.sin), jax.nn.relu),
+        *(jnp.real, jnp.conj, jnp.squeeze, jnp.asarray, jnp.copy, lambda x: +x, lambda x: x**1, lambda x: x**2),
+        *(lambda x: jnp.stack([x, x]), lambda x: jnp.broadcast_arrays(x, x), lambda x: jnp.full((2,), x)),
+        *(lambda x: x.astype("float32"), lambda x: lax.convert_element_type(x, "float32"), jnp.float32),
     ]
     return [jax.jvp(f, (x,), (t,)) for f in functions for x in (weak, strong) for t in (weak, strong)]
 

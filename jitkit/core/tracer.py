@@ -180,6 +180,10 @@ class Tracer(Operators):
             "serialize/pickle a traced value.",
         )
 
+    def converted(self) -> Any:
+        """Return what a conversion to the tracer's own type returns: the tracer. Tracers with known values override this."""
+        return self
+
     def to_concrete_value(self) -> Any:
         """Return the array behind the tracer, or None if it is not known."""
         return None

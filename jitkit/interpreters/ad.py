@@ -29,7 +29,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -73,7 +73,7 @@ class DualTracer(Tracer):
             x = x.primal
         return None if isinstance(x, Tracer) else x
 
-    def of_arrays(self) -> DualTracer:
+    def converted(self) -> DualTracer:
         """Return the pair with Arrays in place of Python's or numpy's numbers; within another trace, return the pair itself."""
         if self._trace.parent is not None or type(self.primal) is type(self.tangent) is array.Array:
             return self
@@ -99,6 +99,15 @@ class JVPTracer(DualTracer):
 
     def __repr__(self) -> str:
         return f"JVPTracer(primal={self.primal!s}, tangent={self.tangent!s})"
+
+    def converted(self) -> DualTracer:
+        """Return what a conversion to the pair's own type returns. JAX converts a known primal in spite of its type, and so its tangent
+        gets the weak type of the primal.
+        """
+        if self.to_concrete_value() is None:
+            return self
+        pair, trace = super().converted(), cast(JVPTrace, self._trace)
+        return type(self)(trace, pair.primal, trace.as_weak_as(pair.aval, pair.tangent))
 
 
 def _as_before(x: Any, part: Any) -> Any:
@@ -217,18 +226,20 @@ class JVPTrace(DualTrace):
         with Arrays in place of Python's and numpy's numbers: in JAX the function is jitted, so it returns new Arrays.
         """
         super().note(args)
-        mine = [x for x in args if type(x) is JVPTracer and x._trace is self]
+        parts = [part for x in args for part in (x if isinstance(x, list | tuple) else (x,))]
+        mine = [x for x in parts if type(x) is JVPTracer and x._trace is self]
         changed = [(x, x.tangent) for x in mine if core.get_aval(x.tangent).weak_type != x.aval.weak_type]
         for x, tangent in changed:
             x.tangent = self.as_weak_as(x.aval, tangent)
-        given = {id(x.tangent): tangent for x, tangent in changed}
+        within = bool(changed) and self.is_within_a_trace()
+        given = {id(x.tangent): tangent if within else x.tangent for x, tangent in changed}
 
         def finish(out: Any) -> Any:
-            for x, tangent in changed:
-                x.tangent = tangent
             if type(out) is JVPTracer and id(out.tangent) in given:  # the result has the tangent of an argument
                 out = JVPTracer(out._trace, out.primal, given[id(out.tangent)])
-            return out.of_arrays() if isinstance(out, DualTracer) else out
+            for x, tangent in changed:
+                x.tangent = tangent
+            return DualTracer.converted(out) if isinstance(out, DualTracer) else out
 
         return finish
 

@@ -118,7 +118,7 @@ def _convert_element_type(
             except OverflowError:
                 pass  # a float beyond the integers of NumPy: XLA clamps it
     elif is_array(operand) and (old_dtype, old_weak_type) == (new_dtype, weak_type):
-        return stage(operand)
+        return operand.converted() if isinstance(operand, core.Tracer) else stage(operand)
     return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=weak_type)
 
 

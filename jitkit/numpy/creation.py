@@ -20,7 +20,6 @@ from ..base import edits, errors, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
 from ..core.operators import Operators
-from ..interpreters.ad import DualTracer
 from ..lax.placing import placed as put
 from ..lax.utils import canonicalize_shape
 from ..runtime.putting import device_put_leaf
@@ -128,7 +127,7 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
         is_shared = value is x and not (trace is not None and trace.writes_down)
         return as_array(value.copy() if copies and is_shared else value)
     if is_array(x):
-        x = x.of_arrays() if isinstance(x, DualTracer) else as_array(x)
+        x = x.converted() if isinstance(x, core.Tracer) else as_array(x)
         x = lax.copy(x) if copies else x
         return x if dtype is None else convert(x, dtype)
     return None

@@ -38,7 +38,7 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     """Return `x` with this dtype and weakness; x itself when it already has them."""
     aval = getattr(x, "aval", None)
     if aval is not None and aval.dtype == dtype and aval.weak_type == weak_type and isinstance(x, Operators):
-        return x
+        return x.converted() if isinstance(x, core.Tracer) else x
     return lax._convert_element_type(narrowed(x), dtype, weak_type)
 
 
@@ -227,7 +227,7 @@ def _common_type(args: Sequence[Any]) -> tuple[Any, bool]:
 def promote_dtypes(*args: Any) -> list[Any]:
     """Return the operands in their common dtype, weakly typed if all of them are. Shapes stay as they are."""
     if len(args) < 2:
-        return [as_array(x) for x in args]
+        return [x.converted() if isinstance(x, core.Tracer) else as_array(x) for x in args]
     dtype, weak = _common_type(args)
     return [convert(x, dtype, weak) for x in args]
 
@@ -290,7 +290,7 @@ def broadcast_to(array: Any, shape: Any) -> Any:
 def _broadcast_arrays(*args: Any) -> list[Any]:
     shapes = [np.shape(x) for x in args]
     if all(s == shapes[0] for s in shapes):
-        return [as_array(x) for x in args]
+        return [x.converted() if isinstance(x, core.Tracer) else as_array(x) for x in args]
     common = lax.broadcast_shapes(*shapes)
     return [broadcast_to(x, common) for x in args]
 
