@@ -357,19 +357,29 @@ def outputs(jk, rng):
 @check(
     "04.3",
     "An equation may have several results; a rule may return a list of one.",
-    against=["an equation has one result", "a list has several results"],
+    against=["an equation has one result", "a list has several results", "results are in the order of their shapes"],
 )
 def several_results(jk, rng):
     def f(x):
-        return *jk.lax.sort([x, -x], num_keys=1)[::-1], jk.lax.sort(x)
+        matrix, number, rest = jk.jit(lambda x: (x[:, None] * x, x.sum(), x[1:]))(x)
+        return *jk.lax.sort([x, -x], num_keys=1)[::-1], jk.lax.sort(x), matrix + number, rest
 
     return lowered(jk, f, floats(rng, 5))
 
 
-@check("04.3", "Arrays from outside are constants of the program.", against=["a program is closed"])
+@check(
+    "04.3",
+    "Arrays from outside are constants of the program, also of one without equations; each is written once.",
+    against=["a program is closed", "constants belong to equations"],
+)
 def closed_over_arrays(jk, rng):
     table, other, x = floats(rng, 3, 4)
-    return lowered(jk, lambda x: (x * table - other) / table, x)
+    text = text_of(jk, lambda x: (x * table - other) / table, x)
+    return (
+        lowered(jk, lambda x: (x * table - other) / table, x),
+        lowered(jk, lambda x: other, x),
+        text.count("constant"),
+    )
 
 
 @check(
@@ -510,11 +520,17 @@ def wide_sums(jk, rng):
     return program, [(types_of_products(t), t.count("algorithm = "), t.count("stablehlo.convert")) for t in texts]
 
 
-@check("04.4", "The precision that was asked for is written.", against=["the precision is XLA's business"])
+@check(
+    "04.4",
+    "The precision that was asked for is written, and the algorithm behind it.",
+    against=["the precision is XLA's business", "the algorithm comes before the precision"],
+)
 def precision(jk, rng):
     x, asked = floats(rng, 2, 2), tuple(map(str, rng.permutation(["highest", "high", "default"])[:2]))
     text = text_of(jk, lambda x: jk.lax.dot(x, x, precision=asked), x)
-    return re.findall(r"precision = \[(.*?)\]", text), text.count("batching_dims")
+    algorithm = jk.lax.DotAlgorithmPreset.F32_F32_F32
+    by_algorithm = lowered(jk, lambda x: jk.lax.dot(x, x, precision=algorithm), x)
+    return re.findall(r"precision = \[(.*?)\]", text), text.count("batching_dims"), by_algorithm
 
 
 # --- 04.5 A reduction with its region ---------------------------------------------------------------------------------
@@ -531,13 +547,14 @@ def precision(jk, rng):
         "each float has an infinity",
         "the lowest float is as good as -inf",
         "numpy knows all integers",
+        "a complex number has no order",
     ],
 )
 def neutral_elements(jk, rng):
-    names = ["float32", "int8", "uint16", "bool", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, "int32"]
+    names = ["float32", "int8", "uint16", "bool", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, "int32", "complex64"]
     names += [ml_dtypes.int4, ml_dtypes.uint2]
     values = [jk.lax.reduction.max_identity(np.dtype(names[i])) for i in rng.permutation(len(names))]
-    return [(str(x.dtype), x.shape, float(x)) for x in values]
+    return [(str(x.dtype), x.shape, str(complex(x))) for x in values]
 
 
 @check(
@@ -683,12 +700,13 @@ def large_constants(jk, rng):
 @check(
     "04.6",
     "Two functions that print alike have two constants; a function may take no arguments.",
-    against=["programs that print alike are one", "a function has arguments"],
+    against=["programs that print alike are one", "a function has arguments", "arguments have one type"],
 )
 def alike(jk, rng):
     a, b, x = floats(rng, 3, 40)
     f, g, h = jk.jit(lambda y: y * a), jk.jit(lambda y: y * b), jk.jit(lambda: jk.numpy.sin(a[:1]))
-    return lowered(jk, lambda x: f(x) - g(x) + h(), x)
+    of_two = jk.jit(lambda y, n: y[:2] * n)
+    return lowered(jk, lambda x: f(x) - g(x) + h(), x), lowered(jk, lambda x, n: of_two(x, n) + n, x, np.int32(3))
 
 
 @check(
@@ -762,6 +780,21 @@ def name_stacks(jk, rng):
 
     text = text_of(jk, lambda x: g(outer(x)), floats(rng, int(rng.integers(2, 9))), debug_info=True)
     return sorted(set(re.findall(r'loc\((?:fused\[)?"([^"]*)"', text)))
+
+
+@check(
+    "04.6",
+    "The lines of a function that is written for somebody else have the name stack that is passed.",
+    against=["a function has no name stack"],
+)
+def a_name_stack_of_its_own(jk, rng):
+    scope = f"scope{rng.integers(99)}"
+    module = module_of(jk, lambda x: x + 1.0, floats(rng, 3))
+    jaxpr = jk.make_jaxpr(lambda x: jk.numpy.sin(x) * 2.0)(floats(rng, 3))
+    lower_function = jk.interpreters.mlir.lower_function
+    symbols = [lower_function(module, "mine", jaxpr, stack).symbol for stack in (scope, "")]
+    names = re.findall(r'loc\((?:fused\[)?"([^"]*)"', module.text(debug_info=True))
+    return symbols, sorted(name for name in set(names) if scope in name or "sin" in name)
 
 
 # --- 04.7 Compile -------------------------------------------------------------------------------------------------
@@ -872,6 +905,25 @@ def from_an_earlier_process(jk, rng):
 def compiled_and_run(jk, rng):
     x, y = floats(rng, 2, 3)
     return jk.jit(lambda x, y: {"sum": x + y, "twice": 2 * x})(x, y), jk.jit(lambda x, unread: x * 3.0)(x, y)
+
+
+@check(
+    "04.7",
+    'A program whose `backend` is "c" is compiled by `_by_loops`, and not lowered.',
+    against=["every program is for XLA"],
+)
+def compiled_by_loops(jk, rng):
+    program, found = module(jk, "compiler.program"), []
+    default = module(jk, "compiler.placement").default_placement()
+    options = (("some_option", int(rng.integers(9))),)
+
+    def by_loops(traced, placement, options):
+        found.append((traced.backend, placement is default, options))
+        return "machine code"
+
+    some = program.Program("f", None, None, None, options=options, backend="c")
+    with replaced(program, _by_loops=by_loops):
+        return program.compile_program(some, default), found
 
 
 @check(

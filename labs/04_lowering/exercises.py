@@ -231,7 +231,8 @@ class LoweringContext:
 
 # --- 04.7 Compile (2 points) --------------------------------------------------------------------------------
 # In the next stage StableHLO becomes an executable. XLA compiles it, which takes long; so look first whether
-# that was done before, perhaps by another process.
+# that was done before, perhaps by another process. A program whose `backend` is "c" is not for XLA:
+# `_by_loops(program, placement, program.options)` compiles it, without lowering.
 
 
 def compile_program(program: Program, placement: Placement) -> Executable:

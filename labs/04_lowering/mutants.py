@@ -680,6 +680,8 @@ def two_ways(module, owners, options):
 
 @also_right("04.7", "by keywords", target="compile_program")
 def compile_by_keywords(program, placement):
+    if program.backend == "c":
+        return _by_loops(program, placement, options=program.options)
     committed_to = None
     if placement.committed:
         committed_to = placement
@@ -1095,3 +1097,136 @@ def one_name_for_a_constant(self, name, jaxpr, args):
         self.function.take_hoisted(k, t)
     results = self.emit_call(function, [*tokens, *hoisted, *args], [v.aval for v in jaxpr.invars])
     return self.take_tokens(function.ordered, results)
+
+
+@mutant(
+    "04.3",
+    "results are in the order of their shapes",
+    "A call returns a matrix, a number and a row. Which name belongs to which result?",
+    target="LoweringContext.lower_equation",
+)
+def believes_results_are_in_the_order_of_their_shapes(self, eqn: JaxprEqn, env: dict[Var, str]) -> None:
+    primitive, invars, outvars = (eqn.primitive, eqn.invars, eqn.outvars)
+    rule = lowering_rules.get(primitive)
+    if rule is None:
+        raise NotImplementedError(f"primitive {primitive} has no lowering to StableHLO")
+    self.primitive = primitive
+    if not self._inlining:
+        self.origin = (self.name_stack, eqn)
+    self.avals_out = [var.aval for var in outvars]
+    self.avals_in = avals_in = []
+    names = []
+    shape = outvars[0].aval.shape if primitive in rank_polymorphic else None
+    for atom in invars:
+        aval = atom.aval
+        if shape is None or aval.shape == shape:
+            names.append(env[atom] if type(atom) is Var else self.read(atom, env))
+            avals_in.append(aval)
+        else:
+            names.append(self.read_spread(atom, env, shape))
+            avals_in.append(with_shape(aval, shape))
+    out = rule(self, *names, **eqn.params)
+    if primitive.multiple_results:
+        env.update(zip(sorted(outvars, key=lambda v: v.aval.shape), out, strict=False))
+    else:
+        env[outvars[0]] = out
+
+
+@mutant(
+    "04.3",
+    "constants belong to equations",
+    "A program returns an array from outside, and has no equations. Who writes it?",
+    target="LoweringContext.lower_jaxpr",
+)
+def believes_constants_belong_to_equations(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
+    env: dict[Var, str] = dict(zip(jaxpr.invars, args, strict=True))
+    for eqn in jaxpr.eqns:
+        for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=False):
+            env[var] = self.array_constant(value, var.aval)
+        self.lower_equation(eqn, env)
+    return [self.read(atom, env) for atom in jaxpr.outvars]
+
+
+@mutant(
+    "04.4",
+    "the algorithm comes before the precision",
+    "In which order does StableHLO read the precision and the algorithm?",
+)
+def believes_the_algorithm_comes_before_the_precision(
+    ctx: LoweringContext,
+    lhs: str,
+    rhs: str,
+    *,
+    dimension_numbers: DotDimensionNumbers,
+    precision: CanonicalPrecision,
+    preferred_element_type: Any,
+) -> str:
+    lhs_aval, rhs_aval = ctx.avals_in
+    [out] = ctx.avals_out
+    lhs_dtype, rhs_dtype, sum_dtype, algorithm = dtypes_computed_with(
+        ctx.module.platform, lhs_aval.dtype, rhs_aval.dtype, out.dtype, precision
+    )
+    lhs, rhs = (ctx.convert(lhs, lhs_aval, lhs_dtype), ctx.convert(rhs, rhs_aval, rhs_dtype))
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    batching = f", batching_dims = {list(lhs_batch)} x {list(rhs_batch)}" if lhs_batch else ""
+    precisions = ", ".join([chosen.name for chosen in precision_pair(precision)])
+    first = f"{algorithm.lstrip(', ')}, " if algorithm else ""
+    text = (
+        f"stablehlo.dot_general {lhs}, {rhs}{batching}, contracting_dims = {list(lhs_contract)} x "
+        f"{list(rhs_contract)}, {first}precision = [{precisions}]"
+    )
+    summed = with_dtype(out, sum_dtype)
+    result = ctx.emit_op(text, [with_dtype(lhs_aval, lhs_dtype), with_dtype(rhs_aval, rhs_dtype)], summed)
+    return ctx.convert(result, summed, out.dtype)
+
+
+@mutant(
+    "04.5",
+    "a complex number has no order",
+    "With what does the maximum of complex numbers begin?",
+    target="max_identity",
+)
+def believes_a_complex_number_has_no_order(dtype: Any) -> np.ndarray[Any, Any]:
+    if dtypes.issubdtype(dtype, np.floating):
+        return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
+    return np.array(dtypes.iinfo(dtype).min if dtypes.issubdtype(dtype, np.integer) else False, dtype)
+
+
+@mutant(
+    "04.6",
+    "arguments have one type",
+    "The arguments of a call have two types. In which order are these written?",
+    target="LoweringContext.call_jaxpr",
+)
+def believes_arguments_have_one_type(self, name: str, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
+    function = self.module.function_of_jaxpr.get((name, jaxpr))
+    if function is None:
+        function = lower_function(self.module, name, jaxpr, "")
+        self.module.function_of_jaxpr[name, jaxpr] = function
+    tokens = [self.tokens[effect] for effect in function.ordered]
+    hoisted = function.hoisted.items()
+    consts = [self.function.take_hoisted(key, kind) for key, (_, kind) in hoisted]
+    names = self.emit_call(function, [*tokens, *consts, *args], [v.aval for v in jaxpr.invars][::-1])
+    return self.take_tokens(function.ordered, names)
+
+
+@mutant(
+    "04.6",
+    "a function has no name stack",
+    "With which name stack does `lower_function` write?",
+    target="lower_function",
+)
+def believes_a_function_has_no_name_stack(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
+    function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
+    names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
+    function.arguments = [f"{n}: {type_of(v.aval)}" for n, v in zip(names, jaxpr.invars, strict=True)]
+    function.results = [type_of(aval) for aval in jaxpr.out_avals]
+    write_body(LoweringContext(function, ""), jaxpr, names)
+    module.functions.append(function)
+    return function
+
+
+@mutant("04.7", "every program is for XLA", 'Who compiles a program whose `backend` is "c"?', target="compile_program")
+def believes_every_program_is_for_xla(program: Program, placement: Placement) -> Executable:
+    module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
+    return build_executable(program, module, kept, placement, program.options)

@@ -187,6 +187,18 @@ def order_of_parts(jk, rng):
     return [[i for i, p in enumerate(parts) if part is p or part == p] for part in key]
 
 
+@check(
+    "05.1",
+    "A call without arrays has a key of its parts: its static values, and trees that are empty.",
+    against=["without leaves every key is short"],
+)
+def calls_without_leaves(jk, rng):
+    a, b = (int(n) for n in rng.permutation(9)[:2])
+    f, g = jk.jit(lambda n: n * 2.0, static_argnums=0), jk.jit(lambda *args: args)
+    calls = shuffled(rng, 2 * [(f, a), (f, b), (g,), (g, None), (g, ()), (g, [])])
+    return firsts([(one is f, key_of(jk, one, *args)) for one, *args in calls])
+
+
 @check("05.1", "Where a leaf is belongs to the key of a call, and not to that of a trace.", against=["a key is a type"])
 def where_leaves_are(jk, rng):
     runtime = module(jk, "runtime")
@@ -429,7 +441,11 @@ def names_of_parameters(jk, rng):
     return raised(jk.jit(f).trace, *rng.normal(size=6).tolist(), parts=[f"of the argument {'uvwxyz'[i]}"])
 
 
-@check("05.2", "The result says whether the function was traced now; a trace that was found does not count.")
+@check(
+    "05.2",
+    "The result says whether the function was traced now; a trace that was found does not count.",
+    against=["only the first time is now"],
+)
 def traced_now(jk, rng):
     f = jk.jit(logged([]))
     n = int(rng.integers(2, 9))
@@ -437,7 +453,15 @@ def traced_now(jk, rng):
     for size in shuffled(rng, 2 * [n, n + 1, n + 2, n + 3]):
         arguments, tree, avals = f._jitted.signature((floats(rng, size),), {})
         found.append(f._jitted.traced(arguments, tree, avals, ("args[0]",))[1])
-    return found
+    arguments, tree, avals = f._jitted.signature((floats(rng, n),), {})
+    kept = f._jitted.cache.traces[f._jitted.trace_key(arguments, tree, avals)]
+    is_current, old = type(kept).is_current, kept
+    type(kept).is_current = lambda self: self is not old and is_current(self)
+    try:
+        again = [f._jitted.traced(arguments, tree, avals, ("args[0]",)) for _ in range(2)]
+    finally:
+        type(kept).is_current = is_current
+    return found, [(traced is old, now) for traced, now in again]
 
 
 class Lock:
@@ -603,7 +627,11 @@ def crowded(jk, rng):
 @check(
     "05.3",
     "An executable that no entry runs any more is dropped, as soon as there are more than room.",
-    against=["an executable goes by itself", "there are as many executables as entries"],
+    against=[
+        "an executable goes by itself",
+        "there are as many executables as entries",
+        "records stay with executables",
+    ],
 )
 def unused_executables(jk, rng):
     entries, limit = Entries(jk), int(rng.integers(2, 7))
@@ -616,7 +644,13 @@ def unused_executables(jk, rng):
     with limited(jk, 9):  # there is room: they stay, though no entry runs them
         few.table.executables.update({i: object() for i in range(5)})
         few.insert(1)
-    return sorted(entries.table.executables), entries.keys(), sorted(few.table.executables)
+    many = Entries(jk)
+    with limited(jk, limit):
+        for i in range(limit + 4):
+            many.table.executables[i] = object()
+            many.insert(i, executable=many.table.executables[i])
+    records = [sorted(each.table.records) for each in (entries, many)]
+    return sorted(entries.table.executables), entries.keys(), sorted(few.table.executables), records
 
 
 @check(
@@ -730,11 +764,12 @@ def traced_before(jk, rng):
     "05.4",
     "A program is found by its jaxpr, by what is donated, and by where it runs.",
     fixed="kinds of things, which are the same for every call",
-    against=["nothing is donated"],
+    against=["nothing is donated", "what was traced before is not donated"],
 )
 def places_of_executables(jk, rng):
     f = jk.jit(lambda x: x * 2, donate_argnums=0)
     x = jk.device_put(floats(rng, int(rng.integers(2, 9))))
+    f.trace(x)
     f(x)
     [slot] = f._jitted.table.executables
     jaxpr, donated, placement = slot
@@ -761,13 +796,14 @@ def failed_compilations(jk, rng):
 @check(
     "05.4",
     "With the option `debug_key_reuse`, what the entry runs looks after the random keys.",
-    against=["keys are checked always"],
+    against=["keys are checked always", "what was traced before is not checked"],
 )
 def key_reuse(jk, rng):
     n = int(rng.integers(9))
     f = jk.jit(lambda key: jk.random.bits(key, (0, n)))  # uses the key up, and is compiled in little time
     with jk.debug_key_reuse(True):
         key = jk.random.key(int(rng.integers(99)))
+        f.trace(key)
         f(key)
         watched = type(raised(f, key)).__name__
     return watched, [np.asarray(f(key)) for _ in range(2)]
@@ -967,7 +1003,7 @@ def told(changes, leaves):
 @check(
     "05.5",
     "A value that has to be on a device differs when it has to be on another one, or when it may be anywhere.",
-    against=["where a value is does not matter"],
+    against=["where a value is does not matter", "who comes from the host has no device"],
 )
 def devices(jk, rng):
     runtime, calls = module(jk, "runtime"), module(jk, "misses.record")
@@ -978,6 +1014,7 @@ def devices(jk, rng):
     leaves = [
         ("x", a, here), ("y", here, a), ("z", here, there), ("u", here, again), ("v", b, here),
         ("w", here, runtime.on_host(a)), ("s", runtime.Placed(b, equal), here),
+        ("h", runtime.on_host(a), here), ("i", runtime.on_host(b), here),
     ]  # fmt: skip
     leaves = shuffled(rng, leaves)
     return told(calls.changed_leaves(leaves), leaves)
@@ -997,7 +1034,11 @@ def one_equation(jk, rng):
     return jk.make_jaxpr(lambda x, y: inner(y, x)[0] + 1)(x, y)
 
 
-@check("05.6", "All calls of a signature have one jaxpr.", against=["each call is worked out anew"])
+@check(
+    "05.6",
+    "All calls of a signature have one jaxpr, and are remembered under their `trace_key`.",
+    against=["each call is worked out anew", "a call is remembered by its types"],
+)
 def one_jaxpr(jk, rng):
     log = []
 
@@ -1011,7 +1052,8 @@ def one_jaxpr(jk, rng):
     jaxprs = [id(eqn.params["jaxpr"]) for eqn in program.eqns if eqn.primitive.name == "jit"]
     inner.trace(floats(rng, 3))
     jk.make_jaxpr(inner)(floats(rng, 3))
-    return len(log), len(jaxprs), len(set(jaxprs)), len(inner._jitted.table.nested)
+    key = inner._jitted.trace_key(*inner._jitted.signature((1.0,), {}))
+    return len(log), len(jaxprs), len(set(jaxprs)), len(inner._jitted.table.nested), key in inner._jitted.table.nested
 
 
 @check(
@@ -1079,10 +1121,19 @@ def placed(jk, rng):
     return told, [[sharding is None for sharding in eqn.params.get("in_shardings", ())] for eqn in eqns]
 
 
-@check("05.6", "With `inline`, the equations themselves are recorded.")
+@check(
+    "05.6",
+    "With `inline`, the equations themselves are recorded, also of a function that closed over a tracer.",
+    against=["what is inlined closes over nothing"],
+)
 def inlined(jk, rng):
     inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0, inline=jk.Inline.JAX_EARLY)
-    return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(floats(rng, int(rng.integers(2, 9))))
+
+    def closes_over(x):
+        return jk.jit(lambda y: y * x - y, inline=jk.Inline.JAX_EARLY)(x + 1.0)
+
+    x = floats(rng, int(rng.integers(2, 9)))
+    return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(x), jk.make_jaxpr(closes_over)(x)
 
 
 @check("05.6", "The call returns what the function returns.", against=["a call returns a list", "no leaves are None"])
@@ -1177,6 +1228,31 @@ def results_go_on(jk, rng):
     kinds = [(type(y.aval).__name__, type(y._key).__name__, y.committed) for y in (*placed, one, x, total)]
     own = [str(getattr(y._key, "aval", y._key)) == str(y.aval) for y in (*placed, one, x, total)]
     return jitted._cache_size(), kinds, own
+
+
+@check(
+    "05.7",
+    "What follows from the keys is worked out once, and not at every hit.",
+    against=["each call has a runner of its own"],
+    fixed="how often it is made",
+)
+def made_once(jk, rng):
+    calling, made = module(jk, "pjit.calling"), []
+    buffers_runner = calling.buffers_runner
+
+    def noting(executable, leaf_keys):
+        made.append(len(leaf_keys))
+        return buffers_runner(executable, leaf_keys)
+
+    x, y = jk.device_put(floats(rng, 2, 3))
+    calling.buffers_runner = noting
+    try:
+        for f in (jk.jit(lambda x, y: x - y), jk.jit(lambda x, y: [x - y])):
+            for _ in range(3):
+                f(x, y)
+    finally:
+        calling.buffers_runner = buffers_runner
+    return made
 
 
 @check(

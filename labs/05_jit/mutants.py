@@ -1389,3 +1389,179 @@ def believes_without_results_there_is_nothing_to_run(executable, out_tree, leaf_
         return together([Array(b, a, k) for b, a, k in zip(run(leaves), avals, keys, strict=False)])
 
     return several
+
+
+@mutant(
+    "05.1",
+    "without leaves every key is short",
+    "f(2) and f(3) have static arguments, and nothing else. Is it one call?",
+    target="Jitted.key_of_call",
+)
+def believes_without_leaves_every_key_is_short(self, arguments, tree, keys):
+    options = config.local.state.key
+    if not keys or (not arguments.statics and tree is flat_tree(len(keys))):
+        return (options, *keys)
+    return (options, tree, api_util.static_key(arguments.statics), *keys)
+
+
+@mutant(
+    "05.2",
+    "only the first time is now",
+    "A kept trace is not current any more, and you trace again. Was it traced now?",
+    target="Traceable.traced",
+)
+def believes_only_the_first_time_is_now(self, arguments, tree, avals, names):
+    key = self.trace_key(arguments, tree, avals)
+    found = self.cache.traces.get(key)
+    if found is not None and found.is_current():
+        return (found, False)
+    with self.cache.tracing(key, self.name):
+        made = self.trace_now(arguments, tree, avals, names)
+    self.cache.remember_trace(key, made)
+    return (made, found is None)
+
+
+@mutant(
+    "05.3",
+    "records stay with executables",
+    "There are too many executables, and an entry goes. Does its record go, too?",
+    target="Table.insert",
+)
+def believes_records_stay_with_executables(self, key, entry, record):
+    with self.lock:
+        room = config.value("jit_cache_size")
+        self.entries.pop(key, None)
+        self.entries[key] = entry
+        self.records[key] = record
+        self.failed.pop(key, None)
+        while len(self.entries) > room:
+            oldest = next(iter(self.entries))
+            del self.entries[oldest]
+            self.records.pop(oldest, None) if len(self.executables) <= room else None
+        self.crowded = room <= EXACT_LRU_SIZE or 2 * len(self.entries) > room
+        if len(self.executables) > room:
+            self.drop_unused_executables()
+
+
+@mutant(
+    "05.4",
+    "what was traced before is not checked",
+    "`f.trace(key)` was called before. Does the entry of f(key) look after the keys?",
+    target="Jitted.make_entry",
+)
+def believes_what_was_traced_before_is_not_checked(self, start, key, arguments, tree, keys):
+    avals = avals_of(keys)
+    names = api_util.argument_names(self.fun, arguments)
+    traced, was_traced = self.traced(arguments, tree, avals, names)
+    placement = self.placement(keys, arguments, traced, avals, names)
+    program = self.program(traced, tree, self.donated(arguments))
+    executable, was_compiled = self.compiled(program, placement)
+    entry = Entry(executable, traced.out_tree, keys)
+    if config.local.state.options.debug_key_reuse and was_traced:
+        checked = late_rooms.import_room("jitkit.interpreters.key_reuse").checked
+        entry.run = checked(entry.run, traced.jaxpr, "jit-compiled function")
+    record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
+    self.table.insert(key, entry, record)
+    return entry
+
+
+@mutant(
+    "05.4",
+    "what was traced before is not donated",
+    "`f.trace(x)` was called before. Is x donated in f(x)?",
+    target="Jitted.make_entry",
+)
+def believes_what_was_traced_before_is_not_donated(self, start, key, arguments, tree, keys):
+    avals = avals_of(keys)
+    names = api_util.argument_names(self.fun, arguments)
+    traced, was_traced = self.traced(arguments, tree, avals, names)
+    placement = self.placement(keys, arguments, traced, avals, names)
+    program = self.program(traced, tree, () if not was_traced else self.donated(arguments))
+    executable, was_compiled = self.compiled(program, placement)
+    entry = Entry(executable, traced.out_tree, keys)
+    if config.local.state.options.debug_key_reuse:
+        checked = late_rooms.import_room("jitkit.interpreters.key_reuse").checked
+        entry.run = checked(entry.run, traced.jaxpr, "jit-compiled function")
+    record = self.note_miss(start, arguments, tree, keys, names, was_traced, was_compiled)
+    self.table.insert(key, entry, record)
+    return entry
+
+
+@mutant(
+    "05.5",
+    "who comes from the host has no device",
+    "A value was on the host, and is committed to a device now. Which difference is it?",
+    target="changed_leaves",
+)
+def believes_who_comes_from_the_host_has_no_device(leaves):
+    for path, before, now in leaves:
+        if before is now:
+            continue
+        old, new = (aval_of(before), aval_of(now))
+        moved = sharding_of(before) != sharding_of(now)
+        if old is not new:
+            kinds = kinds_of_types(old, new)
+            yield Change(kinds[0], path, before, now, len(kinds))
+        if moved and (not isinstance(before, OnHost)):
+            yield Change("device", path, before, now)
+        elif old is new and isinstance(before, OnHost) != isinstance(now, OnHost):
+            yield Change("host", path, before, now)
+
+
+@mutant(
+    "05.6",
+    "a call is remembered by its types",
+    "Under which key will somebody look for the call?",
+    target="Jitted.nested_call",
+)
+def believes_a_call_is_remembered_by_its_types(self, args, kwargs):
+    arguments, tree, avals = self.signature(args, kwargs)
+    traced = self.traced_alone(arguments, tree, avals)
+    donated = api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)
+    call = NestedCall(traced, donated, self.options.inline, self.options.keep_unused, self.name)
+    if self.is_placed:
+        call.place(*self.shardings(arguments, traced, avals))
+    self.table.remember_nested(tuple(avals), call)
+    return call
+
+
+@mutant(
+    "05.6",
+    "what is inlined closes over nothing",
+    "The function closes over a tracer. Which inputs has its jaxpr?",
+    target="NestedCall.bind",
+)
+def believes_what_is_inlined_closes_over_nothing(self, leaves):
+    from jitkit.jaxpr import eval_jaxpr
+
+    j = self.params["jaxpr"]
+    if self.params["inline"] != Inline.JAX_EARLY:
+        return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
+    return tree_unflatten(self.out_tree, eval_jaxpr(j, j.consts, *leaves))
+
+
+@mutant(
+    "05.7",
+    "each call has a runner of its own",
+    "How often do you call `buffers_runner` for three hits?",
+    target="runner",
+)
+def believes_each_call_has_a_runner_of_its_own(executable, out_tree, leaf_keys):
+
+    def run(leaves):
+        return buffers_runner(executable, leaf_keys)(leaves)
+
+    avals, keys = (executable.out_avals, executable.out_keys)
+    if out_tree is LEAF:
+        aval, key = (avals[0], keys[0])
+
+        def one(leaves):
+            return Array(run(leaves)[0], aval, key)
+
+        return one
+    together = compile_put_together(out_tree)
+
+    def several(leaves):
+        return together([Array(b, a, k) for b, a, k in zip(run(leaves), avals, keys, strict=False)])
+
+    return several

@@ -1618,3 +1618,118 @@ def each_array_once(fun, primals, debug_info, aux=None):
     finally:
         trace.end()
         tangents.end()
+
+
+@mutant(
+    "11.1", "no sigmoid is quite flat", "logistic(30) is 1 in float32. How much does it change?", target="jvp_logistic"
+)
+def believes_no_sigmoid_is_quite_flat(g, y, x):
+    return mul(g, mul(y, jnp.maximum(sub(constant_like(y, 1), y), 1e-07)))
+
+
+@mutant("11.1", "infinities are never equal", "How much is inf - inf?", target="jvp_extreme")
+def believes_infinities_are_never_equal(g, out, x, *, axes):
+    shape = tuple((1 if k in axes else n for k, n in enumerate(x.shape)))
+    chosen = (x - reshape(out, shape) == 0).astype(g.dtype)
+    return jnp.sum(g * chosen, axis=axes) / jnp.sum(chosen, axis=axes)
+
+
+@mutant("11.1", "the largest is the farthest from 0", "In [3, -3], which element is the maximum?", target="jvp_extreme")
+def believes_the_largest_is_the_farthest_from_0(g, out, x, *, axes):
+    shape = tuple((1 if k in axes else n for k, n in enumerate(x.shape)))
+    chosen = (jnp.abs(x) == jnp.abs(reshape(out, shape))).astype(g.dtype)
+    return jnp.sum(g * chosen, axis=axes) / jnp.sum(chosen, axis=axes)
+
+
+@mutant(
+    "11.1", "operands that are one value change once", "In `x * x`, how many operands change?", target="sum_of_shares"
+)
+def believes_operands_that_are_one_value_change_once(primitive, shares, primals, tangents, **params):
+    out = primitive.bind(*primals, **params)
+    seen = 0
+    total = zero_tangent(out)
+    for share, tangent in zip(shares, tangents, strict=False):
+        if any((tangent is t for t in tangents[:seen])):
+            seen += 1
+            continue
+        seen += 1
+        if share is not None and (not isinstance(tangent, Zero)):
+            total = add_tangents(total, share(tangent, out, *primals, **params))
+    return (out, total)
+
+
+@mutant(
+    "11.1",
+    "after an operand without a share there is none",
+    "The first share is None. Is there a second one?",
+    target="sum_of_shares",
+)
+def believes_after_an_operand_without_a_share_there_is_none(primitive, shares, primals, tangents, **params):
+    out = primitive.bind(*primals, **params)
+    total = zero_tangent(out)
+    for share, tangent in zip(shares, tangents, strict=False):
+        if share is None:
+            break
+        if share is not None and (not isinstance(tangent, Zero)):
+            total = add_tangents(total, share(tangent, out, *primals, **params))
+    return (out, total)
+
+
+@mutant(
+    "11.2",
+    "what a rule returns is an array",
+    "How much does sign(x) change? Does that cost an array?",
+    target="DualTrace.process_primitive",
+)
+def believes_what_a_rule_returns_is_an_array(self, primitive, args, params):
+    primals, tangents = self.pairs(args)
+    with core.set_current_trace(self.parent):
+        if all((isinstance(t, Zero) for t in tangents)):
+            return primitive.bind(*primals, **params)
+        out, out_tangents = self.differentiate(primitive, primals, tangents, params)
+    if primitive.multiple_results:
+        return [self.with_tangent(p, t) for p, t in zip(out, out_tangents, strict=False)]
+    return self.with_tangent(out, instantiate_zeros(out_tangents))
+
+
+@mutant(
+    "11.2",
+    "a trace that has ended is not the current one",
+    "Which trace is the current one after the call?",
+    target="jvp",
+)
+def believes_a_trace_that_has_ended_is_not_the_current_one(fun, primals, tangents, aux=None):
+    trace = JVPTrace(core.current_trace())
+    try:
+        if True:
+            core.set_current_trace(trace).__enter__()
+            outs = fun(*[trace.with_tangent(p, t) for p, t in zip(primals, tangents, strict=False)])
+        found = trace.pairs(outs)
+        if aux is not None:
+            aux[:] = [trace.strip(x) for x in aux]
+        return found
+    finally:
+        trace.end()
+
+
+@mutant(
+    "11.2",
+    "constants are the first inputs",
+    "The jaxpr has values for its constants. Who passes them?",
+    target="jvp_jaxpr",
+)
+def believes_constants_are_the_first_inputs(jaxpr, nonzero, instantiate):
+    avals = [v.aval for v in jaxpr.invars]
+    t_avals = [tangent_aval(a) for a in avals]
+    wanted = [instantiate] * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate
+    has = []
+
+    def pairs(*args):
+        primals, rest = (args[: len(avals)], args[len(avals) :])
+        outs, tangents = jvp(jaxpr_as_fun(jaxpr, *jaxpr.consts), primals, ad.with_zeros(rest, nonzero, t_avals))
+        tangents = [instantiate_zeros(t) if w else t for t, w in zip(tangents, wanted, strict=False)]
+        has[:] = [not isinstance(t, Zero) for t in tangents]
+        return [*outs, *[t for t in tangents if not isinstance(t, Zero)]]
+
+    made = trace_to_jaxpr(pairs, [*avals, *[a for a, z in zip(t_avals, nonzero, strict=False) if z]], jaxpr.debug_info)
+    return (made, tuple(has))
