@@ -10,6 +10,7 @@ import textwrap
 
 import pytest
 from kata_workspace import SIGN, learner
+from on_jax import on_jax
 
 __all__ = ["learner"]  # a fixture
 
@@ -188,7 +189,7 @@ def test_strangers_idioms_run_and_print_what_they_print_on_jax(tmp_path):
         print(isinstance(value, jax.Array), jax.eval_shape(step, params, x, y)[0], jax.devices()[0].platform)
         """,
     )
-    expected = python(program, cwd=tmp_path)
+    expected = on_jax(program, cwd=tmp_path)
     assert expected[0] == 0, expected[2]
     assert as_jax(program, cwd=tmp_path) == expected
 
@@ -412,7 +413,7 @@ TAKEN = """
 
 def test_what_libraries_take_does_what_it_does_on_jax(tmp_path):
     program = write(tmp_path, "taken.py", TAKEN)
-    expected = python("-W", "ignore", program, cwd=tmp_path)
+    expected = on_jax(program, cwd=tmp_path)
     assert expected[0] == 0, expected[2]
     assert as_jax(program, cwd=tmp_path)[:2] == expected[:2]
 
@@ -461,7 +462,7 @@ ONE_PROCESS = """
 
 def test_what_several_processes_do_is_done_by_one(tmp_path):
     program = write(tmp_path, "alone.py", ONE_PROCESS)
-    expected = python("-W", "ignore", program, cwd=tmp_path)
+    expected = on_jax(program, cwd=tmp_path)
     assert expected[0] == 0, expected[2]
     assert as_jax(program, cwd=tmp_path)[:2] == expected[:2]
 
@@ -533,7 +534,7 @@ MESHES = """
 @pytest.mark.parametrize("count", [1, 2])
 def test_meshes_of_a_divided_cpu_are_what_they_are_on_jax(tmp_path, count):
     program = write(tmp_path, "meshes.py", MESHES.replace("COUNT", str(count)))
-    expected = python("-W", "ignore", program, cwd=tmp_path)
+    expected = on_jax(program, cwd=tmp_path)
     assert expected[0] == 0, expected[2]
     found = as_jax(program, cwd=tmp_path)
     assert found[:2] == expected[:2], found[2]

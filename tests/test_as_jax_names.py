@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from lax_oracle import JAX_VERSION
+from on_jax import on_jax
 from test_as_jax import as_jax, python, write
 
 LISTENERS = """
@@ -296,7 +297,7 @@ NOT_IN_LATER_JAX = pytest.mark.skipif(JAX_VERSION >= (0, 12), reason="needs jax 
 )
 def test_a_program_prints_what_it_prints_on_jax(tmp_path, name):
     program = write(tmp_path, "program.py", PROGRAMS[name])
-    expected = python("-W", "ignore", program, cwd=tmp_path)
+    expected = on_jax(program, cwd=tmp_path)
     assert expected[0] == 0, expected[2]
     found = as_jax(program, cwd=tmp_path)
     assert found[:2] == expected[:2], found[2]
@@ -330,7 +331,7 @@ def test_trees_of_arrays_are_compared_as_by_the_private_function_of_jax(tmp_path
                 print("differ")
         """
     file = write(tmp_path, "close.py", program)
-    expected = python("-W", "ignore", file, cwd=tmp_path)
+    expected = on_jax(file, cwd=tmp_path)
     assert expected[1] == "None\nNone\nNone\ndiffer\ndiffer\n", expected[2]
     assert as_jax(file, cwd=tmp_path)[1] == expected[1]
 

@@ -360,6 +360,8 @@ def test_from_rung_11_on_the_door_is_open_and_the_others_are_not_asked_for(tmp_p
     monkeypatch.chdir(tmp_path / "mine")
     assert pathlib.Path("cc.py").read_bytes() == given_files()[1].read_bytes()
     pathlib.Path("myjax.py").write_text(early(tmp_path, "20"), encoding="utf-8")
+    # the second run of a rung has the numbers of the first, whose results are known
+    monkeypatch.setattr("jitkit.kata.verbs.on_the_ladder.random.randrange", lambda start, stop: 0)
     assert main(["check", "20"]) == 0
     out = capsys.readouterr().out
     assert [number for number in (r.number for r in all_rungs()) if f"pass  {number} " in out] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from on_jax import on_jax
 from test_as_jax import python, write
 
 HEAD = """
@@ -84,6 +85,6 @@ PROGRAMS = {"conversions": CONVERSIONS, "arithmetic": ARITHMETIC, "solving": SOL
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_sparse_arrays_are_those_of_jax(tmp_path, name):
     program = write(tmp_path, "sparse_arrays.py", HEAD + PROGRAMS[name])
-    theirs, ours = (python("-W", "ignore", program, library, cwd=tmp_path) for library in ("jax", "jitkit"))
+    theirs, ours = on_jax(program, "jax", cwd=tmp_path), python(program, "jitkit", cwd=tmp_path)
     assert theirs[0] == 0, theirs[2]
     assert ours[:2] == theirs[:2], ours[2]
