@@ -650,6 +650,7 @@ def unused_executables(jk, rng):
             many.table.executables[i] = object()
             many.insert(i, executable=many.table.executables[i])
     records = [sorted(each.table.records) for each in (entries, many)]
+    records.append(sorted(many.table.executables))
     return sorted(entries.table.executables), entries.keys(), sorted(few.table.executables), records
 
 

@@ -53,7 +53,8 @@ def inferred(jk, function, nums, names):
 def names_from_positions(jk, rng):
     x, n = np.ones(2, "float32"), int(rng.integers(2, 99))
     program = jk.jit(lambda x, n: x * n, static_argnums=1).trace(x, n=n).jaxpr
-    return inferred(jk, plain, some(rng, 4, 2), None), program
+    order = some(rng, 4, 2)
+    return [inferred(jk, plain, positions, None) for positions in (order, order[::-1])], program
 
 
 @check(

@@ -548,7 +548,13 @@ def weakness(jk, rng):
 def a_later_branch(jk, rng):
     count = int(rng.integers(3, 6))
     same = [lambda x: x * 2 for _ in range(count - 1)]
-    return [
+    last = [
+        raised(
+            trace_switch(jk, *before, lambda x: 1), 0, 1.0, parts=[f"output of branch{len(before)} has type int32[]"]
+        )
+        for before in (same, [*same, same[0]])
+    ]
+    return last, [
         raised(
             trace_switch(jk, *same, lambda x: 1),
             0,
