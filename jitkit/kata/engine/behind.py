@@ -124,12 +124,17 @@ _peak: list[int] = []  # for each call, how many bytes of C's stack it used
 
 
 def watch(cc: Any) -> None:
-    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, and keep the machine code in `_libraries`. A
-    second call does nothing.
+    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, and keep the machine code in `_libraries`. New memory is
+    full of nan and -1, so that a number which nobody stored is seen. A second call does nothing.
     """
     if isinstance(cc.ctypes, _Ctypes):
         return
-    translate = cc.translate
+    translate, alloc = cc.translate, cc.alloc
+
+    def alloc_full(shape: Any, dtype: Any) -> Any:
+        memory = alloc(shape, dtype)
+        ctypes.memset(memory.ctypes.data, 255, memory.nbytes)
+        return memory
 
     def translate_and_count(text: str) -> bytes:
         try:
@@ -139,7 +144,7 @@ def watch(cc: Any) -> None:
         _libraries.append(library)
         return library
 
-    cc.translate, cc.ctypes = translate_and_count, _Ctypes("ctypes")
+    cc.translate, cc.ctypes, cc.alloc = translate_and_count, _Ctypes("ctypes"), alloc_full
 
 
 class Watched:

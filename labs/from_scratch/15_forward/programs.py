@@ -224,13 +224,15 @@ def jumps(jk, rng):
     return {name: moved(jk, f, x, x + 1.0) for name, f in fs.items()}
 
 
-@program("15", "Tangents have the shapes and dtypes of their primals, and these are floats: ValueError, TypeErrors.")
+@program("15", "Tangents have the shapes and dtypes of their primals, and these are floats: ValueError, TypeErrors.",
+         against=["an integer of Python is any tangent"])  # fmt: skip
 def unlike_types(jk, rng):
     x = floats(rng, 2)
     return [
         raised(jk.jvp, jk.numpy.sin, (x,), (np.float32(1),)),
         raised(jk.jvp, jk.numpy.sin, (x,), (x.astype(np.float16),)),
         raised(jk.jvp, lambda n: n * 2, (1,), (1,)),
+        raised(jk.jvp, jk.numpy.sin, (1.0,), (1,)),
     ]
 
 

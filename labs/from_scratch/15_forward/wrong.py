@@ -226,3 +226,9 @@ edit(
     """    dots, y_dots = scan(moved, filled(dots, carry), (carries, rows, row_dots), length, reverse)""",
     """    dots, y_dots = scan(moved, filled(dots, carry), (carries, rows, row_dots), length, reverse and len(rows) < 2)""",
 )
+edit(
+    "an integer of Python is any tangent",
+    "The primal is 1.0, a weak float32; the tangent is 1. Which dtype has it?",
+    '        if x.dtype.kind != "f" or t.dtype != x.dtype:',
+    '        if x.dtype.kind != "f" or t.dtype != x.dtype and not (t.dtype == I32 and t.weak_type):',
+)

@@ -357,6 +357,21 @@ def caught(jk, rng):
 
 @program(
     "16",
+    "What `where` did not choose has the cotangent 0, also where the cotangent of the result is inf.",
+    against=["what was not chosen has the cotangent times 0"],
+)
+def not_chosen(jk, rng):
+    n, x = jk.numpy, np.float32([-1.0, 0.0, 4.0, rng.uniform(1, 2)])
+    fs = [
+        lambda x: n.sqrt(n.where(x > 0, x, 0.0)),
+        lambda x: n.log(n.where(x > 0, 0.0, x * x)),
+        lambda x: 1.0 / n.where(x == 1, x, x * 0.0),
+    ]
+    return [jk.grad(lambda x, f=f: f(x).sum())(x) for f in fs]
+
+
+@program(
+    "16",
     "A while loop in which nothing moves is no hindrance, and a gradient of a function of several results leaves the unused ones.",
 )
 def beside(jk, rng):

@@ -221,3 +221,10 @@ edit(
     """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
 linear_in(convert_p, lambda ct, x, **params: ct)""",
 )
+edit(
+    "what was not chosen has the cotangent times 0",
+    "The cotangent is inf. What is 0 times that?",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}""",
+    """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
+linear_in(select_p, None, lambda ct, which, yes, no: ct * convert(which, ct.dtype), lambda ct, which, yes, no: ct * convert(~which, ct.dtype))""",
+)

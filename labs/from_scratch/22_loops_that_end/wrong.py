@@ -87,3 +87,9 @@ edit(
     "    if [n for n in x.aval.shape if n != 1] == [n for n in out.aval.shape if n != 1]:",
     "    if sorted([n for n in x.aval.shape if n != 1]) == sorted([n for n in out.aval.shape if n != 1]):",
 )
+edit(
+    "an empty product is what was there",
+    "x has no columns. How often does the loop over k store a number of x @ y?",
+    '    lines += [*adding(ends), *within(ends, f"{place(out, zs)} = {a};")]',
+    '    lines += [*adding(ends), *(within(ends, f"{place(out, zs)} = {a};") if all(sizes[c] for c in summed) else [])]',
+)
