@@ -1605,8 +1605,11 @@ def test_a_miss_of_jaxs_has_the_advice_that_a_miss_of_ours_has():
             "If this is the last, shorter batch: pad it to 10 rows, and mask what was added out of sums and means, to share the entry."
         ],
     ]
-    assert [len(each) for each in advised[4:]] == [0, 1, 1, 0, 1], advised
-    assert advised[6] == ["No edit is needed: this program is compiled once, and found again at the next such call."]
+    explained = int(JAX_VERSION < (0, 12))  # later versions say of another static function "explanation unavailable"
+    assert [len(each) for each in advised[4:]] == [0, 1, explained, 0, 1], advised
+    assert advised[6] == explained * [
+        "No edit is needed: this program is compiled once, and found again at the next such call."
+    ]
     assert "The code is that of the lambda at" in advised[5][0]
     assert "wrap it in jnp.float32(...) in every call" in advised[8][0]
 
@@ -1707,9 +1710,10 @@ def test_a_miss_of_jaxs_has_an_edit_or_a_line_that_there_is_none():
             longer(jax.numpy.ones(rows))
     lines = [each.miss.lines() for each in found.calls]
     advised = [[line.partition("advises: ")[2] for line in each if "advises" in line] for each in lines]
-    assert [each[0].rpartition("such call. ")[2].partition(",")[0] for each in advised[1:3]] == [
-        "If sizes keep coming", "If it is to compute with",
-    ]  # fmt: skip
+    said = [each[0].rpartition("such call. ")[2].partition(",")[0] for each in advised[1:3]]
+    assert said[0] == "If sizes keep coming"
+    if JAX_VERSION < (0, 12):  # later versions compare the third call with the first one
+        assert said[1] == "If it is to compute with"
     assert advised[-1][0].startswith("x has come in 4 shapes")
 
 

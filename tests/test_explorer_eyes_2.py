@@ -9,6 +9,7 @@ import jax.numpy as jax_numpy
 import numpy as np
 import pytest
 from test_explorer_eyes import by_jax, fates_of, seen, spec
+from twin import JAX_VERSION
 
 import jitkit
 import jitkit.numpy as jnp
@@ -195,7 +196,8 @@ def test_a_conversion_of_a_value_that_is_computed_in_its_type_was_not_merged_int
 
     data, cpu, _ = seen(f, spec(8, 8, dtype="bfloat16"), spec(8, 8))
     fates = [each for each in fates_of(data, cpu, "convert_element_type") if each]
-    assert [each for each in fates if each["rule"] == "merged"]
+    if JAX_VERSION < (0, 12):  # the XLA of later versions leaves the conversion where it is
+        assert [each for each in fates if each["rule"] == "merged"]
     assert not any("dimension numbers" in each["why"] for each in fates)
 
 

@@ -7,6 +7,7 @@ import warnings
 
 import knockout
 import pytest
+from twin import JAX_VERSION
 
 import jitkit
 import jitkit.numpy as jnp
@@ -31,6 +32,12 @@ def answered(function, *args):
     return found, unknown
 
 
+MAKES_ONE_FACTOR = pytest.mark.skipif(
+    JAX_VERSION >= (0, 12), reason="needs jax < 0.12, whose XLA makes one factor of two"
+)
+
+
+@MAKES_ONE_FACTOR
 def test_numbers_of_two_products_are_one():
     found, unknown = answered(lambda x: jnp.sin(x * 2.0 * 3.0), spec(8))
     assert [(name, why.rpartition(" ")[2]) for name, why in found["one factor"]] == [("mul", "6")]
@@ -39,6 +46,7 @@ def test_numbers_of_two_products_are_one():
     assert unknown == []
 
 
+@MAKES_ONE_FACTOR
 def test_the_gradient_of_a_mean_of_squares_has_one_number():
     found, unknown = answered(jitkit.grad(lambda x, y: jnp.mean((x - y) ** 2)), spec(8), spec(8))
     assert [(name, why.rpartition(" ")[2]) for name, why in found["one factor"]] == [("mul", "0.25")]
