@@ -99,8 +99,12 @@ def outcome_of(function: Callable[[], Outcome]) -> Outcome:
 
 
 def error_class(error: Exception) -> str:
-    """Return the name of the error's class; "XLA" for each of the classes that XLA's errors have."""
+    """Return the name of the error's class; "XLA" for each of the classes that XLA's errors have, and "AssertionError" where JAX's
+    helpers find lists of unequal lengths.
+    """
     name = type(error).__name__
+    if str(error).startswith(("safe_map() argument", "safe_zip() argument")):
+        return "AssertionError"
     is_of_lowering = str(error).startswith("Cannot lower jaxpr with verifier errors")
     return "XLA" if is_of_lowering or name in ("XlaRuntimeError", "JaxRuntimeError", "MLIRError") else name
 

@@ -673,3 +673,28 @@ def test_an_axis_that_could_not_be_named_is_forgotten(jax, jnp):
         return jax.vmap(lambda x: jax.lax.psum(x, name), axis_name=name)(jnp.arange(3.0))
 
     return raised(total, ["a"]), total("a"), jax.jit(lambda: total("b"))()
+
+
+@pytest.mark.parametrize("name", ["jit", "jit of jit", "by name", "ahead of time", "io_callback"])
+@same_as_jax
+def test_a_callback_that_fails_after_a_good_call_raises_the_class_of_jax(jax, jnp, name):
+    """JAX runs later calls of a jitted function without effects in C++, where XLA's errors become ValueErrors."""
+    result = jax.ShapeDtypeStruct((), "float32")
+    callback = import_module(f"{jax.__name__}.experimental").io_callback if name == "io_callback" else jax.pure_callback
+
+    def classes(*fails):
+        calls = []
+
+        def number(x):
+            calls.append(x)
+            if len(calls) in fails:
+                raise IndexError("no such number")
+            return np.float32(x)
+
+        jitted = jax.jit(lambda x: callback(number, result, x))
+        jitted = jax.jit(jitted) if name == "jit of jit" else jitted
+        run = jitted.lower(jnp.float32(1)).compile() if name == "ahead of time" else jitted
+        call = (lambda x: run(x=x)) if name == "by name" else run
+        return [raised(lambda: jax.block_until_ready(call(jnp.float32(1))))[0] for _ in range(4)]
+
+    return classes(1, 2, 3, 4), classes(2, 4), classes(3)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 from .. import core, runtime
 from ..base import config, stage_log
+from ..base.errors import JaxRuntimeError
 from ..base.jax_version import since
 from ..core import ShapedArray
 from ..core.effects import Effect
@@ -129,6 +130,7 @@ class Executable:
         ]
 
     has_effects: ClassVar[bool] = False  # whether running it does more than compute results
+    is_pure: bool = True  # whether the traced program has no effects; a `pure_callback` is none
 
     def place(self, x: Any, aval: ShapedArray, sharding: runtime.Sharding | None = None) -> runtime.Buffer:
         """Return the buffer of an argument on this program's devices; copy only what is elsewhere."""
@@ -196,13 +198,15 @@ class Executable:
 class EffectfulExecutable(Executable):
     """A compiled program with effects: tokens are passed and returned beside the buffers."""
 
-    __slots__ = ("ordered",)
+    __slots__ = ("is_pure", "ordered")
 
     has_effects = True
 
-    def __init__(self, name: str, loaded: Any, *, ordered: Sequence[Effect], **parts: Any) -> None:
+    def __init__(
+        self, name: str, loaded: Any, *, ordered: Sequence[Effect], is_pure: bool = False, **parts: Any
+    ) -> None:
         super().__init__(name, loaded, **parts)
-        self.ordered = ordered
+        self.ordered, self.is_pure = ordered, is_pure
 
     def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
         """Return the result buffers for buffers that are in place; run after earlier programs with the same ordered effects."""
@@ -227,10 +231,11 @@ def not_to_be_run(name: str) -> RuntimeError:
 
 
 def explain_failure(
-    error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False
+    error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False, in_cpp: bool = False
 ) -> Exception:
     """Return a better error for a failed run: about a donated argument or constant, or with XLA's message. In a `warm` call of a
-    jitted function JAX up to 0.10 does not check arguments: then an error about an argument is XLA's ValueError.
+    jitted function JAX up to 0.10 does not check arguments: then an error about an argument is XLA's ValueError. XLA's other errors
+    are ValueErrors, too, if JAX runs the call in C++ (`in_cpp`).
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x
@@ -240,4 +245,5 @@ def explain_failure(
             said = str(error).split("\n")[0]
             by_xla = warm and is_argument and "deleted or donated" in said and not since(0, 11)
             return ValueError(f"{said}\n{deleted}") if by_xla else deleted
-    return runtime.explained(error)
+    explained = runtime.explained(error)
+    return ValueError(str(explained)) if in_cpp and type(explained) is JaxRuntimeError else explained

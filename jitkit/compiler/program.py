@@ -152,7 +152,8 @@ def build_executable(
     }
     if module.host_callbacks:
         ordered = ordered_effects(program.jaxpr.effects)
-        return EffectfulExecutable(program.name, loaded, ordered=ordered, **parts)
+        is_pure = not program.jaxpr.effects
+        return EffectfulExecutable(program.name, loaded, ordered=ordered, is_pure=is_pure, **parts)
     return Executable(program.name, loaded, **parts)
 
 

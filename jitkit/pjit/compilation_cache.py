@@ -392,7 +392,8 @@ def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
         result = entry.run(leaves)
     except (RuntimeError, ValueError) as error:
         entry.is_warm = bool(entry.is_warm)
-        raise explain_failure(error, leaves, entry.executable.consts, entry.is_warm) from None
+        in_cpp = entry.is_warm and entry.executable.is_pure
+        raise explain_failure(error, leaves, entry.executable.consts, entry.is_warm, in_cpp) from None
     if entry.is_warm is None:
         entry.is_warm = True
     return result

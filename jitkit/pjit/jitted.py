@@ -106,7 +106,7 @@ class Jitted(Traceable):
                                 else:
                                     out._buf = execute(x if x.dtype is dtype else in_dtype(x, dtype))
                             except (RuntimeError, ValueError) as error:
-                                raise explain_failure(error, args, warm=self.staged) from None
+                                raise explain_failure(error, args, (), self.staged, self.staged) from None
                             return out
                     if options is None:
                         return under_trace(*args, **kwargs)
@@ -125,7 +125,8 @@ class Jitted(Traceable):
                         return run(leaves)
                     except (RuntimeError, ValueError) as error:
                         warm = self.staged and bool(entry.is_warm)
-                        raise explain_failure(error, leaves, entry.executable.consts, warm) from None
+                        in_cpp = warm and entry.executable.is_pure
+                        raise explain_failure(error, leaves, entry.executable.consts, warm, in_cpp) from None
                 except (TypeError, OverflowError, FloatingPointError) as error:
                     better = late_rooms.import_room(".better_errors", __package__).better_error(
                         self, self.staged, error, args, kwargs
