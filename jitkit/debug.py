@@ -1,4 +1,4 @@
-"""Looks into a compiled program while it runs: `print` and `callback`.
+"""Looks into a compiled program while it runs, with `print` and `callback`; and at the shardings of arrays
 
 In a traced function Python's `print` runs once, while tracing, and shows tracers. These record an equation instead,
 without results but with an effect, so that nothing drops it. When the program gets there, it calls Python with the
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from . import core
-from .base import edits, errors, missing_names, traceback_util
+from .base import edits, errors, late_rooms, missing_names, traceback_util
 from .core import Primitive, Tracer
 from .core.effects import Effect, Effects, debug_effect, ordered_debug_effect
 from .interpreters.ad_rules import primitive_jvps, primitive_transposes
@@ -32,7 +32,9 @@ from .interpreters.batching import AxisData, Dims, Vals, register_batcher
 from .interpreters.mlir import LoweringContext, register_lowering
 from .lax import index_in_dim
 from .lax.callback import call_python, on_cpu, reported
-from .tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from .runtime.array import as_array
+from .runtime.devices import devices, single_device_sharding
+from .tree_util import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 # Leaves that are not arrays, such as strings, and so are known while tracing; by position.
 _Statics = Mapping[int, Any]
@@ -301,7 +303,59 @@ class _Checker(string.Formatter):
 
 _checker = _Checker()
 
+# --- inspect_sharding: calls Python with the sharding of an array, when that is known ----------------------------------
+
+inspect_sharding_p = Primitive("inspect_sharding", multiple_results=True, pure_shape_rule=False)
+inspect_sharding_p.def_abstract_eval(lambda aval, *, callback: [])
+inspect_sharding_p.effects = lambda params: {debug_effect}
+primitive_jvps[inspect_sharding_p] = lambda primals, tangents, **params: (
+    inspect_sharding_p.bind(*primals, **params),
+    [],
+)
+
+
+@inspect_sharding_p.def_impl
+def _(x: Any, *, callback: Callable[[Any], None]) -> list[Any]:
+    callback(as_array(x).sharding)
+    return []
+
+
+@register_batcher(inspect_sharding_p)
+def _(axis: AxisData, vals: Vals, dims: Dims, *, callback: Callable[[Any], None]) -> Any:
+    return inspect_sharding_p.bind(*vals, callback=callback), []
+
+
+@register_lowering(inspect_sharding_p)
+def _(ctx: LoweringContext, x: str, *, callback: Callable[[Any], None]) -> list[str]:
+    if ctx.module.partitions > 1:
+        raise NotImplementedError(
+            f"The program is for {ctx.module.partitions} devices: jitkit does not know the shardings that XLA chooses within it. Return "
+            "the array, and look at its `sharding`."
+        )
+    callback(single_device_sharding(devices(ctx.module.platform)[0]))
+    return []
+
+
+def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
+    """Call `callback` with the sharding of each array in a tree: now, or, in a traced function, when it is lowered for one device.
+
+    Raises:
+      NotImplementedError: a traced function is lowered for several devices.
+    """
+    tree_map(lambda x: inspect_sharding_p.bind(x, callback=callback), value)
+
+
+def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
+    """Draw how an array of one or two axes is divided among devices: see `visualize_sharding`, which takes the keywords."""
+
+    def _visualize(sharding: Any) -> None:
+        late_rooms.import_room("jitkit.runtime.drawn_shardings").visualize_sharding(arr.shape, sharding, **kwargs)
+
+    inspect_array_sharding(arr, callback=_visualize)
+
+
 callback = debug_callback
 print = debug_print
 
+late_rooms.hand_on(__name__, visualize_sharding="jitkit.runtime.drawn_shardings:visualize_sharding")
 missing_names.explain("debug", sys.modules[__name__])

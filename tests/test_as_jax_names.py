@@ -372,6 +372,46 @@ def test_pallas_can_be_imported_and_its_names_say_that_they_are_not_here(tmp_pat
     )
 
 
+def test_what_libraries_take_when_they_are_imported_is_here(tmp_path):
+    """keras, esquilax, jaxctx, objax, kfac_jax and tf2jax, in this order."""
+    program = """
+        import jax
+        from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel
+        from jax._src.numpy.ufuncs import ufunc
+        from jax._src.typing import SupportsDType
+        from jax.extend import sharding
+
+        print(isinstance(jax.numpy.add, ufunc), hasattr(SupportsDType, "dtype"))
+        seen = []
+        jax.jit(lambda x: seen.append(x))(1.0)
+        print(isinstance(seen[0], (jax.interpreters.partial_eval.JaxprTracer, jax.interpreters.partial_eval.DynamicJaxprTracer)))
+        print(jax.core.Effects is jax.extend.core.Effects, jax.core.check_jaxpr is jax.extend.core.check_jaxpr)
+        hlo = jax.sharding.SingleDeviceSharding(jax.devices()[0])._to_xla_hlo_sharding(1)
+        message = sharding.get_serialized_proto_from_hlo_sharding(hlo)
+        print(message, sharding.get_hlo_sharding_from_serialized_proto(message) == hlo)
+        print(sharding.GSPMDSharding(jax.devices(), sharding.get_op_sharding_from_serialized_proto(message)))
+        """
+    file = write(tmp_path, "imports.py", program)
+    ours, theirs = as_jax(file, cwd=tmp_path), python(file, cwd=tmp_path)
+    assert ours[1] == theirs[1] != "", ours[2]
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("from jax.extend import mlir", "JAX has `jax.extend.mlir`, and jitkit has not"),
+        ("import jax.extend.mlir", "JAX has it, and jitkit has not"),
+        ("import jax.cloud_tpu_init", "JAX has it, and jitkit has not"),
+        (
+            "from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as k; k.SegmentIds",
+            "Of this module of JAX, jitkit has only what libraries ask for",
+        ),
+    ],
+)
+def test_a_module_that_only_jax_has_is_said_to_be_jaxs(tmp_path, line, sentence):
+    assert sentence in as_jax(write(tmp_path, "asks.py", line), cwd=tmp_path)[2]
+
+
 def test_meshes_may_be_asked_for_before_the_first_array(tmp_path):
     program = """
         import jitkit.as_jax; jitkit.as_jax.install()

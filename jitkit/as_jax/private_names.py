@@ -1,4 +1,4 @@
-"""The few names of `jax._src` that libraries use, with ours, and which libraries
+"""The few names of `jax._src` that libraries use, with ours, and which libraries; and modules that are imported but not used
 
 A line has a JAX module, the names in it, and the library that uses them. Other names are not provided: JAX does not
 promise private names, and the list should stay short.
@@ -47,6 +47,7 @@ _NAMES: dict[str, dict[str, str]] = {
     },
     "jax._src.flatten_util": {"ravel_pytree": "jitkit.flatten_util:ravel_pytree"},  # blackjax
     "jax._src.numpy": {},
+    "jax._src.numpy.ufuncs": {"ufunc": "jitkit.numpy:ufunc"},  # esquilax, and so jumanji
     "jax._src.numpy.util": {"promote_dtypes_complex": "jitkit.numpy.promotion:promote_dtypes_complex"},  # s2fft
     "jax._src.scipy": {},
     "jax._src.scipy.special": {  # jaxns
@@ -66,9 +67,19 @@ _NAMES: dict[str, dict[str, str]] = {
         "register_exclusion": "jitkit.extend.source_info_util:register_exclusion",
     },
     "jax._src.literals": {},  # equinox
+    "jax._src.typing": {  # jaxctx; annotations
+        **{name: f"jitkit.typing:{name}" for name in ("Array", "ArrayLike", "DTypeLike", "SupportsDType")},
+        "DType": "jitkit.numpy:dtype",
+    },
     "jax._src.public_test_util": {"check_close": "jitkit.test_util:_check_close"},  # tinygp's tests
     # chex checks this before it asks for more CPUs
     "jax._src.xla_bridge": {"_backends": "jitkit.runtime.devices:clients"},
+    # keras imports a kernel of Pallas that it uses on TPUs
+    "jax.experimental.pallas.ops": {},
+    "jax.experimental.pallas.ops.tpu": {},
+    "jax.experimental.pallas.ops.tpu.splash_attention": {},
+    "jax.experimental.pallas.ops.tpu.splash_attention.splash_attention_kernel": {},
+    "jax.experimental.pallas.ops.tpu.splash_attention.splash_attention_mask": {},
     "jax.version": {"__version__": "jitkit:__version__", "__version_info__": "jitkit:__version_info__"},
 }  # fmt: skip
 _made: dict[str, types.ModuleType] = {}

@@ -26,6 +26,7 @@ _PRIVATE_NAME = (
     "were seen to take."
 )
 _PUBLIC = "JAX has it, and jitkit has not: docs/parity.md lists what is missing."
+_NOT_WHOLE = "Of this module of JAX, jitkit has only what libraries ask for when they are imported: docs/parity.md lists what is missing."
 _UNKNOWN = "Neither JAX nor jitkit has it, as far as jitkit knows."
 
 
@@ -79,7 +80,8 @@ def no_module(name: str) -> str:
 def no_private_name(inside: str, name: str) -> str:
     """Return the sentence for a name of a private JAX module that is not here, with the line that asks for it."""
     asker = _asker()
-    return f"module {inside!r} has no attribute {name!r}{f', which {asker} asks for' if asker else ''}\n{_PRIVATE_NAME}"
+    about = _PRIVATE_NAME if inside.startswith("jax._src") else _NOT_WHOLE
+    return f"module {inside!r} has no attribute {name!r}{f', which {asker} asks for' if asker else ''}\n{about}"
 
 
 def _asker() -> str:

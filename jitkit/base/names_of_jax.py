@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 
 _TABLE = """\
-: CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast copy_to_host_async ds
-empty_ref enable_checks enable_custom_prng free_ref freeze get_abstract_mesh get_mesh host_count host_id host_ids
-jax2tf_associative_scan_reductions legacy_prng_key make_user_context ref remove_size_one_mesh_axis_from_type smap
-softmax_custom_jvp thread_guard use_abstract_mesh
+: CompilerEffortLevel Shard ad allow_f16_reductions array_garbage_collection_guard auto_pcast cloud_tpu_init
+copy_to_host_async ds empty_ref enable_checks enable_custom_prng free_ref freeze get_abstract_mesh get_mesh host_count
+host_id host_ids jax2tf_associative_scan_reductions legacy_prng_key make_user_context ref
+remove_size_one_mesh_axis_from_type smap softmax_custom_jvp thread_guard tools use_abstract_mesh
 numpy: minmax top_k
 numpy.linalg:
 numpy.fft:
@@ -25,15 +25,23 @@ nn.initializers:
 random: Key random_gamma_p
 tree_util:
 tree:
-debug: DebugEffect OrderedDebugEffect breakpoint inspect_array_sharding log visualize_array_sharding
-visualize_sharding
+debug: DebugEffect OrderedDebugEffect breakpoint log
 errors: InconclusiveDimensionOperation
 experimental: EArray buffer_callback compute_on control_deps custom_partitioning fused jax2tf key_reuse mosaic overlap
-primal_tangent_dtype profiler random rnn roofline scheduling_groups serialize_executable shard_alike source_mapper
-thunky topologies transfer xla_metadata
+primal_tangent_dtype profiler random rnn roofline scheduling_groups shard_alike source_mapper thunky topologies
+transfer xla_metadata
 experimental.hijax: AbstractRef GradAccum HiPrim HiPspec MappingSpec NullAccum RefAccum ShapedArray TransformedRef
 VJPHiPrimitive ValAccum bdims_at_front jvp_from_lin linearize_from_jvp unmap_avals vjp_from_jvp vjp_from_lin vmap_rule
 experimental.layout: explicit_layout with_layout_constraint
+extend: lowering mlir pallas xla
+extend.backend: backend_xla_version clear_backends clear_in_memory_compilation_cache get_compile_options ifrt_proxy
+register_backend_cache register_backend_factory
+extend.core: CallPrimitive InconclusiveDimensionOperation Token call_impl nonempty_axis_env_DO_NOT_USE
+unsafe_am_i_under_a_jit_DO_NOT_USE unsafe_am_i_under_a_vmap_DO_NOT_USE unsafe_get_axis_names_DO_NOT_USE
+extend.linear_util:
+extend.random:
+extend.source_info_util: NameStack current_name_stack new_name_stack reset_name_stack set_name_stack
+transform_name_stack user_context
 experimental.sparse: COO CSC CSR CuSparseEfficiencyWarning SparseEfficiencyError SparseEfficiencyWarning SparseTracer
 ad api bcoo_broadcast_in_dim bcoo_concatenate bcoo_conv_general_dilated bcoo_dot_general_p bcoo_dot_general_sampled
 bcoo_dot_general_sampled_p bcoo_dynamic_slice bcoo_extract bcoo_extract_p bcoo_fromdense_p bcoo_gather
@@ -80,10 +88,9 @@ dense_int_array dense_int_elements dtype_to_ir_type emit_python_callback flatten
 i64_attr ir ir_attribute ir_constant ir_constants ir_tree_registry ir_type_handlers jaxpr_subcomp lower_jaxpr_to_fun
 lower_jaxpr_to_module lowerable_effects make_ir_context merge_mlir_modules module_to_bytecode module_to_string
 register_constant_handler shape_tensor token_type unflatten_ir_values_like_types
-interpreters.partial_eval: JaxprTracer Val abstract_eval_fun close_jaxpr convert_constvars_jaxpr
-custom_partial_eval_rules dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_rules lower_jaxpr lower_jaxpr2
-move_binders_to_back new_eqn_recipe partial_eval_jaxpr_custom_rules partial_eval_jaxpr_nounits
-prune_closed_jaxpr_outputs
+interpreters.partial_eval: Val abstract_eval_fun close_jaxpr convert_constvars_jaxpr custom_partial_eval_rules
+dce_jaxpr_call_rule dce_jaxpr_closed_call_rule dce_rules lower_jaxpr lower_jaxpr2 move_binders_to_back new_eqn_recipe
+partial_eval_jaxpr_custom_rules partial_eval_jaxpr_nounits prune_closed_jaxpr_outputs
 interpreters.xla: Backend
 flatten_util:
 custom_batching:

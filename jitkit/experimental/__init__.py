@@ -12,6 +12,7 @@
     ode          ordinary differential equations
     pallas       a language of kernels: only its name, so that programs can import it
     pjit         `jit` under its older name
+    serialize_executable  executables as bytes, for another process
     shard_map    `shard_map` under its older name
     sparse       sparse arrays
 

@@ -12,6 +12,7 @@ from . import multihost_utils as multihost_utils
 from . import ode as ode
 from . import pallas as pallas
 from . import pjit as pjit
+from . import serialize_executable as serialize_executable
 from . import shard_map as shard_map
 from . import sparse as sparse
 from .hijax import cur_qdd as cur_qdd

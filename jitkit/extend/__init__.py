@@ -5,6 +5,7 @@
     ifrt_programs       programs of plugins, which orbax imports
     linear_util         functions wrapped in layers of transformations
     random              implementations of random keys, and the hash of ours
+    sharding            shardings in XLA's form
     source_info_util    where in the user's program an equation comes from
 
 JAX: jax/_src/core.py:Jaxpr
