@@ -208,8 +208,7 @@ def test_libraries_trace_and_prune_as_on_jax():
 NAMES_THAT_ARE_NOT_HERE = {
     "jax.new_ref(1.0)": "`jax.new_ref` is not here",
     "jax.Ref(1, 2)": "`jax.Ref` is not here",
-    "experimental.sparse.BCSR.fromdense(1)": "`jax.experimental.sparse.BCSR` is not here: of sparse arrays, jitkit has BCOO",
-    "experimental.sparse.sparsify(abs)(1)": "`jax.experimental.sparse.sparsify of abs` is not here",
+    "experimental.sparse.BCSR.fromdense(jax.numpy.ones((2, 2, 2)), n_batch=1)": "`jax.experimental.sparse.BCOO with 1 batch dimensions`",
     "experimental.sparse.BCOO.fromdense(jax.numpy.ones((2, 2)), n_batch=1)": "`jax.experimental.sparse.BCOO with 1 batch dimensions`",
     "experimental.hijax.HiPrimitive('mine').bind()": "`jax.experimental.hijax.HiPrimitive mine` is not here",
     "experimental.cur_qdd(1)": "`jax.experimental.cur_qdd` is not here",

@@ -397,4 +397,6 @@ def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None
     ctx.write(f"return {', '.join([*tokens, *outs])} : {', '.join(types)}" if types else "return")
 
 
+LoweringRuleContext = LoweringContext  # JAX's name, which libraries write in annotations
+
 missing_names.explain("interpreters.mlir", sys.modules[__name__])

@@ -2,7 +2,7 @@
 
     jitkit.debug.visualize_array_sharding(x)
 
-The package `rich` draws it, in colours of matplotlib where both are installed. In a traced function the sharding is known when the program
+The package `rich` draws it, in colours if the terminal has them. In a traced function the sharding is known when the program
 is lowered for one device: then the drawing appears once.
 
 JAX: jax/_src/debugging.py:visualize_sharding
@@ -19,6 +19,11 @@ import numpy as np
 
 from .devices import Sharding
 
+# matplotlib's `tab20b`
+_COLORS = (
+    "393B79", "5254A3", "6B6ECF", "9C9EDE", "637939", "8CA252", "B5CF6B", "CEDB9C", "8C6D31", "BD9E39", "E7BA52", "E7CB94", "843C39",
+    "AD494A", "D6616B", "E7969C", "7B4173", "A55194", "CE6DBD", "DE9ED6",
+)  # fmt: skip
 _COLUMNS_PER_LINE = 2.5  # a character of a terminal is about this much higher than wide
 
 
@@ -30,7 +35,7 @@ def visualize_sharding(
     scale: float = 1.0,
     min_width: int = 9,
     max_width: int = 80,
-    color_map: Callable[[float], Sequence[float]] | None = None,
+    color_map: Callable[[float], Any] | None = None,
 ) -> None:
     """Print how a sharding divides an array of this shape, of one or two axes, among its devices.
 
@@ -38,7 +43,7 @@ def visualize_sharding(
       use_color: whether each part gets a colour, if the terminal has colours.
       scale: 1 for a drawing of ten lines.
       min_width, max_width: the least width of a part, and the width of the drawing, in characters.
-      color_map: a number from 0 to 1 -> red, green and blue from 0 to 1; one of matplotlib's if it is None.
+      color_map: a number from 0 to 1 -> red, green and blue from 0 to 1; twenty colours if it is None.
 
     Raises:
       ValueError: `rich` is not installed, or the shape has no axes or more than two.
@@ -49,7 +54,7 @@ def visualize_sharding(
         raise ValueError("`visualize_sharding` only works for shapes with 1 and 2 dimensions.")
     box, console, table = (importlib.import_module(f"rich.{name}") for name in ("box", "console", "table"))
     screen = console.Console(width=max_width)
-    colors = (color_map or _colors_of_matplotlib()) if use_color and screen.color_system is not None else None
+    colors = (color_map or _twenty_colors) if use_color and screen.color_system is not None else None
     how = {"box": None} if colors else {"box": box.SQUARE}
     drawing = table.Table(
         show_header=False, show_lines=not colors, padding=0, highlight=not colors, pad_edge=False, **how
@@ -65,12 +70,9 @@ def visualize_sharding(
     screen.print(drawing, end="\n\n")
 
 
-def _colors_of_matplotlib() -> Callable[[float], Sequence[float]] | None:
-    try:
-        found: Callable[[float], Sequence[float]] = importlib.import_module("matplotlib").colormaps["tab20b"]
-    except ModuleNotFoundError:
-        return None
-    return found
+def _twenty_colors(x: float) -> str:
+    """Return one of twenty colours for a number from 0 to 1: five hues, four shades of each."""
+    return f"#{_COLORS[min(int(x * len(_COLORS)), len(_COLORS) - 1)]}"
 
 
 def _parts(shape: Sequence[int], sharding: Sharding) -> tuple[dict[tuple[int, int], set[int]], tuple[int, int]]:
@@ -110,7 +112,7 @@ def _cell(text: str, width: int, height: int, color: str | None) -> Any:
     )
 
 
-def _painted(colors: Callable[[float], Sequence[float]], counts: tuple[int, int]) -> Iterator[str]:
+def _painted(colors: Callable[[float], Any], counts: tuple[int, int]) -> Iterator[str]:
     """Yield a colour for each part, such that neighbours differ."""
     count = counts[0] * counts[1]
     values, place = np.linspace(0, 1, count), 0

@@ -1,7 +1,9 @@
-"""Sparse arrays: entries that are not 0, with their places. `BCOO` has what most programs use; the rest of JAX's module is not here
+"""Sparse arrays: entries that are not 0, with their places. They have what most programs use; the rest of JAX's module is not here
 
-    base      what sparse arrays have in common, and the class that is not here yet
+    base      what sparse arrays have in common
     bcoo      BCOO: entries and their coordinates, conversions, sums and products
+    bcsr      BCSR: entries row by row, and where each row begins
+    transform `sparsify`: a function of dense arrays takes sparse ones
     making    arrays of zeros, and of ones on a diagonal
     linalg    spsolve: a system of equations with a sparse matrix, by scipy
 
@@ -17,12 +19,15 @@ import sys
 
 from ...base import missing_names
 from . import linalg
-from .base import BCSR, JAXSparse, sparsify
+from .base import JAXSparse
 from .bcoo import BCOO, bcoo_dot_general, bcoo_fromdense, bcoo_reduce_sum, bcoo_todense, bcoo_transpose, todense
+from .bcsr import BCSR, bcsr_dot_general, bcsr_fromdense, bcsr_todense
 from .making import empty, eye
+from .transform import sparsify
 
 __all__ = [
-    "BCOO", "BCSR", "JAXSparse", "bcoo_dot_general", "bcoo_fromdense", "bcoo_reduce_sum", "bcoo_todense", "bcoo_transpose", "empty",
+    "BCOO", "BCSR", "JAXSparse", "bcoo_dot_general", "bcoo_fromdense", "bcoo_reduce_sum", "bcoo_todense", "bcoo_transpose",
+    "bcsr_dot_general", "bcsr_fromdense", "bcsr_todense", "empty",
     "eye", "linalg", "sparsify", "todense",
 ]  # fmt: skip
 

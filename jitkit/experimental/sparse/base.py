@@ -1,4 +1,4 @@
-"""What sparse arrays have in common; and the names that libraries import and that are not here
+"""What sparse arrays have in common
 
 JAX: jax/experimental/sparse/_base.py:JAXSparse
 """
@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from ... import core
 
 _NOT_HERE = (
-    "`jax.experimental.sparse.{}` is not here: of sparse arrays, jitkit has BCOO without batch dimensions, with its products and sums. "
-    "Use that, a dense array, or a function of vectors, which `jax.scipy.sparse.linalg.cg` takes, too."
+    "`jax.experimental.sparse.{}` is not here: of sparse arrays, jitkit has BCOO and BCSR without batch dimensions, with products and "
+    "sums. Use that, a dense array, or a function of vectors, which `jax.scipy.sparse.linalg.cg` takes, too."
 )
 
 
@@ -49,6 +49,10 @@ class JAXSparse:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def todense(self) -> Any:
+        """Return the dense array."""
+        raise NotImplementedError
+
     def parts(self) -> dict[str, int]:
         """Return the numbers that the array's text shows."""
         return {}
@@ -59,25 +63,17 @@ class JAXSparse:
         return f"{type(self.data).__name__}[{text}]" if isinstance(self.data, core.Tracer) else text
 
 
-class BCSR(JAXSparse):
-    """A sparse array in compressed rows. It is not supported: there are no instances."""
+def _without(name: str) -> Callable[..., NoReturn]:
+    """Return a method that raises NotImplementedError, for what a class of sparse arrays lacks in JAX, too."""
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> BCSR:
-        """Raise NotImplementedError."""
-        refuse(cls.__name__)
+    def lacking(self: JAXSparse, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(f"{type(self)}.{name}")
 
-    @classmethod
-    def fromdense(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        """Raise NotImplementedError."""
-        refuse(cls.__name__)
+    return lacking
 
 
-def sparsify(f: Callable[..., Any], use_tracer: bool = False) -> Callable[..., Any]:
-    """Return a function that raises NotImplementedError when it is called; libraries decorate functions at import. In JAX it takes
-    sparse arrays where `f` takes dense ones.
-    """
-
-    def refused(*args: Any, **kwargs: Any) -> NoReturn:
-        refuse(f"sparsify of {getattr(f, '__name__', f)}")
-
-    return refused
+for _name in (
+    "sum", "__neg__", "__pos__", "__matmul__", "__rmatmul__", "__mul__", "__rmul__", "__add__", "__radd__", "__sub__", "__rsub__",
+    "__getitem__",
+):  # fmt: skip
+    setattr(JAXSparse, _name, _without(_name))

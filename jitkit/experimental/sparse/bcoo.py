@@ -145,7 +145,7 @@ class BCOO(JAXSparse):
         indices, where = jnp.unique(placed, axis=0, return_inverse=True, size=self.nse, fill_value=bounds)
         if nse is None:
             inside = (indices < bounds).all(-1).sum()
-            nse = _number(inside, "nse argument of sum_duplicates.")
+            nse = known_number(inside, "nse argument of sum_duplicates.")
         data = jnp.zeros((nse, *self.data.shape[1:]), self.data.dtype).at[where.ravel()].add(self.data, mode="drop")
         room = nse - self.nse
         indices = (
@@ -260,7 +260,7 @@ def _times_dense(mat: BCOO, v: Any) -> Any:
     return mat.data * v[tuple(0 if size == 1 else each for each, size in zip(mat.columns(), v.shape, strict=False))]
 
 
-def _number(x: Any, why: str) -> int:
+def known_number(x: Any, why: str) -> int:
     """Return a number of entries. Raise ConcretizationTypeError for a traced one, with a sentence that says why it is needed."""
     return int(core.concrete_or_error(int if isinstance(x, core.Tracer) else operator.index, x, why))
 
@@ -286,7 +286,7 @@ def bcoo_fromdense(
     mask = mat != 0
     if n_dense:
         mask = mask.any([-(i + 1) for i in range(n_dense)])
-    size = _number(mask.sum() if nse is None else nse, _TRACED_NSE)
+    size = known_number(mask.sum() if nse is None else nse, _TRACED_NSE)
     if n_sparse:
         places = jnp.nonzero(mask, size=size, fill_value=mask.shape)
         indices = jnp.moveaxis(jnp.array(places, index_dtype), 0, 1)
@@ -368,4 +368,4 @@ def bcoo_dot_general(
 
 def todense(arr: Any) -> Any:
     """Return a dense array for a sparse or a dense one."""
-    return arr.todense() if isinstance(arr, BCOO) else jnp.asarray(arr)
+    return arr.todense() if isinstance(arr, JAXSparse) else jnp.asarray(arr)
