@@ -80,7 +80,8 @@ def _parts(shape: Sequence[int], sharding: Sharding) -> tuple[dict[tuple[int, in
     parts: dict[tuple[int, int], set[int]] = {}
     for device, slices in sharding.devices_indices_map(tuple(shape)).items():
         place = [_place(size, part) for size, part in zip(shape, slices, strict=True)]
-        parts.setdefault((0, *place)[-2:], set()).add(device.id)
+        row, column = (0, *place)[-2:]
+        parts.setdefault((row, column), set()).add(device.id)
     return parts, (max(row for row, _ in parts) + 1, max(column for _, column in parts) + 1)
 
 
