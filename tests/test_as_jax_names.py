@@ -402,6 +402,12 @@ def test_what_libraries_take_when_they_are_imported_is_here(tmp_path):
         ("from jax.extend import mlir", "JAX has `jax.extend.mlir`, and jitkit has not"),
         ("import jax.extend.mlir", "JAX has it, and jitkit has not"),
         ("import jax.cloud_tpu_init", "JAX has it, and jitkit has not"),
+        ("import jax.lib.xla_bridge", "asks.py:1 imports\nNeither JAX nor jitkit has it"),
+        ("import jax\njax.config.jax_scan3", "JAX has `jax.config.jax_scan3`, and jitkit has not"),
+        (
+            "import jax\njax.config.update('jax_scan3', 1)",
+            "Unrecognized config option: jax_scan3\nJAX has `jax.config.jax_scan3`, and",
+        ),
         (
             "from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel as k; k.SegmentIds",
             "Of this module of JAX, jitkit has only what libraries ask for",

@@ -94,6 +94,10 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         module.__spec__ = self.spec
+        if not hasattr(
+            module, "__path__"
+        ):  # then Python asks the finder for modules below, and the error names the importer
+            module.__path__ = []
 
 
 def _module(name: str) -> types.ModuleType:

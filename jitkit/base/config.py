@@ -28,6 +28,7 @@ import weakref
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, ClassVar
 
+from . import late_rooms
 from .options import OPTIONS, PARTS, Option, boolean, from_environment
 from .util import NameStack
 
@@ -147,7 +148,11 @@ def _canonical_name(name: str) -> str:
     short = name.removeprefix("jax_").removeprefix("jitkit_")
     short = {"platform_name": "platforms"}.get(short, short)
     if short not in OPTIONS:
-        raise AttributeError(f"Unrecognized config option: {name}\nThe options are {', '.join(OPTIONS)}.")
+        names_of_jax = late_rooms.import_room(".names_of_jax", __package__)
+        known = (
+            f"\n{names_of_jax.sentence(f'jax.config.jax_{short}')}" if short in names_of_jax.missing("config") else ""
+        )
+        raise AttributeError(f"Unrecognized config option: {name}{known}\nThe options are {', '.join(OPTIONS)}.")
     return short
 
 

@@ -78,6 +78,10 @@ def is_import_from(frame: types.FrameType) -> bool:
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 
+def _names_of_jax() -> Any:
+    return late_rooms.import_room(".names_of_jax", __package__)
+
+
 class _MissingRooms:
     """An import hook, called last: for a module that JAX has and jitkit does not, `import` says so."""
 
@@ -86,19 +90,12 @@ class _MissingRooms:
         package, _, inside = name.partition(".")
         if package == _PACKAGE and inside:
             parent, _, last = inside.rpartition(".")
-            if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(parent, last):
-                text = sentence(_public("jax", inside))
+            if _names_of_jax().is_in_jax(parent, last):
+                text = _names_of_jax().sentence(_public("jax", inside))
                 raise ModuleNotFoundError(f"No module named {name!r}\n{text}", name=name)
 
 
 sys.meta_path.append(_MissingRooms)
-
-_ONLY_JAX = "JAX has `{}`, and jitkit has not: docs/parity.md lists what is missing."
-
-
-def sentence(name: str) -> str:
-    """Return a sentence about a name of JAX's that is not here: `jax.numpy.sin` with all its modules."""
-    return _ONLY_JAX.format(name)
 
 
 def _public(*parts: str) -> str:
@@ -106,8 +103,8 @@ def _public(*parts: str) -> str:
 
 
 def _about(inside: str, module: types.ModuleType, name: str) -> str:
-    if late_rooms.import_room(".names_of_jax", __package__).is_in_jax(inside, name):
-        return sentence(_public("jax", inside, name))
+    if _names_of_jax().is_in_jax(inside, name):
+        return str(_names_of_jax().sentence(_public("jax", inside, name)))
     habit = habits.NAMES.get(inside, {}).get(name)
     if habit:
         return habit

@@ -50,8 +50,9 @@ __all__ = [
     "lowering_rule", "lowering_rules", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy", "type_of",
 ]  # fmt: skip
 
-# A constant up to this size is part of the text, where XLA may fold it; a larger one becomes an argument.
-HOISTED_BYTES = 1 << 14
+HOISTED_BYTES = (
+    1 << 14
+)  # a constant up to this size is part of the text, where XLA may fold it; a larger one becomes an argument
 
 
 # --- lowering equations -------------------------------------------------------------------------------------
@@ -398,5 +399,4 @@ def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None
 
 
 LoweringRuleContext = LoweringContext  # JAX's name, which libraries write in annotations
-
 missing_names.explain("interpreters.mlir", sys.modules[__name__])

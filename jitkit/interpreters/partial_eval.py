@@ -39,12 +39,8 @@ from ..jaxpr import DebugInfo, Jaxpr, JaxprEqn, Literal, Var
 from ..tree_util import tree_flatten, tree_unflatten
 
 _PARTIAL = "jitkit.interpreters.partial_values"
-_HANDED_ON = ("PartialVal", "trace_to_jaxpr_nounits", "trace_to_jaxpr_dynamic", "dce_jaxpr", "dce_jaxpr_consts")
-late_rooms.hand_on(
-    __name__,
-    JaxprTracer="jitkit.interpreters.partial_eval:DynamicJaxprTracer",
-    **{name: f"{_PARTIAL}:{name}" for name in _HANDED_ON},
-)
+_HANDED_ON = ("JaxprTracer", "PartialVal", "trace_to_jaxpr_nounits", "trace_to_jaxpr_dynamic", "dce_jaxpr", "dce_jaxpr_consts")  # fmt: skip
+late_rooms.hand_on(__name__, **{name: f"{_PARTIAL}:{name}" for name in _HANDED_ON})
 missing_names.explain("interpreters.partial_eval", sys.modules[__name__])
 
 # Rules of primitives that may leave no equation: rule(trace, operand tracers, params) returns the result, or

@@ -20,6 +20,8 @@ from ..jaxpr import DebugInfo, Jaxpr, Var, pruning
 from ..jaxpr.language import selected
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack, trace_to_jaxpr
 
+JaxprTracer = DynamicJaxprTracer  # JAX's name for the tracers of unknown values
+
 
 class PartialVal(tuple[Any, Any]):
     """A known value, `(None, value)`, or an unknown one of known type, `(aval, None)`."""

@@ -8,7 +8,7 @@ Input: StableHLO text, and values in the host's memory. Output: executables and 
     python_halves  the methods that JAX adds to jaxlib's classes, for programs that do not import JAX
     beside_jax   JAX, if a program imports or needs it
     accelerators   whether the machine may have accelerators, which JAX then finds
-    devices      devices, and which of them hold which part of an array
+    devices, drawn_shardings  devices, which of them hold which part of an array; a drawing of that
     meshes       the mesh of the context, and what shardings say of each axis
     device_class  classes that are loaded on first use
     buffers      value -> buffer
