@@ -373,7 +373,7 @@ def test_pallas_can_be_imported_and_its_names_say_that_they_are_not_here(tmp_pat
 
 
 def test_what_libraries_take_when_they_are_imported_is_here(tmp_path):
-    """keras, esquilax, jaxctx, objax, kfac_jax and tf2jax, in this order."""
+    """keras, esquilax, jaxctx, tf2jax and objax; what of `jax.core` JAX hands on from `jax.extend.core`."""
     program = """
         import jax
         from jax.experimental.pallas.ops.tpu.splash_attention import splash_attention_kernel

@@ -50,9 +50,8 @@ __all__ = [
     "lowering_rule", "lowering_rules", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy", "type_of",
 ]  # fmt: skip
 
-HOISTED_BYTES = (
-    1 << 14
-)  # a constant up to this size is part of the text, where XLA may fold it; a larger one becomes an argument
+# A constant up to this size is part of the text, where XLA may fold it; a larger one becomes an argument.
+HOISTED_BYTES = 1 << 14
 
 
 # --- lowering equations -------------------------------------------------------------------------------------
@@ -398,5 +397,4 @@ def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None
     ctx.write(f"return {', '.join([*tokens, *outs])} : {', '.join(types)}" if types else "return")
 
 
-LoweringRuleContext = LoweringContext  # JAX's name, which libraries write in annotations
 missing_names.explain("interpreters.mlir", sys.modules[__name__])
