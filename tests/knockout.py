@@ -499,6 +499,8 @@ class Trial:
             )
         if cone in self.without_results(*numbers).all or self.moves_what_is_new(at, numbers):
             return "right"
+        if self.are_made_one(at, numbers):
+            return "right"
         for other in dict.fromkeys(
             (*self.readers(numbers), *self.behind_which(at, numbers), *numbers[len(numbers) < 2 :])
         ):
@@ -513,6 +515,31 @@ class Trial:
         found = [n for at in self.links() if self.cones.of(at) == cone for n in self.read.links.exact[at]]
         found += [each for n in found for each in self.equations[n].same_as]
         return [n for n in dict.fromkeys(found) if self.can_be_knocked(n)]
+
+    def are_made_one(self, at, numbers):
+        """Whether XLA has made an instruction of several equations: it stays without the results of the last ones, goes without the
+        operands of each, and there are fewer of its kind without the results of each of the others.
+        """
+        ends = [n for n in numbers if not any(n in self.origins(other) for other in numbers if other != n)]
+        others = [n for n in numbers if n not in ends]
+        cone = self.cones.of(at)
+
+        def count(cones):
+            this = self.kind(self.cones.at[at])
+            return sum(self.kind(each) == this for each in cones.at.values())
+
+        return (
+            bool(others)
+            and cone in self.without_results(*ends).all
+            and all(cone not in self.without_operands(n).all for n in numbers)
+            and all(count(self.without_results(n)) < count(self.cones) for n in others)
+        )
+
+    @staticmethod
+    def kind(instruction):
+        """Return what an instruction does to its operands, whatever they are."""
+        rest = instruction.rest[hlo.end_of_operands(instruction.rest) + 1 :]
+        return instruction.opcode, LAYOUT.sub("", instruction.type), ATTRIBUTES.sub("", rest)
 
     def moves_what_is_new(self, at, numbers):
         """Whether an instruction is a transpose that, where the equation reads a new argument, does the same to that argument. If a
@@ -695,7 +722,8 @@ class Trial:
             return self.is_merged_with_its_reader(at, number)
         while self.cones.at[at].opcode in ("bitcast", "copy") and rule == "renamed":
             return True  # nothing is computed there
-        return self.is_of(at, [number]) != "wrong"
+        linked = self.read.links.exact[at]
+        return self.is_of(at, linked if number in linked else [number]) != "wrong"
 
     def are_one(self, first, second):
         """Whether an instruction is of two equations and their twins, and is there as long as one is. Then XLA has merged the two, but too

@@ -101,6 +101,24 @@ def test_several_broadcasts_that_became_one_are_linked_to_it_whatever_its_name()
     hold([trial], 1.0)
 
 
+def test_a_product_that_makes_its_transpose_at_once_is_of_both():
+    trial = knockout.Trial(lambda h, w: jnp.sin((jnp.cos(h) @ w).T), (spec(6, 4), spec(4, 5)))
+    [product] = [at for at, each in trial.cones.at.items() if each.opcode == "dot"]
+    linked = [trial.equations[n].primitive for n in trial.read.links.exact[product]]
+    assert linked == ["dot_general", "transpose"]
+    assert trial.read.flops[trial.read.links.exact[product][0]] == 2 * 6 * 4 * 5
+    hold([trial], 1.0)
+    trial.read.links.exact[product] = [0, *trial.read.links.exact[product]]  # the cosine is no part of it
+    assert trial.link(product) == "wrong"
+
+
+def test_a_reciprocal_root_is_of_the_square_root_and_of_the_division_by_it():
+    trial = knockout.Trial(lambda x: x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-5), (spec(4, 8),))
+    [root] = [at for at, each in trial.cones.at.items() if each.opcode == "rsqrt"]
+    assert [trial.equations[n].primitive for n in trial.read.links.exact[root]] == ["sqrt", "div"]
+    hold([trial], 1.0)
+
+
 def test_what_a_conversion_computes_elsewhere_does_not_make_a_link_wrong():
     def f(x, y):
         return lax.cond(x.astype(bool), lambda x: jnp.where(x != 0, x, y), lambda x: jnp.sin(y).astype("int32"), x)

@@ -48,9 +48,11 @@ def fates(
     left.credit(found.kernels, "made of what lies between")
     left.credit(found.products, "several products at once")
     left.credit(found.others, "does the same to the same")
+    left.links.shared.difference_update(found.others)  # the arithmetic is that of the first
     left.credit(found.spread, "an operand of several")
     left.credit(found.filled, "fills a constant")
     left.credit(found.of_two_names, "")
+    left.credit(found.roots, "a square root and the division by it")
     left.credit(found.factored, "its number is factored out")
     left.credit(made_of.made_for_a_reader(equations, wrote, left.links), "converted for its only reader")
     left.credit(spread.spread_behind(equations, wrote, found.gone, left.links), "spread behind it, not before")
@@ -96,13 +98,17 @@ class _Fates(Merging):
         self.kernels |= self._without_name_between()
         merged = [*self.kernels.items(), *self.products.items()]
         self._is_in = {number: at for at, numbers in reversed(merged) for number in numbers}
-        self.others = {at: [number] for number, at in self._is_now.items() if not self._is_there_as(at)}
+        self.others = {
+            at: [number, *self._arranged_by(number, at)]
+            for number, at in self._is_now.items()
+            if not self._is_there_as(at)
+        }
         self.filled: dict[Key, list[int]] = {}
         for number in range(len(equations)):
             fate = self._fate(number) if number in self.gone else self._rewritten(number)
             if fate:
                 self.found[str(number)] = fate
-        self.of_two_names = self._of_two_names()
+        self.of_two_names, self.roots = self._of_two_names(), self._roots()
         self._factor_out()
         self._dead_since()
         self._wrap()

@@ -2,9 +2,10 @@
 
 - *one factor*: `(x * 2) * 3` became `x * 6`. One of the two products is left, and reads what the first one read.
 - *factored out*: `c * x + c * y` became `c * (x + y)`. The names of the instructions do not say which of them adds.
+- *one root*: `x / sqrt(y)` became `x * rsqrt(y)`; the `rsqrt` is of both.
 - *chosen*: `x * b`, where `b` is a converted truth value, became a `select` that reads the truth value itself.
 
-All three are seen in what instructions read, with the numbers in them. They are not concluded from names.
+All four are seen in what instructions read, with the numbers in them. They are not concluded from names.
 
 JAX: jax/_src/lax/lax.py:mul
 """
@@ -147,6 +148,20 @@ class Merging(Origins):
         if len(numbers) != 2 or numbers[0] is None or not numbers[1]:
             return None
         return {"mul": numbers[0] * numbers[1], "div": numbers[0] / numbers[1]}.get(equation.primitive)
+
+    def _arranged_by(self, number: int, at: Key) -> list[int]:
+        """Return the equations in an instruction's name that read `number` and only arrange it: `(x @ w).T` is one product."""
+        named = self._links.called[at]
+        return [n for n in named if self._arranges(n) and any(number in made for made in self._equations[n].operands)]
+
+    def _roots(self) -> dict[Key, list[int]]:
+        """Return each `rsqrt` with the name of a square root, mapped to this and the division by it: `x / sqrt(y)` is `x * rsqrt(y)`."""
+        found: dict[Key, list[int]] = {}
+        for at, numbers in self._links.own.items():
+            if self._data.at[at].opcode == "rsqrt" and len(numbers) == 1 and self._wrote.get(numbers[0]) == {"sqrt"}:
+                divided = [n for n in self._consumers(numbers[0]) if self._equations[n].primitive == "div"]
+                found.update({at: [*numbers, *divided]} if len(divided) == 1 else {})
+        return found
 
     def _of_two_names(self) -> dict[Key, list[int]]:
         """Return the instructions with several equations in their names, only some of which wrote such an operation;
