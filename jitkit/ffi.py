@@ -173,11 +173,11 @@ def _layout_text(layout: Sequence[int]) -> str:
 
 
 class _Hashable:
-    """An array or dict among the attributes, which is compared by its contents."""
+    """Makes an array or dict among the attributes hashable. Two are equal if all that is in them has the same types and values."""
 
     def __init__(self, value: Any) -> None:
         self.value = value.copy()
-        self._key = (value.shape, value.dtype, value.tobytes()) if isinstance(value, np.ndarray) else repr(value)
+        self._key = _contents(value)
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -187,6 +187,15 @@ class _Hashable:
 
     def __repr__(self) -> str:
         return repr(self.value)
+
+
+def _contents(value: Any) -> Any:
+    """Return a value as something that is hashable if all in it is: an array by its shape, dtype and bytes."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype, value.tobytes()
+    if isinstance(value, dict):
+        return tuple((key, _contents(each)) for key, each in value.items())
+    return type(value), tuple(map(_contents, value)) if isinstance(value, (tuple, list)) else value
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------

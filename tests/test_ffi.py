@@ -96,3 +96,22 @@ def test_a_function_is_registered_under_a_name_of_its_own():
 
 def test_the_headers_are_where_they_are_said_to_be():
     assert os.path.exists(os.path.join(ffi.include_dir(), "xla", "ffi", "api", "ffi.h"))
+
+
+def test_attributes_that_differ_deep_inside_are_two_programs():
+    f = jitkit.jit(lambda x, which: _factor(jitkit)(x, table=which.table, **LOWER), static_argnums=1)
+
+    class Which:
+        def __init__(self, middle, other=1):
+            numbers = np.zeros(3000, np.int32)
+            numbers[1500] = middle
+            self.table = {"inner": {"numbers": numbers, "other": other}}
+
+    texts = {f.lower(A, Which(*args)).as_text() for args in ((1,), (2,), (2, True), (2, 1.0))}
+    assert len(texts) == 4
+    keys = [jitkit.make_jaxpr(f, static_argnums=1)(A, Which(*args)).eqns[0].params["jaxpr"].eqns[0].params["attributes"]
+            for args in ((1,), (1,), (2,), (2, True))]  # fmt: skip
+    assert keys[0] == keys[1]
+    assert len(set(keys)) == 3
+    with pytest.raises(TypeError, match="Non-hashable keyword argument to ffi_call table"):
+        _factor(jitkit)(A, table={"a": {1, 2}})
