@@ -698,3 +698,15 @@ def test_a_callback_that_fails_after_a_good_call_raises_the_class_of_jax(jax, jn
         return [raised(lambda: jax.block_until_ready(call(jnp.float32(1))))[0] for _ in range(4)]
 
     return classes(1, 2, 3, 4), classes(2, 4), classes(3)
+
+
+@pytest.mark.parametrize("options", [{}, {"order": "F"}, {"copy": True}], ids=str)
+@same_as_jax
+def test_numpy_s_arrays_are_reshaped_by_numpy(jax, jnp, options):
+    arrays = np.arange(4.0), np.arange(4, dtype=np.float32), np.float32(1)
+    found = [
+        raised(lambda a=a, shape=shape: type(jnp.reshape(a, shape, **options)).__name__)
+        for a in arrays
+        for shape in (-1, (2, -1), (3, -1), (5,), (2, -1, -1))
+    ]
+    return found, str(jax.make_jaxpr(lambda x: x + jnp.reshape(arrays[1], (2, 2), **options))(1.0))

@@ -28,9 +28,12 @@ from .util import as_array, check_arraylike, concrete_index, ensure_arraylike, g
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements of `a`, in row-major order, in another shape. One size may be -1: it is inferred.
 
-    With `order="F"` both are read in column-major order. Raise TypeError where the numbers of elements differ.
+    With `order="F"` both are read in column-major order. Raise TypeError where the numbers of elements differ. As in JAX, a numpy array
+    is reshaped by numpy, without an equation, and stays one.
     """
     check_arraylike("reshape", a)
+    if isinstance(a, np.ndarray | np.generic):
+        return a.reshape(shape, order=order)
     return reshape_method(as_array(a), shape, order=order)
 
 
