@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -33,7 +33,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     """
     check_arraylike("reshape", a)
     if isinstance(a, np.ndarray | np.generic):
-        return a.reshape(shape, order=order)
+        return np.reshape(a, shape, order=cast(Any, order))
     return reshape_method(as_array(a), shape, order=order)
 
 
