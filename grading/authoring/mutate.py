@@ -6,7 +6,8 @@ solution; then `mutants.toml` lists it, with the reason. Of all others 97 in 100
 
 There are thousands. So most are tried in a fork of this process, which exchanges the function's code in a `jitkit` that
 is already imported. A mutant that survives this is tried again in a process of its own, spliced in as a learner's
-function is. That result counts, since importing `jitkit` may call the function.
+function is. The second trial decides: importing `jitkit` may call the function, and in a fork that import ran with the
+original one.
 
 """
 

@@ -90,7 +90,8 @@ def patience(seconds: float) -> Iterator[None]:
                 state["done"] = True
             for timer in timers:
                 timer.cancel()
-            if state["fired"]:  # it is raised within the next instructions, not after the block
+            # Wait for the TooLongError, which arrives a few instructions later: otherwise it would be raised after the block.
+            if state["fired"]:
                 for _ in range(10_000):
                     time.sleep(0)
         except TooLongError:

@@ -37,8 +37,8 @@ not_arrays: set[type] = set()
 
 
 class _Foreign(Slots):
-    """Holds the runtime's function for types that are in no table, such as `jax.Array`: it returns the function that
-    gives such values an aval, or None.
+    """A slot that `runtime` fills: `aval_function(type)` returns the function that gives values of this type their aval, or None if
+    it does not know the type. It is asked about types that are not in `aval_of_type`, such as `jax.Array`.
     """
 
     aval_function: Callable[[type], Callable[[Any], Any] | None]

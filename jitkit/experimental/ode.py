@@ -110,7 +110,9 @@ def _first_step(func: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: An
 
 
 def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
-    """Return the error relative to the tolerance, the root of its mean square over the state: up to 1, the step is accepted."""
+    """Return the root mean square, over the state, of the error divided by the tolerated error. A step is accepted if this is at
+    most 1.
+    """
     tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error / tolerated.astype(error.dtype)
     square = ratio.real**2 + ratio.imag**2 if jnp.iscomplexobj(ratio) else ratio**2

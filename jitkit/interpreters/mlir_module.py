@@ -49,8 +49,8 @@ def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
 
 
 def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:
-    """Return what to append to a line to give its location: ` loc(#loc3)` if it came from an equation, where `numbers` maps the text
-    of a location to its number, and a new one is entered; ` loc(unknown)` for a constant without an equation; else an empty text.
+    """Return the text to append to a line for its location. A line from an equation gets ` loc(#loc3)`, with the location's number in
+    `numbers`; a new location is added there. A constant without an equation gets ` loc(unknown)`, any other line nothing.
     """
     if origin is not None:
         return f" loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"

@@ -312,14 +312,16 @@ def dot_general(
       lhs, rhs: arrays; if their dtypes differ, the wider one is used.
       dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, sequences of axes.
       precision: see `Precision`.
-      preferred_element_type: dtype of the sum and the result; by default that of the operands.
-      out_sharding: None. Raise NotImplementedError for a sharding over several devices.
+      preferred_element_type: dtype of the sum and the result; by default the wider dtype of the operands.
+      out_sharding: None, or a sharding over a mesh without axes.
 
     Returns:
       An array of shape batch axes + kept axes of lhs + kept axes of rhs.
 
     Raises:
-      TypeError: where axes are out of range, used twice, or of different sizes.
+      TypeError: for axes that are out of range, used twice, or do not match in number or size; for dtypes of which neither is
+        wider; for a `preferred_element_type` that is narrower, unless the operands are floats or `precision` is an algorithm.
+      NotImplementedError: for any other `out_sharding`.
     """
     return dot(
         lhs,
@@ -346,6 +348,7 @@ def dot(
 
     Raises:
       ValueError: for other ranks or unequal sizes, without `dimension_numbers`.
+      TypeError, NotImplementedError: as `dot_general` does.
     """
     refuse_sharding("dot_general", out_sharding)
     if dimension_numbers is None:

@@ -115,7 +115,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """Return the arrays of a pytree; all of them are computed before any of the results is used."""
+    """Return a pytree unchanged; all of its arrays are computed before any of the results is used."""
     leaves, treedef = tree_util.tree_flatten(operand)
     return tree_util.tree_unflatten(treedef, optimization_barrier_p.bind(*leaves))
 

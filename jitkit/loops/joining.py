@@ -22,7 +22,7 @@ def write_piece(
     writer: Writer, place: Place, x: Atom, shape: Sequence[int], read: Move | None, write: Move, name: str
 ) -> None:
     """Write a loop over `shape` that reads an operand at one index, and writes it at another: `read` and `write` make these
-    from the loop's index. If `read` is None, the loop's index is read.
+    from the loop's index. If `read` is None, the operand is read at the loop's index.
     """
 
     def body(nest: Nest, index: Index) -> None:

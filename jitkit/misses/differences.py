@@ -242,7 +242,9 @@ _PYTHON_NAMES = {"b": "bool", "i": "int", "f": "float", "c": "complex"}
 
 
 def _advice_on_shapes(change: Change, calls: Calls) -> str:
-    """Return advice for an argument that has come in many shapes of the rank it has now; for fewer, advice for a batch, or ""."""
+    """Return advice about a new shape. If the argument has come in `MANY` or more shapes of this rank, advise padding to a few sizes;
+    else give the advice for a last, shorter batch, or "" if it is not one.
+    """
     rank = len(aval_of(change.now).shape)
     seen = [aval_of(key).shape for key in [*calls.keys_of(change.name), change.now]]
     count = len({shape for shape in seen if len(shape) == rank})

@@ -111,7 +111,7 @@ def log10(x: Any, /) -> Any:
 
 @jit
 def hypot(x1: Any, x2: Any, /) -> Any:
-    """Return sqrt(x1**2 + x2**2), without overflow. Raise ValueError for complex operands."""
+    """Return sqrt(x1**2 + x2**2); the squares cannot overflow. Raise ValueError for complex operands."""
     dtype, (x1, x2) = promote_inexact("hypot", x1, x2)
     if dtypes.issubdtype(dtype, np.complexfloating):
         raise ValueError(

@@ -130,7 +130,7 @@ def _as_columns(x: Any) -> Any:
 
 
 def _refuse_an_array(name: str, given: Any, error: Exception) -> None:
-    """Raise an error if the argument after the sequence of arrays is an array, too: `jnp.stack(x, y)`."""
+    """Raise `error`, with advice added, if the argument after the sequence of arrays is an array with axes: `jnp.stack(x, y)`."""
     if isinstance(getattr(given, "ndim", None), int) and given.ndim:
         raise type(error)(f"{error}{edits.OF_ONE_SEQUENCE.format(name)}")
 

@@ -160,7 +160,9 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
 
 
 def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
-    """Decorator for a library function: an eager call runs one compiled program, and a call under a trace runs the Python function."""
+    """Decorator for a library function. An eager call runs one compiled program; a call under a trace runs the Python function, or is
+    recorded as one call if the trace `keeps_calls`.
+    """
     if fun is None:
         return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))
     # `inspect.signature` would take 50 us, for a hundred functions at every import

@@ -23,7 +23,7 @@ Sharding = Any  # jax.sharding.Sharding: which devices hold which part
 
 
 def is_spec(x: Any) -> bool:
-    """Whether something is a `PartitionSpec`."""
+    """Whether a value's class, or a base of it, is called `PartitionSpec` or `P`: so JAX need not be imported."""
     return any(kind.__name__ in ("P", "PartitionSpec") for kind in type(x).__mro__)
 
 

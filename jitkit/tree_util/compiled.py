@@ -203,7 +203,9 @@ class Source:
     # --- putting together ---
 
     def put_together(self, treedef: PyTreeDef, start: int, depth: int = 0) -> str:
-        """Return the Python expression that makes the tree of `leaves[start:]`; a single leaf at i is in variable `xi`."""
+        """Return a Python expression that builds a tree of this structure from the leaves at `start` and after. It names some leaves
+        one by one: leaf i is the variable `xi`, which is added to `self.leaves`, so that the caller assigns it.
+        """
         node_type, children = treedef.node_type, treedef.children()
         if node_type is None:
             self.leaves.append(f"x{start}")

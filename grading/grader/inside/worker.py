@@ -105,7 +105,9 @@ def work(
 
 
 class _ImportFails(Exception):
-    """Raised if jitkit cannot be imported with a student's functions in it. `frame` reports that to the grader."""
+    """Raised if jitkit with a student's functions in it, or a student's own package, cannot be imported. `frame` is the report to
+    the grader.
+    """
 
     def __init__(self, frame: dict[str, Any]) -> None:
         super().__init__(frame)

@@ -163,11 +163,12 @@ def _is_scalar_bool(pred: Any) -> bool:
 @traceback_util.api_boundary
 def check_error(error: Error) -> None:
     """Raise the error that a checked function returned, if it found any. In a traced function, record a check of it: so an
-    error that left one `checkify` can enter the next.
+    error that left one `checkify` can enter the next. Of a batch of errors, one is raised.
 
     Raises:
       JaxRuntimeError: there is an error.
       TypeError: `error` is not an Error.
+      ValueError: when a traced function is compiled that was not given to `checkify`.
     """
     if not isinstance(error, Error):
         raise TypeError(f"check_error takes an Error as argument, got type {type(error)} instead.")

@@ -1,4 +1,5 @@
-"""The class of lists of devices, which orbax names in annotations. Nothing is sent to other processes here
+"""Defines `DeviceList`, the type of a list of devices: orbax names it in annotations. The functions of JAX's module, which send
+programs to other processes, are left out
 
 JAX: jax/experimental/colocated_python/serialization.py:DeviceList
 """

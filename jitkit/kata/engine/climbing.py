@@ -232,7 +232,7 @@ class JaxprReader:
         return {"var": number, "type": _type(var.aval)}
 
     def atom(self, x: Any) -> Plain:
-        """Return the plain data of an operand or an output: a variable or a number. A variable that is bound nowhere gets the number -1."""
+        """Return the plain data of an operand or an output, a variable or a literal. An unbound variable gets the number -1."""
         if hasattr(x, "val"):
             return {"literal": self.plain.to_plain(np.asarray(x.val)), "type": _type(x.aval)}
         return {"var": self.numbers.get(id(x), -1), "type": _type(x.aval)}

@@ -71,8 +71,8 @@ class LearnerFile(NamedTuple):
 
     @classmethod
     def parse(cls, source: str, path: str, exercises: Iterable[str]) -> LearnerFile:
-        """Parse a file; raise SpliceError, with the line, if it is not Python. `exercises` are targets, or their dotted
-        names.
+        """Parse a file. Raise SpliceError, with the line, if it is not valid Python or is nested too deeply. `exercises` are targets,
+        or their dotted names.
         """
         try:
             tree = tree_of(source, path)
@@ -269,11 +269,12 @@ def _may_help(node: ast.stmt) -> bool:
 
 
 def _given(node: ast.stmt, own: set[str], exercises: set[str]) -> set[str]:
-    """Return the names that a top-level statement defines or changes for functions that use them.
+    """Return the names that a top-level statement defines or changes, without `exercises`. Return an empty set for a loop, an `if`
+    or a call that uses an exercise or tests `__name__`.
 
     Args:
-      own: the variables and classes of the file. A statement changes one if it stores into it, or calls a method of it; and
-        `register(A)` changes the class A.
+      own: the names of the file's variables and classes. A statement changes one by storing into it; a statement that is not an
+        assignment also by calling one of its methods, or, for a class, by passing it to a call: `register(A)`.
     """
     given = set(names_bound(node)) - exercises if _may_help(node) or isinstance(node, _OTHERS) else set()
     if isinstance(node, _OTHERS) and (names_used(node) & exercises or _is_for_the_program(node)):

@@ -239,7 +239,9 @@ class Climber:
         return [found[check.name]._replace(value=in_short(found[check.name].value)) for check in checks]
 
     def key(self, rung: Rung, checks: Sequence[Check], seed: int) -> str:
-        """Return the key of jitkit's results of some checks of a rung, all hidden or none: everything that they depend on."""
+        """Return the key under which jitkit's results of these checks of a rung are kept: a hash of everything that the results
+        depend on. Either all checks are hidden, or none is.
+        """
         files = (rung.programs, *(self.hidden if checks[0].hidden else ()))
         text = json.dumps([files, [check.name for check in checks], seed, _reference_digest()])
         return f"rung-{rung.number}-{hashlib.sha256(text.encode()).hexdigest()[:24]}"

@@ -103,7 +103,9 @@ def show_report(screen: Screen, report: Report, places: Desk) -> None:
 
 
 def whose(report: Report) -> str:
-    """Return in words which exercises ran with the learner's functions: `yours: 02.1 02.2; reference: the rest`."""
+    """Return in words which exercises ran with the learner's functions, and which of them the reference replaced, because other
+    exercises fail with them: `yours: 02.1; reference in place of your 02.2, with which others fail; reference: the rest`.
+    """
     parts = [f"yours: {' '.join(report.yours) or 'none'}"]
     if report.suspects:
         parts.append(f"reference in place of your {' '.join(report.suspects)}, with which others fail")

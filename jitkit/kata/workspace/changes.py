@@ -64,7 +64,7 @@ class Changes:
 
     def wake(self) -> None:
         """End the wait that is going on, or else the next one."""
-        with contextlib.suppress(BlockingIOError, OSError):  # the pipe is full, so its reader wakes anyway
+        with contextlib.suppress(BlockingIOError, OSError):  # full: its reader wakes anyway; closed: nobody waits
             os.write(self._write, b".")
 
     def wait(self) -> None:

@@ -20,7 +20,8 @@ from ..arguments import promoted
 
 # --- Si and Ci ---------------------------------------------------------------------------------------------------------
 
-# numerators and denominators, from the highest power on: of Si and Ci for x up to 4; of f and g for x up to 8 and beyond
+# Coefficients of numerator and denominator, highest power first: of Si and Ci for x up to 4, in x**2; of f and g (see
+# `_between`) for x from 4 to 8, and for x beyond 8, in 1 / x**2
 _SI = (
     (-8.391678279103039e-11, 4.625917144270128e-08, -9.757593038436328e-06, 0.0009769454381704354,
      -0.04134703162294066, 1.0),
