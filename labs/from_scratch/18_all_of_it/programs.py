@@ -4,7 +4,8 @@ import itertools
 import math
 
 import numpy as np
-from climbing import counted, program
+from climbing import counted, program, raised
+from drawing import halves, pick, written
 
 
 def floats(rng, *shape):
@@ -403,3 +404,71 @@ def alone(jk, rng):
         ],
         [jk.grad(n.var)(equal), jk.grad(n.std)(close), jk.jacrev(lambda x: n.std(x, axis=0))(x), jk.grad(n.std)(equal)],
     )
+
+
+# --- random words -------------------------------------------------------------------------------------------------------
+# A word is a text, such as `nn.softmax(x, axis=-2)`, which is the key of its result, with the array x.
+
+
+def word(rng, rank):
+    """Draw a function of x, an array with as many axes, and of y, which is like it."""
+    axis, new = int(rng.integers(-rank, rank)), int(rng.integers(-rank - 1, rank + 1))
+    axes = pick(rng, axis, axis, None, tuple(map(int, rng.permutation(rank)[:2])))
+    low, high = pick(rng, ("-0.5", "0.75"), ("y", "0.5"), ("0.5", "-0.5"), ("-0.25", "y * 0.5"), ("x", "x * 2.0"))
+    return pick(
+        rng,
+        f"nn.{pick(rng, 'relu', 'sigmoid', 'silu', 'softplus', 'selu')}(x{pick(rng, '', ' * 20.0', ' - y')})",
+        f"nn.{pick(rng, 'softmax', 'log_softmax')}(x{pick(rng, '', f', axis={axis}', f', axis={axis}')})",
+        f"n.var(x, axis={axes})",
+        f"n.std(x{pick(rng, '', ' * y')} + n.reshape(n.arange(n.size(x) * 1.0), x.shape), axis={axes})".replace("n.size(x)", "SIZE"),
+        f"n.concatenate([x, {pick(rng, 'y', 'y * x', 'x, y', 'x.astype(np.int32)')}], axis={axis})",
+        f"n.stack([x, {pick(rng, 'y', 'y * x', 'x, y', 'y > 0')}], axis={new})",
+        f"n.linspace({pick(rng, '0.5', '-1', '2')}, {pick(rng, '3.0', '0', '2')}, {pick(rng, 1, 2, 5)}) * n.sum(x)",
+        f"n.clip(x, {low}, {high})",
+        "n.square(x - y)",
+        f"n.outer(x, {pick(rng, 'y', 'n.sum(x)', 'n.ravel(y)')})",
+        f"n.expand_dims(x * y, {new})",
+        "n.ravel(x) * n.ravel(y)",
+        f"nn.one_hot(n.asarray([0, 2, 1]), {pick(rng, 2, 3)}) * n.sum(x)",
+    )  # fmt: skip
+
+
+def words_drawn(jk, rng, count):
+    """Draw calls of random words: as they are, in a function, for a batch, and their derivatives."""
+    names = {"n": jk.numpy, "nn": jk.nn, "np": np, "jk": jk}
+    for _ in range(count):
+        rank = int(rng.integers(1, 4))
+        shape = tuple(map(int, rng.integers(1, 4, rank)))
+        text = word(rng, rank).replace("SIZE", str(math.prod(shape)))
+        axis = int(rng.integers(-rank - 1, rank + 1))
+        way = pick(
+            rng,
+            f"{text}",
+            f"jk.jacrev(lambda x: {text})(x)",
+            f"jk.jacfwd(lambda x: {text})(x)",
+            f"jk.vmap(lambda x: {text}, in_axes={axis})(xs)",
+            f"jk.vmap(lambda x, y: {text}, in_axes=(None, {axis}))(x, xs)",
+            f"jk.grad(lambda y: n.sum(({text}) * 1.5))(y)",
+            f"jk.jit(lambda x: jk.grad(lambda x: n.sum(n.sin({text})))(x))(x)",
+        )
+        place = axis % (rank + 1)
+        arrays = [
+            rng.permutation(math.prod(s)).reshape(s).astype(np.float32) / 4 - 0.625
+            for s in (shape, shape, (*shape[:place], 2, *shape[place:]))
+        ]
+        key = "; ".join([*map(written, ("x", "y", "xs"), arrays), way])
+        yield key, eval(f"lambda x, y, xs: {way}", names), arrays
+
+
+@program(
+    "18",
+    "Random words: any axes, several ranks, at once and compiled, in a batch, and their derivatives.",
+    tolerance=1e-3,
+)
+def random_words(jk, rng):
+    return halves(jk, words_drawn(jk, rng, 8), raised, exact=0)
+
+
+@program("18", "A hundred random words.", hidden=True, tolerance=1e-3)
+def many_random_words(jk, rng):
+    return halves(jk, words_drawn(jk, rng, 80), raised, exact=0)

@@ -3,6 +3,7 @@
 import numpy as np
 from behind import behind, optimised, own
 from climbing import program
+from drawing import pick
 
 
 def floats(rng, *shape):
@@ -189,3 +190,92 @@ def types_of_numbers(jk, rng):
         optimised(jk, there, x, left=["convert_element_type"] * 6),
         [optimised(jk, lambda c: c * 0.0, f32(c), left=["mul"]) for c in (np.nan, np.inf, -1.0)],
     )
+
+
+# --- random programs ----------------------------------------------------------------------------------------------------
+
+UNARY = ("sin", "cos", "neg", "abs")
+BINARY = ("add", "sub", "mul", "max")
+FUNCTIONS = {"neg": "negative", "add": "add", "sub": "subtract", "mul": "multiply", "max": "maximum", "abs": "abs"}
+
+
+def drawn(rng, count):
+    """Draw a program whose needless equations are known: lines, results, and the primitives that have to be left. The value of a line
+    has a key, of its operation and its operands' keys: lines of one key are one equation, and one that changes nothing has its
+    operand's key.
+    """
+    keys, lines = {"x": ("x",), "y": ("y",), "i": ("i",)}, []
+    for at in range(count):
+        kind = pick(rng, "unary", "binary", "binary", "idle", "again", "idle", "number", "call", "integer")
+        a, b = (pick(rng, *[v for v in keys if v[0] != "i"]) for _ in range(2))
+        name, text = f"v{at}", ""
+        if kind == "unary":
+            op = pick(rng, *UNARY)
+            text, key = f"n.{FUNCTIONS.get(op, op)}({a})", (op, keys[a])
+            if op in ("neg", "abs") and keys[a][0] in ("neg", "abs"):
+                continue
+        elif kind in ("binary", "again"):
+            op = pick(rng, *BINARY)
+            if kind == "again" and lines:  # a line that there is already
+                name, text = f"w{at}", lines[int(rng.integers(len(lines)))]
+                name, text, key = ("i" if text[0][0] == "i" else "") + name, text[1], keys[text[0]]
+            elif keys[a] != keys[b]:
+                a, b = (b, a) if op != "sub" and str(keys[a]) > str(keys[b]) else (a, b)  # always in one order
+                text, key = f"n.{FUNCTIONS[op]}({a}, {b})", (op, keys[a], keys[b])
+        elif kind == "idle":
+            text, key = (
+                pick(
+                    rng, "{} * 1.0", "1.0 * {}", "{} / 1.0", "{} - 0.0", "{}.astype(np.float32)", "{} * n.cos(0.0)"
+                ).format(a),
+                keys[a],
+            )
+        elif kind == "number":
+            c = pick(rng, "2.5", "n.sin(2.0)", "(n.exp(0.5) * 2.0)", "-1.0", "0.0", "-0.0")
+            op = pick(rng, "mul", "sub") if c != "0.0" else "mul"
+            text, key = f"{a} {'*' if op == 'mul' else '-'} {c}", (op, keys[a], c)
+        elif kind == "call":
+            sine = ("sin", keys[a])
+            text, key = f"g({a})", ("sub", sine, ("mul", sine, "0.75"))
+        else:
+            a, name = pick(rng, *[v for v in keys if v[0] == "i"]), f"i{at}"
+            c = pick(rng, "{} + 0", "0 + {}", "{} * 1", "{} - 0", "{} * 3", "{} - 2")
+            text, key = c.format(a), ({"3": "mul", "2": "sub"}[c[-1]], keys[a], c[-1]) if c[-1] in "23" else keys[a]
+        if text:
+            lines.append((name, text))
+            keys[name] = key
+    results = [pick(rng, *keys) for _ in range(3)]
+    left = set()
+
+    def need(key):
+        if len(key) > 1 and key not in left:
+            left.add(key)
+            for operand in key[1:]:
+                if type(operand) is tuple:
+                    need(operand)
+
+    for name in results:
+        need(keys[name])
+    return lines, results, [key[0] for key in left]
+
+
+def thinned(jk, rng, count, lines):
+    """Return what is left of random programs, by their texts."""
+    found, g = {}, jk.jit(lambda x: jk.numpy.sin(x) - jk.numpy.sin(x) * 0.75)
+    x, y, i = floats(rng, 3), floats(rng, 3) - 1.5, np.int32([1, -2, 3])
+    for _ in range(count):
+        every, results, left = drawn(rng, lines)
+        body = "".join(f"    {name} = {text}\n" for name, text in every)
+        names = {"n": jk.numpy, "np": np, "g": g}
+        exec(f"def f(x, y, i):\n{body}    return [{', '.join(results)}]", names)
+        found[f"{body}    return {', '.join(results)}"] = optimised(jk, names["f"], x, y, i, left=left)
+    return found
+
+
+@program("20", "Random programs: what is dead, there twice, unchanged or a number is gone, and nothing else.")
+def random_programs(jk, rng):
+    return thinned(jk, rng, 30, 14)
+
+
+@program("20", "Hundreds of random programs.", hidden=True)
+def many_random_programs(jk, rng):
+    return thinned(jk, rng, 150, 18)

@@ -3,6 +3,7 @@
 import numpy as np
 from behind import behind, own
 from climbing import program
+from drawing import expression, fill, pick, written
 
 
 def floats(rng, *shape):
@@ -227,3 +228,58 @@ def small_types(jk, rng):
         {np.dtype(k).name: own(jk, rows)(rng.integers(1, 9, (4, 40)).astype(k)) for k in (np.int16, np.int8)},
         own(jk, lambda x: [f(x * 2.0, a) for f in (n.sum, n.max) for a in axes])(cube),
     )
+
+
+# --- random sums --------------------------------------------------------------------------------------------------------
+# A function is a text, such as `x / n.sum(n.exp(x), 0)`, which is the key of its result. x and y are matrices of one shape.
+
+CALLED = (
+    "n.sin({})", "n.exp(-n.abs({}))", "-{}", "n.sum({}, 0) * x", "n.sum({}) * 0.125 - y", "n.max({}, 0) - x", "n.max({}) * y",
+    "n.max({}, -2) + n.sum(y, (0,)) - x", "n.sum({}, (0, 1)) * y", "x / (n.sum(n.abs({})) + 1.0)", "n.sum(x > y) * {}",
+    "n.max(i * 3, 0) * {}",
+    "n.sum(i) - {}", "({} + 1.0) * n.sum(n.sin(x), 0)", "g({})", "n.max(n.where(x > y, {}, y), 0) * x",
+)  # fmt: skip
+JOINED = (
+    "{} + {}", "{} - {}", "{} * {}", "n.maximum({}, {})", "n.sum({}, 0) * n.max({}, 0) - x", "n.sum({} * {}) * 0.125 + x",
+    "n.where(x > n.max(y, 0), {}, {})", "{} / (n.sum(n.exp(-n.abs({})), 0) + 1.0)", "n.sum(n.sum({}, 1)) * {}", "n.max({}) * n.sum({}) * y",
+)  # fmt: skip
+ENDS = (
+    "{}",
+    "{}",
+    "n.sum({}, 1)",
+    "n.max({}, -1)",
+    "n.sum({}, -1) + n.max({}, 1)",
+    "n.sum({} > x, 0)",
+    "n.sum(i * i, 1)",
+    "n.max({} < y)",
+)
+
+
+def computed(jk, rng, count):
+    """Return the results of a function of each template, and of `count` random ones, by their texts; twelve are one program."""
+    n, shape, found = jk.numpy, tuple(map(int, rng.integers(1, 6, 2))), {}
+    names = {"n": n, "g": jk.jit(lambda a: a * n.max(a, 0)), "zero": n.zeros(shape), "ones": n.ones(shape)}
+    ends = [pick(rng, *ENDS) for _ in range(count)]
+    texts = [fill(t, lambda: pick(rng, "x", "x", "y")) for t in (*CALLED, *JOINED, *ENDS[1:])]
+    texts += [fill(end, lambda: f"({expression(rng, (CALLED, JOINED), 2)})") for end in ends]
+    for at in range(0, len(texts), 12):
+        fs = {text: eval(f"lambda x, y, i: {text}", names) for text in texts[at : at + 12]}
+        f = own(jk, lambda x, y, i, fs=fs: {text: f(x, y, i) for text, f in fs.items()})
+        x, y = ((rng.permutation(shape[0] * shape[1]).reshape(shape) - 3).astype(np.float32) / 16 for _ in range(2))
+        i = rng.integers(-9, 9, shape).astype(np.int32)
+        found["; ".join(map(written, "xyi", (x, y, i)))] = behind(f, x, y, i, compiled=1)
+    return found
+
+
+@program(
+    "21",
+    "Random sums and maxima, in each other, of floats, integers and truth values; several results have several shapes.",
+    tolerance=1e-3,
+)
+def random_sums(jk, rng):
+    return computed(jk, rng, 2)
+
+
+@program("21", "More random sums and maxima.", hidden=True, tolerance=1e-3)
+def many_random_sums(jk, rng):
+    return computed(jk, rng, 30)

@@ -3,6 +3,7 @@
 import numpy as np
 from behind import behind, own, refused
 from climbing import program
+from drawing import expression, fill, pick
 
 
 def floats(rng, *shape):
@@ -264,3 +265,57 @@ def truths_and_sizes(jk, rng):
     )
     g = lambda b, c: ((b @ c).astype(np.int32), (c @ b) * 2)
     return own(jk, g)(b, c), own(jk, f)(x, y)
+
+
+# --- random loops -------------------------------------------------------------------------------------------------------
+# A function is a text, such as `jk.lax.fori_loop(0, i, lambda k, c: c @ y * 0.25, x)`, which is the key of its result. x, y are square.
+
+SMOOTH = (
+    "n.sin({})", "n.exp(-n.abs({}))", "({}).T", "n.transpose({}) * y", "n.reshape(n.reshape({}, (-1, 1)), SHAPE)", "g({})",
+    "n.sum({}, 1, keepdims=True) * x", "n.max({}, 0, keepdims=True) - y", "n.sum({}, 0) @ x * 0.25 - y", "-{}",
+    "y @ n.sum({}, 1) * 0.25 + x",
+    "jk.lax.cond(i > 1, lambda: {}, lambda: y)", "jk.lax.fori_loop(0, i, lambda k, c: c.T * 0.5 + y, {})",
+    "jk.lax.scan(lambda c, _: (c @ y * 0.25, None), {}, None, length=2)[0]", "n.reshape(x, -1).T @ n.reshape({}, -1) * y * 0.1",
+)  # fmt: skip
+JOINED = (
+    "{} + {}", "{} - {}", "{} * {}", "{} @ {} * 0.25", "n.dot({}, {}) * 0.25", "n.maximum({}, {})", "n.where(x > y, {}, {})",
+    "jk.lax.cond(n.sum(x) > i * 1.0, lambda: {}, lambda: {})", "jk.lax.switch(i, [lambda: {}, lambda: x, lambda: {}])",
+    "jk.lax.cond(i < 2, lambda a: a @ y * 0.25, lambda a: {}, {})", "jk.lax.fori_loop(0, i, lambda k, c: c * 0.5 + {}, {})",
+    "jk.lax.fori_loop(0, 3, lambda k, c: (c[1], c[0].T * 0.5 + k), ({}, {}))[0]",
+    "jk.lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, c[2], c[1] * 0.5), (0, {}, {}))[1]",
+)  # fmt: skip
+
+
+def computed(jk, rng, size, count, deep):
+    """Return the results of functions of `count` of the templates, and of `deep` random ones, by their texts, for several indices. They are
+    one program, of square matrices.
+    """
+    n = jk.numpy
+    names = {
+        "n": n,
+        "jk": jk,
+        "g": jk.jit(lambda a: a * a * 0.5),
+        "zero": n.zeros((size, size)),
+        "ones": n.ones((size, size)),
+    }
+    every = (*SMOOTH, *JOINED)
+    texts = [fill(every[at], lambda: pick(rng, "x", "x", "y")) for at in rng.permutation(len(every))[:count]]
+    texts += [expression(rng, (SMOOTH, JOINED), 2) for _ in range(deep)]
+    fs = {text: eval("lambda x, y, i: " + text.replace("SHAPE", f"({size}, {size})"), names) for text in texts}
+    f = own(jk, lambda x, y, i: {text: f(x, y, i) for text, f in fs.items()})
+    x, y = (rng.permutation(size * size).reshape(size, size).astype(np.float32) / size**2 for _ in range(2))
+    return {f"size = {size}; i = {i}": behind(f, x, y, i, compiled=int(i == 0)) for i in (0, 1, 3)}
+
+
+@program(
+    "22",
+    "Random functions of matrices: products, transposes, choices and loops in each other, for every branch and for no turns.",
+    tolerance=1e-3,
+)
+def random_loops(jk, rng):
+    return computed(jk, rng, int(rng.integers(2, 7)), 9, 1)
+
+
+@program("22", "Many random functions of matrices.", hidden=True, tolerance=1e-3)
+def many_random_loops(jk, rng):
+    return [computed(jk, rng, size, 9, 3) for size in (1, 2, 3, 4, 5, 7)]
