@@ -262,7 +262,7 @@ def pure_callback(
     vmap_method: str | None = None,
     **kwargs: Any,
 ) -> Any:
-    """Call `callback(*args, **kwargs)` when the compiled program runs.
+    """Return the results of `callback(*args, **kwargs)`, which is called when the compiled program runs.
 
     The function must be pure: XLA may call it more than once, or not at all when the result is not needed.
 
@@ -280,7 +280,8 @@ def pure_callback(
       A tree of Arrays, of the structure of `result_shape_dtypes`.
 
     Raises:
-      ValueError: 64-bit results without x64 mode, or an unknown `vmap_method`.
+      ValueError: 64-bit results without x64 mode, or an unknown `vmap_method`; the call is differentiated.
+      NotImplementedError: a sharding of several devices.
       JaxRuntimeError: when run: the function raised, or returned other shapes or dtypes.
     """
     if vmap_method not in _VMAP_METHODS:
@@ -301,7 +302,8 @@ def io_callback(
     """Return the results of `callback(*args, **kwargs)`, which is called each time that the compiled program gets there.
 
     Like `pure_callback`, for functions with side effects: read a file, draw from a generator. With `ordered`, the calls
-    happen in the order of the program. `sharding` is None, or of one device.
+    happen in the order of the program, and `vmap` raises ValueError; otherwise it makes a call for each element. `sharding` is
+    None, or of one device.
     """
     placed = {"sharding": _of_one_device("io_callback", sharding)}
     return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered, **placed)

@@ -69,7 +69,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """Return the values of `operand` in another dtype, strongly typed, elementwise.
 
     Floats become integers by truncation; for a float out of range the result depends on the target. As a bool, anything
-    but 0 is True.
+    but 0 is True. Of complex numbers that become real, only the real part is kept, with a warning.
 
     Args:
       operand: an array or scalar.
@@ -77,7 +77,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
     Raises:
       TypeError: for a dtype that arrays cannot have.
-      ValueError: for None.
+      ValueError: for None, and between keys and numbers.
     """
     return _convert_element_type(operand, dtypes.check_and_canonicalize_user_dtype(new_dtype, "convert_element_type"))
 
@@ -130,7 +130,7 @@ def _known_scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
 
 
 def asarray(x: Any) -> Any:
-    """Return a scalar or array as a jitkit array, with JAX's dtype for it; Python numbers become weakly typed.
+    """Return a scalar or array as a jitkit array, with JAX's dtype for it; Python numbers, but not bools, become weakly typed.
 
     Raises:
       TypeError: for anything else, such as a list.

@@ -239,15 +239,17 @@ def conv_general_dilated(
       dimension_numbers: see `conv_dimension_numbers`.
       feature_group_count, batch_group_count: the number of groups of features, or of the batch; at most one is above 1.
       precision: see `Precision`.
-      preferred_element_type: dtype of the sum and the result.
-      out_sharding: None. Raise NotImplementedError for a sharding over several devices.
+      preferred_element_type: dtype of the sum and the result; by default that of the operands.
+      out_sharding: None, or a sharding over a mesh without axes.
 
     Returns:
       The output, of rank n + 2.
 
     Raises:
       ValueError, TypeError: where shapes, groups or dtypes do not fit together.
+      ValueError: for a named padding with an `lhs_dilation` other than 1.
       RuntimeError: for an unknown name of a padding.
+      NotImplementedError: for any other `out_sharding`.
     """
     refuse_sharding("conv_general_dilated", out_sharding)
     dnums = conv_dimension_numbers(lhs.shape, rhs.shape, dimension_numbers)

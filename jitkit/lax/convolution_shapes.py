@@ -39,7 +39,7 @@ def conv_dimension_numbers(
     """Return a user's dimension numbers as ConvDimensionNumbers.
 
     Args:
-      dimension_numbers: ConvDimensionNumbers, which are returned; None for batch, feature, spatial axes in this order; or three
+      dimension_numbers: ConvDimensionNumbers, which are returned unchecked; None for batch, feature, spatial axes in this order; or three
         strings such as ("NHWC", "HWIO", "NHWC"), with N (batch), C (feature), O and I (output and input feature of the
         kernel), and any letters for spatial axes.
 
@@ -264,7 +264,7 @@ def _in_order(
 
 def transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
     """Return the padding (before, after) of the dilated input of a transposed convolution, from that of the convolution: a
-    pair, "SAME" or "VALID". With it the result has the size of the convolution's input. Raise ValueError for another name.
+    tuple of two, "SAME" or "VALID". With it the result has the size of the convolution's input. Raise ValueError for anything else.
     """
     if isinstance(padding, tuple):
         before, after = (window - 1 - part for part in padding)

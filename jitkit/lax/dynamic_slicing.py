@@ -146,15 +146,15 @@ def dynamic_slice(
 
     Raises:
       TypeError: for a window larger than the array, or indices that are not integer scalars of one dtype.
-      ValueError: for a corner of the wrong length, or an index known to be negative that may not be.
+      ValueError: for a corner that does not have one index per axis, or an index known to be negative that may not be.
     """
     starts = _corner(operand, start_indices, allow_negative_indices)
     return dynamic_slice_p.bind(operand, *starts, slice_sizes=canonicalize_shape(slice_sizes))
 
 
 def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Sequence[bool]) -> list[Any]:
-    """Return the indices of a corner, all counted from the start: given negative ones count from the end, where that is
-    allowed. Raise ValueError unless there is one for each axis, and for a known negative one that is not allowed.
+    """Return the indices of a corner. A negative index, where it is allowed, counts from the end, and is returned counted from the
+    start. Raise ValueError unless there is one for each axis, and for a known negative one that is not allowed.
     """
     if len(start_indices) != operand.ndim:
         raise ValueError(

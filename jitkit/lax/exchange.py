@@ -181,7 +181,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) ->
 
 def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
     """Return, for every element, the value of element number `source`. Raise NameError if there is no axis of this
-    name, ValueError if it has no such element.
+    name, ValueError if it has no such element, NotImplementedError for several names.
     """
     return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
 

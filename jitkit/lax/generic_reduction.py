@@ -125,8 +125,10 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
       An array, or a tree of arrays, without these axes.
 
     Raises:
-      ValueError: where the trees differ, or an initial value is not a scalar.
-      TypeError: where an initial value's dtype is not that of its operand.
+      ValueError: where the trees or the operands' shapes differ, an initial value is not a scalar, or `computation` does not return
+        what it takes.
+      TypeError: where an initial value's dtype is not that of its operand. It is not compared if `computation` has a primitive of its
+        own, such as `add` from 0.
       NotImplementedError: where `computation` uses a traced value from outside.
     """
     flat_operands, operand_tree = tree_util.tree_flatten(operands)

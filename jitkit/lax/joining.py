@@ -95,7 +95,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
 
     Raises:
       ValueError: without arrays.
-      TypeError: for other shapes or dtypes.
+      TypeError: for other shapes, different dtypes, or a `dimension` out of range. A single array is returned without checks.
     """
     if len(operands) == 0:
         raise ValueError("concatenate requires a non-empty sequences of arrays")
@@ -174,6 +174,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     """Return arrays of one shape and dtype, stacked along a new axis.
 
     Raises:
+      IndexError: without arrays.
       ValueError: for different shapes, and for an axis out of range.
       TypeError: for different dtypes.
     """
@@ -238,7 +239,7 @@ def _emit_split(
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Return pieces of these sizes along an axis. Raise ValueError where the sizes do not add up to the axis."""
+    """Return pieces of these sizes along an axis. Raise ValueError for negative sizes, another sum, or an axis out of range."""
     operand = asarray(operand)
     pieces: list[Any] = split_p.bind(operand, sizes=tuple(sizes), axis=canonicalize_axis(axis, operand.ndim))
     return pieces
@@ -282,7 +283,9 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """Return `operand`, repeated `reps[i]` times along axis i. Raise TypeError unless there is a count for each axis."""
+    """Return `operand`, repeated `reps[i]` times along axis i. Raise TypeError unless there is a count for each axis, ValueError for a
+    negative count.
+    """
     return tile_p.bind(operand, reps=tuple(reps))
 
 

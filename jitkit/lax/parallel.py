@@ -267,6 +267,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: None = None, axis: 
 
     Raises:
       NameError: there is no axis of this name.
+      ValueError: `axis` is out of range.
       NotImplementedError: with `axis_index_groups`, or for several names at once.
     """
     if axis_index_groups is not None:

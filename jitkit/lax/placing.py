@@ -145,7 +145,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     Raises:
       TypeError: for a leaf that is not an array.
       UnexpectedTracerError: for a tracer that has outlived its trace.
-      ValueError: for a tree of another form; for `donate` and `may_alias` at once.
+      ValueError: for a `device` that is none of these; for a tree of another form; for `donate` and `may_alias` at once.
     """
     leaves, tree = tree_flatten(x)
     places = list(map(_in_place, _for_each_leaf("device", device, x, len(leaves))))
@@ -197,7 +197,7 @@ def _semantics(donate: bool | None, may_alias: bool | None) -> ArrayCopySemantic
 
 
 def _source(said: Any, x: Any) -> Any:
-    """Return `said`, or if it is None the sharding of the value; None if that is not known while tracing."""
+    """Return `said`, or if it is None the sharding of the value; None for a value that is not known, or is on no device."""
     if said is not None:
         return said
     value = x.to_concrete_value() if isinstance(x, Tracer) else x

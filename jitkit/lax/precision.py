@@ -104,10 +104,10 @@ CanonicalPrecision = None | tuple[Precision, Precision] | DotAlgorithm | DotAlgo
 def canonicalize_precision(precision: Any) -> CanonicalPrecision:
     """Return a user's `precision` in the form that equations carry: None, a pair, or an algorithm.
 
-    None means the option `default_matmul_precision`, if that is set.
+    None means the option `default_matmul_precision`; if that is not set, return None.
 
     Raises:
-      ValueError: for anything else.
+      ValueError: for anything but None, a `Precision` or its name, a pair of either, or an algorithm, a preset or its name.
     """
     if precision is None:
         default = config.local.state.options.default_matmul_precision

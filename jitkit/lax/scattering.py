@@ -365,7 +365,8 @@ def scatter_apply(
     Args:
       update_shape: the shape that updates would have.
 
-    For the other arguments see `scatter`. Raise ValueError if `func` returns anything but an array.
+    For the other arguments see `scatter`. Raise ValueError if `func` returns anything but an array, NotImplementedError if
+    it uses a traced value from outside.
     """
     aval = core.get_aval(operand)
     unused = full(tuple(update_shape), 0, aval.dtype)

@@ -100,7 +100,7 @@ def select_n(which: Any, *cases: Any) -> Any:
 
     Raises:
       ValueError: without cases.
-      TypeError: for other shapes or dtypes.
+      TypeError: for other shapes or dtypes, and for bools with more than two cases.
     """
     if not cases:
         raise ValueError("select_n() must have at least one case")

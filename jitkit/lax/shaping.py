@@ -107,7 +107,8 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
       broadcast_dimensions: for each axis of `operand`, the axis of the result that it becomes.
 
     Raises:
-      TypeError: where they do not fit together.
+      TypeError: where they do not fit together. But without `broadcast_dimensions`, an array that has as many axes as `shape` is
+        returned unchanged.
     """
     if np.ndim(operand) == len(shape) and not len(broadcast_dimensions) and is_array(operand):
         return asarray(operand)
@@ -160,7 +161,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """Return x with axes of size 1 in front, so that it has `rank` axes."""
+    """Return x with axes of size 1 in front, so that it has at least `rank` axes."""
     ndim = np.ndim(x)
     return asarray(x) if ndim == rank else broadcast(x, (1,) * (rank - ndim))
 
@@ -215,7 +216,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
     """Return the same elements in row-major order in another shape; with `dimensions`, transpose by them first.
 
     Raises:
-      TypeError: where the number of elements differs, or `new_sizes` is not a shape.
+      TypeError: where the number of elements differs, `new_sizes` is not a shape, or `dimensions` is not a permutation of the axes.
     """
     sizes = canonicalize_shape(new_sizes)
     if dimensions is not None:
@@ -271,7 +272,7 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, dimensions: Sequence[i
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
-    """Return `array` without these axes. Raise ValueError for axes of a size other than 1, or out of range."""
+    """Return `array` without these axes. Raise ValueError for axes of a size other than 1, out of range, or repeated."""
     ndim = np.ndim(array)
     axes = tuple(sorted(canonicalize_axis(axis, ndim) for axis in dimensions))
     if not axes and is_array(array):

@@ -108,7 +108,7 @@ def slice(
     is clamped.
 
     Raises:
-      TypeError: where the indices are not one per axis, or do not lie within the array in order.
+      TypeError: where indices or strides are not one per axis or are negative, or the indices do not lie within the array in order.
     """
     starts, limits = _known(start_indices), _known(limit_indices)
     checks_keys = config.local.state.options.debug_key_reuse  # the check of keys must see which part is taken

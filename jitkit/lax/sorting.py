@@ -243,6 +243,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     Raises:
       ValueError: for a negative k, or one beyond the size of the axis; for an axis out of range; for complex
         numbers.
+      TypeError: for a k that is not an integer, or is traced.
     """
     if hasattr(k, "__index__") and not isinstance(k, Tracer):  # also for an array, which a trace would make a tracer
         k = operator.index(k)

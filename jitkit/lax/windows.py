@@ -53,7 +53,9 @@ def window_shape(
     base_dilation: Any,
     window_dilation: Any,
 ) -> Shape:
-    """Return the shape of a reduction over windows; raise TypeError for windows that do not fit the operand's rank."""
+    """Return the shape of a reduction over windows. Raise TypeError for parameters that do not fit the operand's rank, and for sizes and
+    strides below 1.
+    """
     check_shapelike("reduce_window", "window_dimensions", window_dimensions, positive=True)
     check_shapelike("reduce_window", "window_strides", window_strides, positive=True)
     check_shapelike("reduce_window", "base_dilation", base_dilation)
@@ -212,8 +214,10 @@ def reduce_window(
       lax.max, (1, 2, 2, 1), (1, 2, 2, 1))`.
 
     Raises:
-      ValueError: where the trees differ.
-      TypeError: for dtypes, sizes or ranks that do not fit.
+      ValueError: where the trees differ, or have no arrays.
+      TypeError: for sizes or ranks that do not fit; for different dtypes, unless `computation` is `add`, `max` or `min` with its
+        neutral element.
+      RuntimeError: for an unknown name of a padding.
     """
     operands, tree = tree_util.tree_flatten(operand)
     inits, init_tree = tree_util.tree_flatten(init_value)

@@ -248,7 +248,7 @@ def cond(
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar number, a function is not callable, or they return different structures or types.
+      TypeError: `pred` is not a real scalar, a function is not callable, or they return different structures or types.
     """
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
@@ -281,7 +281,7 @@ def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
 
 
 def truth_of(pred: Any) -> Any:
-    """Return the predicate converted to a bool, concrete or traced. Raise TypeError unless it is a scalar number."""
+    """Return the predicate converted to a bool, concrete or traced. Raise TypeError unless it is a scalar bool, integer or float."""
     if pred is None:
         raise TypeError("cond predicate is None\nPass True or False, a number, or a scalar array.")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:

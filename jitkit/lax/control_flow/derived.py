@@ -47,7 +47,7 @@ def fori_loop(
 
     Raises:
       TypeError: `body_fun` is not a function, the bounds are of different types, or the carry changes its type.
-      ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
+      ValueError: the bounds are traced, and `unroll` is a number of steps other than 0 and 1.
     """
     if not callable(body_fun):
         raise TypeError(f"lax.fori_loop: body_fun argument should be callable.{edits.FORI_ORDER}")
@@ -140,13 +140,13 @@ def known_trips(lower: Any, upper: Any) -> int | None:
 
 @traceback_util.api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """Return the results of `f` for each element of arrays along their leading axes, stacked; `f` is compiled once.
+    """Return the results of `f` for each element of arrays along their leading axes, stacked. It is a `scan`, which traces `f` once.
 
     Args:
       f: takes a tree of elements, returns a tree of arrays.
       xs: a tree of arrays with leading axes of one size.
-      batch_size: how many elements one step of the loop takes, all at once (`vmap`); 0 means all. If elements are left
-        over, they are done after the loop.
+      batch_size: how many elements one step of the loop takes, all at once (`vmap`); by default one, without `vmap`. With 0, or a
+        size above the number of elements, there is no loop. If elements are left over, `f` is traced again for them, after the loop.
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
@@ -193,8 +193,9 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
       A tree like `elems`.
 
     Raises:
-      TypeError: `fn` is not a function.
-      ValueError: the sizes along `axis` differ.
+      TypeError: `fn` is not a function, or `axis` is negative with `reverse`.
+      ValueError: the sizes along `axis` differ, or it is out of range.
+      IndexError: `elems` has no arrays.
 
     Source: G. E. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.
     """

@@ -231,9 +231,10 @@ def scan(
       The carry after the last step, and the outputs, stacked along a new leading axis: one row for each step.
 
     Raises:
-      TypeError: `f` is not a function, does not return a pair, or returns another type of carry.
+      TypeError: `f` is not a function, does not return a pair, or returns another type of carry; a leaf is not an array.
       TypeError: `unroll` is not a whole number.
       ValueError: `xs` do not have one length, or not the one given, or no length is known; `length` or `unroll` is negative.
+      ValueError: if jit is disabled, there are no steps.
     """
     if not callable(f):
         raise TypeError("lax.scan: f argument should be a callable.")

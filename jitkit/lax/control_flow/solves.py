@@ -303,7 +303,7 @@ def custom_linear_solve(
 
     Raises:
       TypeError: a function returns a tree of another structure; a reverse-mode derivative has no `transpose_solve`.
-      ValueError: a function returns arrays of other shapes.
+      ValueError: a function returns arrays of other shapes; with `has_aux`, `solve` does not return a pair.
     """
     if transpose_solve is None and symmetric:
         transpose_solve = solve
