@@ -69,7 +69,7 @@ def cond(
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar number, a function is not callable, or they return different structures or types.
+      TypeError: `pred` is not a real scalar, a function is not callable, or they return different structures or types.
     """
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)

@@ -254,7 +254,7 @@ def fori_loop(
 
     Raises:
       TypeError: `body_fun` is not a function, the bounds are of different types, or the carry changes its type.
-      ValueError: the bounds are traced, and `unroll` is neither None nor False nor 1.
+      ValueError: the bounds are traced, and `unroll` is a number of steps other than 0 and 1.
     """
     if not callable(body_fun):
         raise TypeError(f"lax.fori_loop: body_fun argument should be callable.{edits.FORI_ORDER}")

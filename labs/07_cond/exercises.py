@@ -74,7 +74,7 @@ def cond(
       operand: a single operand, by keyword (`all_operands`).
 
     Raises:
-      TypeError: `pred` is not a scalar number, a function is not callable, or they return different
+      TypeError: `pred` is not a real scalar, a function is not callable, or they return different
         structures or types.
     """
     raise NotImplementedError("07.1")
