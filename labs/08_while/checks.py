@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jitkit.kata.checking import Stablehlo, check, of_arrays, of_loops, raised, random_programs
@@ -720,6 +722,19 @@ def nothing_in_the_carry(jk, rng):
 def one_start_of_several_parts(jk, rng):
     start, kinds = int(rng.integers(9)), rng.permutation(["float16", "float32", "int16", "complex64"])
     return promote(jk, [start] * 4, [jk.core.ShapedArray((), str(kind)) for kind in kinds])
+
+
+@check(
+    "08.3",
+    "Two classes of one name are two structures, though they print alike.",
+    against=["structures that print alike are one"],
+)
+def classes_of_one_name(jk, rng):
+    name = f"Pair{rng.integers(99)}"
+    one, other = (NamedTuple(name, [("x", object), ("y", object)]) for _ in range(2))
+    x, n = row(rng, int(rng.integers(2, 9))), np.int32(rng.integers(9))
+    right, _ = looped(jk, lambda c: one(c.x * 2, c.y), one(x, n))
+    return right(one(x, n)), raised(*looped(jk, lambda c: other(*c), one(x, n)), parts=["the same pytree structure"])
 
 
 @check("08.3", "A size of 1 is not any other size, whether it goes in or comes out.", against=["sizes of 1 stretch"])

@@ -1066,3 +1066,21 @@ def believes_bounds_that_are_one_object_need_no_loop(lower, upper, body_fun, ini
     if dtypes.dtype(upper) != dtype:
         upper = convert_element_type(upper, dtype)
     return count_by_while(lower, upper, body_fun, init_val)
+
+
+@mutant(
+    "08.3",
+    "structures that print alike are one",
+    "Two classes have one name, and the same fields. Is it one structure?",
+)
+def believes_structures_that_print_alike_are_one(what, body, in_tree, out_tree, traced):
+    carry_tree = in_tree.children()[0]
+    if str(carry_tree) != str(out_tree):
+        raise carry_structure_error(what, body, in_tree, out_tree)
+    jaxpr = traced.jaxpr
+    n, k = (out_tree.num_leaves, len(traced.consts))
+    names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars))[k:]
+    ins, outs = (jaxpr.invars[k : k + n], jaxpr.outvars[:n])
+    pairs = [(i.aval, o.aval) for i, o in zip(ins, outs, strict=False)]
+    if not all((same_type(a, b) for a, b in pairs)):
+        raise carry_type_error(what, jaxpr, names, pairs)
