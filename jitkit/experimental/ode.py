@@ -142,7 +142,7 @@ def odeint(
         times.
       t: an array of floats, each larger than the one before.
       rtol, atol: the tolerated error of a step, relative to the state and absolute.
-      mxstep: the maximum number of steps from one time to the next.
+      mxstep: the maximum number of steps from one time to the next. If they are not enough, the last step's polynomial is continued.
       hmax: the maximum size of a step.
 
     Raises:

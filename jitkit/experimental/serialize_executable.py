@@ -88,7 +88,7 @@ def deserialize_and_load(
 
     Args:
       backend: a platform's name, or a client of jaxlib's; the default one if it is None.
-      execution_devices: the device that runs it, in a sequence; the first of the platform if it is None.
+      execution_devices: a sequence, whose first device runs it; the first device of the platform if it is None.
 
     Raises:
       ValueError: the devices are not of that client.

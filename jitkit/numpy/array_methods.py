@@ -54,8 +54,8 @@ def _round(x: Any, ndigits: int | None = None) -> Any:
 
 
 def _contains(x: Any, query: Any) -> Any:
-    """Return whether a one-dimensional array has an element equal to a scalar. Raise ValueError for another number of
-    axes, TypeError for None and strings.
+    """Return whether a one-dimensional array has an element equal to a scalar. Raise ValueError for another array, or a query that is
+    not a scalar, TypeError for None and strings.
     """
     if query is None or isinstance(query, str):
         raise TypeError(f"Array.__contains__: unsupported operand type {type(query)}.")

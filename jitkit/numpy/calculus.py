@@ -136,7 +136,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
       period: of the function; then `xp` need not increase, and `left` and `right` are ignored.
 
     Raises:
-      ValueError: `xp` and `fp` are not two vectors of one length, or `x` is complex.
+      ValueError: `xp` and `fp` are not two vectors of one length, `x` is complex, or `left` or `right` is another text.
     """
     static = [name for name, end in (("left", left), ("right", right)) if end is None or isinstance(end, str)]
     if period is None:

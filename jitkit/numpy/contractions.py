@@ -187,7 +187,7 @@ def tensordot(
     """Return the sums of products over several axes. `axes` is an int n, for the last n of `a` and the first n of `b`, or a
     pair: an axis of `a` and an axis of `b`, or two lists of axes.
 
-    Raise TypeError where `axes` is neither, or the sizes of the axes differ.
+    Raise TypeError where `axes` is neither, or the sizes of the axes differ; ValueError for an axis out of range.
     """
     refuse_sharding("tensordot", out_sharding)
     a, b = ensure_arraylikes("tensordot", a, b)

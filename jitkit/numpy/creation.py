@@ -36,11 +36,12 @@ def array(
     """Return an array of a scalar, an array, or nested lists and tuples of them.
 
     Without `dtype`, a single Python number gives a weakly typed array; in a list, numbers get the default width or that
-    of the arrays beside them. A Python number that does not fit the dtype is an error; a float for an int dtype is truncated.
+    of the arrays beside them. A float for an int dtype is truncated.
 
     Raises:
       TypeError: where the values are not numbers.
       ValueError: for None, and for nested lists that have no common shape.
+      OverflowError: for a Python number that does not fit.
       NotImplementedError: for an `order` other than "K" or None.
     """
     if order is not None and order != "K":

@@ -121,11 +121,12 @@ def compress(
     None.
 
     Args:
-      condition: one bool per slice, at most as many as there are slices. It can be traced if there is a size.
+      condition: one bool per slice; slices without one are left out. It can be traced if there is a size.
       size: how many slices there will be: those chosen first, then some of `fill_value`.
 
     Raises:
-      ValueError: if the condition does not have one axis, or is true where there is no slice, or the size is greater than the axis.
+      ValueError: if the condition does not have one axis, or the size is greater than the axis; without a size, if the
+        condition is true where there is no slice.
       NotImplementedError: if `out` is given.
     """
     condition, a, fill_value = ensure_arraylikes("compress", condition, a, fill_value)
@@ -194,13 +195,13 @@ def ravel_multi_index(
     their indices along each axis.
 
     Args:
-      mode: what to do with indices out of bounds: an error ("raise", which cannot be traced), "clip", "wrap" or
+      mode: what to do with indices out of bounds: raise ValueError ("raise", which cannot be traced), "clip", "wrap" or
         "ignore".
       order: "C", the last axis changes first, or "F", the first.
       dtype: of the result.
 
     Raises:
-      ValueError: for an unknown mode or order, or a dtype that is no integer or too small.
+      ValueError: for an unknown mode or order, or a dtype that is not an integer type or too small.
       TypeError: for indices that are not integers.
       AssertionError: for another number of indices than axes.
     """

@@ -52,7 +52,7 @@ def einsum(
 
     Raises:
       ValueError: for labels that do not fit the operands.
-      NotImplementedError: if `out` is given.
+      NotImplementedError: if `out` is given, or an order that contracts three operands at once.
     """
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.einsum is not supported.{edits.NO_OUT}")

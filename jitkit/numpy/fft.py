@@ -107,7 +107,7 @@ def fftn(a: Any, s: Sequence[int] | None = None, axes: Sequence[int] | None = No
         with `forward` that of the transform; `ortho` divides both by sqrt(n).
 
     Raises:
-      ValueError: a length is not positive, an axis is repeated, or the norm is unknown.
+      ValueError: a length is not positive, an axis is repeated, `s` and `axes` differ in length, or the norm is unknown.
     """
     return _transform("fftn", FftType.FFT, a, s, axes, norm)
 

@@ -42,7 +42,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
     is given.
 
     Raises:
-      ValueError: for no arrays, or scalars.
+      ValueError: for no arrays, for an axis out of range, and for scalars, unless `axis` is None.
       TypeError: where shapes differ in another axis.
     """
     if _is_one_array(arrays):
@@ -85,7 +85,9 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
-    """Return arrays of one shape, stacked along a new axis. Raise ValueError for no arrays. Raise NotImplementedError if `out` is given."""
+    """Return arrays of one shape, stacked along a new axis. Raise ValueError for no arrays, different shapes, or an axis out of range;
+    NotImplementedError if `out` is given.
+    """
     _refuse_an_array("stack", axis, TypeError("Only integer scalar arrays can be converted to a scalar index."))
     if not len(arrays):
         raise ValueError("Need at least one array to stack.")
@@ -250,6 +252,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length
 
     Raises:
       ConcretizationTypeError: for traced `repeats` without `total_repeat_length`.
+      ValueError: for `repeats` that are neither one number nor one for each element.
     """
     check_arraylike("repeat", a, *([] if isinstance(repeats, int) else [repeats]))
     a = asarray(a)

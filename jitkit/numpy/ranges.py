@@ -92,7 +92,8 @@ def linspace(
 ) -> Any:
     """Return `num` values at equal distances from `start` to `stop`, which is the last one unless `endpoint` is False.
 
-    Arrays of starts and stops give arrays of such rows, along a new `axis`. With `retstep`, the pair of values and distance.
+    Arrays of starts and stops give arrays of such rows, along a new `axis`. With `retstep`, return the pair of values and
+    distance, which is nan for no values, and for one with `endpoint`. Raise ValueError for a negative `num`.
     """
     num = concrete_index(num, "'num' argument of jnp.linspace")
     axis = concrete_index(axis, "'axis' argument of jnp.linspace")

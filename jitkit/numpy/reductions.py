@@ -68,7 +68,7 @@ def own_axes(axes: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def check_where(name: str, where: Any) -> Any:
-    """Return `where` as an array. Raise ValueError unless it is None or an array of bools."""
+    """Return `where` as an array, or None if it is None. Raise ValueError for an array of another dtype than bool."""
     if where is None:
         return None
     where = ensure_arraylike(name, where)
@@ -159,8 +159,8 @@ def reduction(
     """Return `a`, reduced over `axis`; `kind` has the parameters that distinguish one reduction from another.
 
     Raises:
-      ValueError: for no elements or a `where`, if the reduction has no identity and `initial` is not given; and for an
-        `initial` that is not a scalar.
+      ValueError: for no elements or a `where`, if the reduction has no identity and `initial` is not given; for an `initial`
+        that is not a scalar, a `where` that is not of bools, and axes out of range or repeated. TypeError: for random keys.
       NotImplementedError: for `out`, and for named axes if the reduction does not take them.
     """
     name = kind.name

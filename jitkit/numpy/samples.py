@@ -47,7 +47,7 @@ def cov(
 
     Args:
       bias, ddof: divide by n - ddof. By default `ddof` is 1, or 0 with `bias`.
-      fweights: how often each observation counts, integers; aweights: how much each observation counts.
+      fweights: how often each observation counts, integers; aweights: how much each observation counts. Signs are ignored.
 
     Raises:
       ValueError: more than two axes, or a dtype that is not inexact.

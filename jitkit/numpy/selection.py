@@ -205,7 +205,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
     Raises:
       ConcretizationTypeError: under a trace without `size`.
-      ValueError: for a scalar.
+      ValueError: for a scalar, and for a `fill_value` that is neither a scalar nor a tuple of scalars.
     """
     arr = ensure_arraylike("nonzero", a)
     if arr.ndim == 0:

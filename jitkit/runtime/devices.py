@@ -187,7 +187,7 @@ def uncommitted(aval: Any, sharding: Sharding) -> Any:
 
 @functools.cache
 def has_several() -> bool:
-    """Whether there are devices besides the first one."""
+    """Whether there are devices besides the first one: others of its platform, or, if that is not the CPU, those of the CPU."""
     return len(devices()) > 1 or default_backend() != "cpu"
 
 
@@ -274,7 +274,7 @@ places.unspecified = _unspecified
 
 
 def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
-    """Return the sharding for arrays with one more axis, at position `axis`, which is not split."""
+    """Return the sharding for arrays with one more axis, at position `axis`, which is not split. A sharding without a spec stays."""
     if not hasattr(sharding, "spec"):
         return sharding
     axes = [*sharding.spec]
@@ -286,7 +286,9 @@ def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
 
 
 def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
-    """Return the shardings that the partitioner chose for the results of a program for several devices."""
+    """Return the shardings that the partitioner chose for the `count` results of a program for several devices. If the executable does
+    not tell them, return `sharding` for each.
+    """
     found = executable.get_output_shardings()
     if found is None:
         return [sharding] * count

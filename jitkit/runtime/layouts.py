@@ -85,7 +85,9 @@ class Format:
 
 
 def sharding_of(place: Any) -> Any:
-    """Return the sharding of a Format, and anything else unchanged. Raise NotImplementedError if its layout is not row-major."""
+    """Return the sharding of a Format (None if it has none), and anything else unchanged. Raise NotImplementedError if its layout is
+    not row-major.
+    """
     if not isinstance(place, Format):
         return place
     layout = place.layout

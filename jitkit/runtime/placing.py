@@ -65,8 +65,11 @@ def local_devices(
 ) -> list[Any]:
     """Return this process's devices of a platform, by default the default one: all of them, since there is one process.
 
+    `host_id` is the old name of `process_index`, and warns.
+
     Raises:
       ValueError: `process_index` is neither None nor 0, the number of the only process.
+      RuntimeError: the platform has no devices.
     """
     if host_id is not None:
         warnings.warn(

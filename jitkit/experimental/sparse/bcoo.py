@@ -277,7 +277,7 @@ def bcoo_fromdense(
       nse: the number of entries, which is counted if it is None; under `jit` it has to be given. Places beyond those that are not 0 have
         indices outside of the array.
       n_dense: how many of the last axes are dense.
-      n_batch: 0.
+      n_batch: 0. Raise NotImplementedError for another number.
     """
     if n_batch:
         refuse(f"BCOO with {n_batch} batch dimensions")
@@ -308,7 +308,7 @@ def bcoo_todense(mat: BCOO) -> Any:
 
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     """Return the array with its axes in another order: sparse ones among each other, and dense ones. Raise NotImplementedError if a sparse
-    axis would become dense.
+    axis would become dense, TypeError if `permutation` is not a permutation of the axes.
     """
     order = [operator.index(axis) for axis in permutation]
     if sorted(order) != list(range(mat.ndim)):
@@ -342,7 +342,7 @@ def bcoo_dot_general(
     lhs: BCOO, rhs: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
     """Return the product of a sparse array and a dense one, summed over pairs of axes, as `lax.dot_general` does; dense. Raise
-    NotImplementedError if the sparse array has dense axes, or for batch axes.
+    NotImplementedError if the sparse array has dense axes, or for batch axes. `out_sharding` is not used.
     """
     if lhs.n_dense:
         refuse("bcoo_dot_general with dense axes")

@@ -192,7 +192,7 @@ def bcsr_dot_general(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Return the product of a sparse matrix and a dense array: see `bcoo_dot_general`."""
+    """Return the product of a sparse matrix and a dense array: see `bcoo_dot_general`. `precision` and `out_sharding` are not used."""
     return bcoo_dot_general(
         lhs.to_bcoo(), rhs, dimension_numbers=dimension_numbers, preferred_element_type=preferred_element_type
     )

@@ -123,8 +123,8 @@ def prepared(
     request: dict[str, Any], submission: Submission, package: pathlib.Path, known: dict[tuple[Any, ...], CodeType]
 ) -> Ahead | None:
     """Import jitkit ahead of the functions of a request, and return it as an `Ahead`; None if the functions must be
-    spliced in first. Code that is spliced before its module is imported is added to `known`. Functions of other
-    exercises that the import calls are put in place before the import.
+    spliced in first, or the request has no checks. Code that is spliced before its module is imported is added to `known`. Functions
+    of other exercises that the import calls are put in place before the import.
 
     Raises:
       SpliceError: as splicing does.
@@ -149,7 +149,7 @@ def prepared(
 
 
 def import_jitkit(request: dict[str, Any]) -> None:
-    """Import jitkit, and the modules of the course that checks need."""
+    """Import jitkit, and the modules of the course that checks need, as far as they can be imported."""
     gc.disable()
     for room in OF_EVERY_PROGRAM:  # otherwise they would be imported in the middle of the first check
         importlib.import_module(f"jitkit.{room}")
@@ -184,10 +184,11 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
     """Return the code that replaces functions: `functions` has it by target, and `helpers` has pairs of a module and the code to run in
-    it first. Return None if the result would differ from splicing, or splicing would refuse it.
+    it first. Return None for what an exchange of code cannot do, or splicing would refuse: decorators, helping methods, other
+    parameters, closures, two files for one module.
 
     Raises:
-      SpliceError: a helper has a name that the module uses.
+      SpliceError: as splicing does, for everything else that it refuses.
     """
     codes: dict[str, CodeType] = {}
     helpers: list[tuple[str, CodeType]] = []

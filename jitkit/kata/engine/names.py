@@ -17,7 +17,7 @@ def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
     if two of them parse at once, one of them sometimes ends in a SystemError.
 
     Raises:
-      SyntaxError, ValueError: as `ast.parse`.
+      SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`; the last two for deep nesting.
     """
     with _one_at_a_time:
         return ast.parse(source, filename)

@@ -91,7 +91,7 @@ def first_statement(function: Function) -> int:
 
 
 def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str]) -> list[ast.stmt]:
-    """Return the imports that `with_own_names` puts into a function."""
+    """Return the imports that `with_own_names` puts into a function; raise the SpliceError that it raises."""
     used = globals_used(function)
     theirs = {name: own for name, own in _other_imports(file, known).items() if name in used}
     theirs |= {name: _of_a_sibling(name, file) for name in used & file.homes.keys() - known.keys()}

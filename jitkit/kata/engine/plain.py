@@ -45,7 +45,7 @@ class Raised:
 
 
 def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = (), **kwargs: Any) -> Any:
-    """Call `function(*args, **kwargs)` and return the error that it raises; if it does not raise, return its result."""
+    """Return the error that `function(*args, **kwargs)` raises, as a `Raised` with `parts`; if it does not raise, return its result."""
     try:
         return function(*args, **kwargs)
     except Exception as error:
@@ -78,8 +78,8 @@ def to_plain(value: Any, run_stablehlo: Callable[[str, Sequence[Any]], Sequence[
 
 
 def array_of(data: Plain) -> np.ndarray[Any, Any]:
-    """Return the numpy array for `{"is": "array"}`. Raise ValueError if bytes, shape and dtype do not fit together, TypeError
-    for an unknown dtype.
+    """Return the numpy array for `{"is": "array"}`; for float0, of bools. Raise ValueError if bytes, shape and dtype do not fit together,
+    TypeError for an unknown dtype.
     """
     name = data["dtype"]
     dtype = np.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else np.dtype(name)

@@ -80,7 +80,9 @@ class Process:
         self.frames.put(None)
 
     def next_frame(self, seconds: float) -> dict[str, Any] | None:
-        """Return the next frame, or None if the process has ended. Raise TimeoutError after this many seconds."""
+        """Return the next frame, or None if the process has ended or has sent a line that is not JSON. Raise TimeoutError after this many
+        seconds.
+        """
         try:
             return self.frames.get(timeout=max(seconds, 0.0))
         except queue.Empty:

@@ -36,7 +36,7 @@ class LearnerSource(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def parsed(source: LearnerSource) -> LearnerFile:
-    """Return a learner's file, parsed once. Raise SpliceError if it is not Python."""
+    """Return a learner's file, parsed once. Raise SpliceError as `LearnerFile.parse` does."""
     return LearnerFile.parse(source.source, source.path, source.exercises)
 
 

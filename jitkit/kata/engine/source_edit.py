@@ -113,8 +113,8 @@ def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[
     """Return a module's text with functions of a learner's file in it, and the helpers they use before the first of
     them.
 
-    `reference` is the module's text before any functions were put in: a method that it has is not added. Raise SpliceError for a
-    helper with a name that it has.
+    `reference` is the module's text before any functions were put in: a method that it has is not added. Raise SpliceError if
+    the file has no such function, a decorator does not fit, or a helper has a name that the module has.
     """
     module = LearnerFile.parse(reference, "", ())
     there = module.functions

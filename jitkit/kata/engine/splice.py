@@ -56,7 +56,8 @@ def splice_source(source: str, filename: str, module: str, submission: Submissio
     """Return the code of a module of the reference, with the submission's functions in it.
 
     Raises:
-      SpliceError: a target does not exist, a signature differs, or a helper has a name that the module uses.
+      SpliceError: a target does not exist, a signature or a decorator does not fit, a helper has a name that the module uses or
+        differs from another file's, or an import cannot be put in.
     """
     tree = tree_of(source, filename)
     by_file: dict[str, list[Target]] = {}
@@ -78,7 +79,8 @@ def added_statements(known: Mapping[str, str], file: LearnerFile, targets: Seque
     """Return the helpers and imports that functions of a file need in a module of the reference, which has `known` names
     (`meanings`). If the module has the same thing under the same name, the import is left out.
 
-    Raise SpliceError for a helper (a function, a class or a variable) with a known name: it would change the reference.
+    Raise SpliceError for a helper (a function, a class or a variable) with a known name: it would change the reference; and if a name is
+    needed from an `import *` of which nobody knows what it imports, or an import cannot be put in.
     """
     kept: list[ast.stmt] = []
     others = set(other_names(file, known))
@@ -145,7 +147,9 @@ def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], othe
 
 
 def _replace(tree: ast.Module, target: Target, file: LearnerFile, known: Mapping[str, str], offset: int) -> int:
-    """Replace the reference's function by the learner's; return the position of the top-level statement around it."""
+    """Replace the reference's function by the learner's, and put the methods that help it beside it; return the position of the
+    top-level statement around it. Raise SpliceError if the reference has no such function, or has it with another signature.
+    """
     theirs = _moved(with_own_names(file.find(target), file, known), offset)
     body: list[ast.stmt] = tree.body
     place = 0
@@ -263,8 +267,8 @@ def _bare(args: ast.arguments) -> ast.arguments:
 
 
 def _check_helpers(helpers: Sequence[ast.stmt], known: dict[str, tuple[str, str]], path: str) -> None:
-    """Check that helpers with the same name, from two files, are the same if they go into one module; add them to `known`, each with
-    its file and text.
+    """Add helpers to `known`, by name, each with its file and text. Raise SpliceError if another file has a different helper of the
+    same name for the module.
     """
     for node in helpers:
         text = ast.unparse(node)

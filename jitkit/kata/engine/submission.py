@@ -127,7 +127,9 @@ class LearnerFile(NamedTuple):
         return _without_repeats([_only(candidates[i][0], wanted) for i in sorted(chosen)])
 
     def helping_methods(self, target: Target) -> list[Function]:
-        """Return the methods that the learner added to the class of a target."""
+        """Return the other methods that the learner's file has in the class of a target, without exercises; [] for a function that is in
+        no class.
+        """
         *classes, _ = target.path
         return [
             function

@@ -92,7 +92,9 @@ class TomlTable:
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """Return a list of texts. Raise ManifestError if it is missing or empty, or has anything else in it."""
+        """Return a list of texts as a tuple, without line breaks at their ends. Raise ManifestError if it is missing or empty, or has
+        anything else in it.
+        """
         value: list[Any] = self.get(key, list, [])
         if not value or not all(isinstance(x, str) for x in value):
             raise self.error(f"`{key}` should be a list of texts", key)
@@ -106,7 +108,7 @@ class TomlTable:
         return value
 
     def table(self, key: str) -> TomlTable:
-        """Return the table of this name; an empty one if it is missing."""
+        """Return the table of this name; an empty one if it is missing. Raise ManifestError if it is not a table."""
         return TomlTable(self.get(key, dict, {}), self.file, self.text_of_file, (*self.keys, key))
 
     def named(self, key: str) -> Iterator[tuple[str, TomlTable]]:
@@ -115,7 +117,9 @@ class TomlTable:
         return ((name, around.table(name)) for name in around.data)
 
     def tables(self, key: str) -> Iterator[TomlTable]:
-        """Yield the table or tables of this name, if there are any. Errors name each by its id, or its number."""
+        """Yield the table or tables of this name, if there are any. Errors name each by its id, or its number. Raise ManifestError for
+        anything else.
+        """
         self.known.add(key)
         value = self.data.get(key, [])
         found = [value] if isinstance(value, dict) else value

@@ -133,7 +133,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
 @jit(static_argnames=("p",))
 def cond(x: Any, p: Any = None) -> Any:
     """Return how much a matrix magnifies relative errors: its norm times the norm of its inverse; `p` is the `ord` of `norm`,
-    2 if None. Raise ValueError for an empty matrix, and unless p is 2 or -2 for one that is not square.
+    2 if None. Raise ValueError for fewer than two axes, for an empty matrix, and unless p is 2 or -2 for one that is not square.
     """
     x = ensure_arraylike("cond", x)
     if x.ndim < 2:
