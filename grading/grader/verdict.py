@@ -81,6 +81,8 @@ def outcome_of(
     if not data:
         where = "while your functions were imported" if trouble == "died" else "in the middle of the check"
         outcome = _silent(check, ended, starved, limited or 2 * spent >= seconds, spent, where)
+        if trouble == "died" and outcome.trouble == Status.TIME:  # the system ended it before the grader looked
+            outcome = outcome._replace(sentence=endless_import(imports))
         return outcome._replace(imported=trouble != "died")
     try:
         frame = _frame(data)
