@@ -128,7 +128,9 @@ def _diag(v: Any, k: int) -> Any:
 
 @jit(static_argnames=("axis1", "axis2", "dtype"))
 def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """Return the sum of the `diagonal` of two axes, for each index of the others. Raise ValueError if they are the same axis."""
+    """Return the sum of the `diagonal` of two axes, for each index of the others. Raise ValueError if they are the same axis,
+    NotImplementedError if `out` is given.
+    """
     a = ensure_arraylike("trace", a)
     refuse_out("trace", out)
     if canonicalize_axis(axis1, a.ndim) == canonicalize_axis(axis2, a.ndim):

@@ -49,8 +49,8 @@ def quantile(
     - "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights reaches q of
       their total. `weights` are 1 by default, and have the shape of `a` or of its reduced axes.
 
-    Raise ValueError for another method, complex numbers, or weights of another shape. Raise NotImplementedError for
-    weights with a method other than "inverted_cdf".
+    Raise ValueError for another method, complex numbers, weights of another shape, a `q` of several axes, repeated axes, and if
+    `out` or `overwrite_input` is given. Raise NotImplementedError for weights with a method other than "inverted_cdf".
     """
     a, q = ensure_arraylikes("quantile", a, q)
     weights = None if weights is None else ensure_arraylike("quantile", weights)

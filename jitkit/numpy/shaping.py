@@ -29,7 +29,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
     """Return the elements of `a`, in row-major order, in another shape. One size may be -1: it is inferred.
 
     With `order="F"` both are read in column-major order. Raise TypeError where the numbers of elements differ. As in JAX, a numpy array
-    is reshaped by numpy, without an equation, and stays one.
+    is reshaped by numpy, without an equation, and stays one; then the error is numpy's ValueError. `copy` is not used.
     """
     check_arraylike("reshape", a)
     if isinstance(a, np.ndarray | np.generic):
@@ -78,7 +78,9 @@ def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
 
 @inlined(static_argnames=("order",))
 def ravel(a: Any, order: str = "C") -> Any:
-    """Return all elements in one axis, in row-major order (`order="F"`: column-major). Raise NotImplementedError for the order "K"."""
+    """Return all elements in one axis, in row-major order (`order="F"`: column-major). Raise NotImplementedError for the orders "K" and
+    "A", ValueError for an unknown one.
+    """
     a = ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
@@ -118,7 +120,9 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
-    """Return `a` with the axes `source` at the positions `destination`; the others keep their order."""
+    """Return `a` with the axes `source` at the positions `destination`; the others keep their order. Raise ValueError for axes out of
+    bounds, and for another number of positions than axes.
+    """
     check_arraylike("moveaxis", a)
     return _moveaxis(a, index_tuple(source), index_tuple(destination))
 
@@ -164,7 +168,7 @@ def _squeeze(a: Any, axis: tuple[int, ...] | None) -> Any:
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """Return `a` with new axes of size 1, at these positions of the result."""
+    """Return `a` with new axes of size 1, at these positions of the result. Raise ValueError for positions repeated or out of bounds."""
     return lax.expand_dims(ensure_arraylike("expand_dims", a), index_tuple(axis))
 
 

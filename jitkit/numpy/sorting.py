@@ -37,7 +37,7 @@ def sort(
     descending: bool = False,
 ) -> Any:
     """Return the elements along `axis` in ascending order, nan last; with `descending`, in the reverse order. If `axis` is
-    None, the array is flattened first.
+    None, the array is flattened first. Raise TypeError if `kind` or `order` is given.
     """
     arr = ensure_arraylike("sort", a)
     _refuse("sort", kind, order)
@@ -60,7 +60,8 @@ def argsort(
     dtype: Any = None,
 ) -> Any:
     """Return the positions of the elements along `axis` in ascending order, nan last (with `descending`, the reverse); if
-    `axis` is None, the array is flattened first. If `stable`, equal elements keep their order.
+    `axis` is None, the array is flattened first. If `stable`, equal elements keep their order. Raise TypeError
+    if `kind` or `order` is given.
     """
     arr = ensure_arraylike("argsort", a)
     _refuse("argsort", kind, order)

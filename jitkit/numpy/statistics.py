@@ -118,7 +118,8 @@ def var(
     correction: float | None = None,
 ) -> Any:
     """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan where that is not positive.
-    `correction` is another name of `ddof` (raise ValueError for both), and `mean` is the mean, if it is known.
+    `correction` is another name of `ddof` (raise ValueError for both), and `mean` is the mean, if it is known. Raise ValueError for a
+    real `dtype` of complex numbers.
     """
     correction = _correction(ddof, correction)
     check_arraylike("var", a)
@@ -201,7 +202,7 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """Return the square root of `var`."""
+    """Return the square root of `var`; errors are as for `var`. Raise ValueError for a `dtype` that is neither float nor complex."""
     correction = _correction(ddof, correction)
     check_arraylike("std", a)
     return _std(

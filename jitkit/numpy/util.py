@@ -110,7 +110,7 @@ def ensure_arraylikes(name: str, *args: Any) -> list[Any]:
 
 
 def ndim(a: Any) -> int:
-    """Return the number of axes of an array or scalar."""
+    """Return the number of axes of an array or scalar. For anything else, warn, and return what numpy says."""
     if hasattr(a, "ndim"):
         rank: int = a.ndim
         return rank
@@ -121,7 +121,7 @@ def ndim(a: Any) -> int:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Return the sizes of the axes of an array or scalar."""
+    """Return the sizes of the axes of an array or scalar. For anything else, warn, and return what numpy says."""
     if hasattr(a, "shape"):
         sizes: tuple[int, ...] = a.shape
         return sizes
@@ -132,7 +132,9 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """Return the number of elements, in all or along `axis`, which may be several axes. Raise ValueError for an axis given twice."""
+    """Return the number of elements, in all or along `axis`, which may be several axes. Raise ValueError for an axis given
+    twice or out of bounds. For anything but an array or scalar, warn, and return what numpy says.
+    """
     _warn_unless_arraylike("size", a)
     sizes = shape(a)
     if axis is None:

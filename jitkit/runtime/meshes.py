@@ -99,8 +99,8 @@ def in_place(place: Any) -> Any:
 
 
 def with_devices(sharding: Sharding) -> Sharding:
-    """Return a sharding whose mesh has no devices as a sharding over the mesh that was set. Raise ValueError if none
-    was set.
+    """Return a sharding whose mesh has no devices as a sharding over the mesh that was set, any other unchanged. Raise ValueError if
+    none was set.
     """
     if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):
         return sharding
@@ -159,7 +159,9 @@ def open_axes(sharding: Sharding) -> frozenset[int]:
 
 
 def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
-    """Return the sharding of arrays with `ndim` axes: the new one, `axis`, is left to XLA, the others are spread as before."""
+    """Return the sharding of arrays with `ndim` axes: the new one, `axis`, is left to XLA, the others are spread as before. A sharding
+    without a spec is returned unchanged.
+    """
     if not hasattr(sharding, "spec"):
         return sharding
     spec = jax().sharding.PartitionSpec

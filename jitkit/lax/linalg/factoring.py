@@ -57,6 +57,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """Return the lower triangles L for which L @ L^H is x, for Hermitian x with positive eigenvalues; nan for others.
 
     With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise only its lower triangle is read.
+    For matrices that are not square, raise TypeError with `symmetrize_input`, else ValueError.
     """
     return lapack.lower_triangle(cholesky_p.bind(lapack.symmetrize(x) if symmetrize_input else x))
 
@@ -143,7 +144,7 @@ def _swapped(swaps: Any, size: int) -> Any:
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
-    """Return the order in which `lu`'s swaps leave `permutation_size` rows."""
+    """Return the order in which `lu`'s swaps leave `permutation_size` rows. Raise ValueError for fewer rows than swaps."""
     return lu_pivots_to_permutation_p.bind(pivots, permutation_size=permutation_size)
 
 
@@ -212,7 +213,7 @@ def _(ctx: LoweringContext, a: str, taus: str) -> str:
 
 
 def householder_product(a: Any, taus: Any) -> Any:
-    """Return the product of the reflections that `geqrf` gives."""
+    """Return the product of the reflections that `geqrf` gives. Raise ValueError for fewer rows than columns, and too many `taus`."""
     return householder_product_p.bind(a, taus)
 
 

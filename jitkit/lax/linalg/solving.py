@@ -103,7 +103,7 @@ def triangular_solve(
 
     Of `a` only one triangle is read, the upper one unless `lower`; with `unit_diagonal` its diagonal is taken to be 1.
     `op` transposes with `transpose_a`, and conjugates with `conjugate_a`. `b` may be vectors, with an axis less than
-    `a`.
+    `a`. Raise ValueError for matrices that are not square or do not fit `b`, TypeError for different batch axes or dtypes.
     """
     conjugate_a = conjugate_a and is_a(a.dtype, np.complexfloating)
     is_vector = np.ndim(b) == np.ndim(a) - 1
@@ -130,7 +130,7 @@ def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
     """Return the X for which A @ X = B, where `lu(A)` gave factors and permutation. Batches are broadcast; a `b` with
     one axis less holds vectors.
 
-    With `trans`, A is transposed (1), and conjugated, too (2).
+    With `trans`, A is transposed (1), and conjugated, too (2). Raise ValueError for another `trans`, and for shapes that do not fit.
     """
     return _lu_solve(factors, permutation, b, trans)
 
@@ -205,7 +205,7 @@ def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any
 
 
 def solve(a: Any, b: Any) -> Any:
-    """Return the X for which A @ X = B: square matrices, and matrices or vectors with the same batch axes.
+    """Return the X for which A @ X = B: square matrices, and matrices or vectors with the same batch axes. Raise ValueError for others.
 
     Its derivatives are solutions of systems of `a` or its transpose, found by the same factors.
     """

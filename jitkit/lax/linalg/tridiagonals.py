@@ -184,7 +184,8 @@ primitive_transposes[tridiagonal_solve_p] = _transpose
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
-    """Return the X for which A @ X = b, where A has numbers on three diagonals. If A is singular, X is nan on CPUs.
+    """Return the X for which A @ X = b, where A has numbers on three diagonals. If A is singular, X is nan on CPUs. Raise TypeError for
+    shapes that do not fit.
 
     Args:
       dl: the numbers left of the diagonal, row after row; the first is not read.
