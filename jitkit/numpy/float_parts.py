@@ -64,12 +64,16 @@ def _equals_infinity(name: str, infinity: float, x: Any, out: None) -> Any:
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Return, for each element, whether it is plus infinity. Raise ValueError for complex x."""
+    """Return, for each element, whether it is plus infinity. Raise ValueError for complex x, NotImplementedError if `out` is
+    given.
+    """
     return _equals_infinity("isposinf", np.inf, x, out)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Return, for each element, whether it is minus infinity. Raise ValueError for complex x."""
+    """Return, for each element, whether it is minus infinity. Raise ValueError for complex x, NotImplementedError if `out` is
+    given.
+    """
     return _equals_infinity("isneginf", -np.inf, x, out)
 
 

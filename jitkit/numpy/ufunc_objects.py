@@ -131,7 +131,7 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         there is none either, from the first element. Elements where `where` is False are left out.
 
         Raise ValueError unless the function takes two arguments and returns one result. If there is neither an identity nor
-        `initial`, raise ValueError also for a `where`, or no elements.
+        `initial`, raise ValueError also for a `where`, or no elements. Raise NotImplementedError if `out` is given.
         """
         name = f"{self.__name__}.reduce"
         check_arraylike(name, a)

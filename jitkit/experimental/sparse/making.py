@@ -30,7 +30,7 @@ def empty(
     n_batch: int = 0,
     n_dense: int = 0,
 ) -> BCOO:
-    """Return a sparse array of zeros, with room for `nse` entries."""
+    """Return a sparse array of zeros, with room for `nse` entries. Raise NotImplementedError for another format, or batch dimensions."""
     _of_format("empty", sparse_format, n_batch)
     shape = tuple(shape)
     sparse = shape[: len(shape) - n_dense]
@@ -50,7 +50,9 @@ def eye(
     n_batch: int = 0,
     n_dense: int = 0,
 ) -> BCOO:
-    """Return the sparse matrix with ones on the k-th diagonal, above the main one if k is positive."""
+    """Return the sparse matrix with ones on the k-th diagonal, above the main one if k is positive. Raise NotImplementedError
+    as `empty` does.
+    """
     _of_format("eye", sparse_format, n_batch)
     columns = N if M is None else M
     size = min(N, columns - k) if k > 0 else min(N + k, columns)

@@ -68,8 +68,8 @@ def hurry(drawn: Collection[str], hurried: float, wanted: Iterable[str], **_: An
 def random_programs(
     jk: Any, rng: Any, write: Writer, count: int, graded: int = GRADED, by_numpy: bool = True, types: bool = False
 ) -> list[Ran]:
-    """Return at most `count` programs of a writer, each with its result, or with the error that it ends in. If a function is still to be
-    written, its NotImplementedError passes through.
+    """Return at most `count` programs of a writer, each with its result, or with the error that it ends in. These pass through:
+    NotImplementedError (a function is still to be written), ImportError and MemoryError.
 
     Args:
       rng: a `numpy.random.Generator`; or `Choices`, for the one program that they make; or the text of one.
@@ -155,7 +155,9 @@ def _names(jk: Any) -> dict[str, Any]:
 
 
 def compiled(text: str) -> Code:
-    """Compile a program whose last line is an expression. The last line keeps its line number."""
+    """Return the code of a program whose last line is an expression: of the other lines, of the last one, and of a list of its function
+    and arguments, or None if it is not a call. The last line keeps its line number.
+    """
     before, _, last = text.rpartition("\n")
     tree = ast.parse("\n" * text.count("\n") + last, "<program>", "eval")
     call, listed = tree.body, None

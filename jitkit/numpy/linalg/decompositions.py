@@ -150,7 +150,7 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 def eig(a: Any) -> EigResult:
     """Return the eigenvalues of square matrices, unordered, and their eigenvectors, as columns of length 1. Both are
-    complex.
+    complex. Derivatives raise NotImplementedError.
     """
     a = ensure_arraylike("jnp.linalg.eig", a)
     (a,) = promote_dtypes_inexact(a)
