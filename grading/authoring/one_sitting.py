@@ -40,7 +40,7 @@ print(jit(vmap(grad(loss), in_axes=(None, 0, 0)))(w, x, y).shape)
 
 ## The machine
 
-All that it uses of XLA is `xla.py`, which is given:
+The package uses XLA only through `xla.py`, which you are given:
 
 ```{literalinclude} ../labs/from_scratch/xla.py
 :language: python

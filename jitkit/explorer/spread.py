@@ -33,7 +33,7 @@ def spread_behind(
         if instruction.opcode != "broadcast" or len(links.called[at]) != 1:
             continue
         [number], [operand] = links.called[at], links.data.operands[at]
-        if "broadcast" not in wrote.get(number, ()):
+        if "broadcast" not in wrote.get(number, ()) and links.data.at[operand].opcode != "constant":
             passed = _passed(number, equations, {*gone, *small})
             if any(n in gone and "broadcast" in wrote.get(n, ()) for n in passed):
                 found[at] = [number, *sorted(passed)]

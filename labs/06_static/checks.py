@@ -40,7 +40,7 @@ def some(rng, count, size):
 
 
 def inferred(jk, function, nums, names):
-    """Return the given positions and names unchanged, and the inferred ones in any order."""
+    """Call `infer_missing`. Return its result for comparison: the part that was given as it is, the inferred one in any order."""
     both = jk.signature.argument_spec.infer_missing(inspect.signature(function), nums, names)
     return [part if given is not None else Unordered(part) for given, part in zip((nums, names), both, strict=True)]
 

@@ -460,7 +460,7 @@ def nested(rng, text):
 
 
 def numbers(rng, name, shape):
-    """Return an operand: half floats, integers, truth values and floats, all of them negative, too."""
+    """Return an operand of a dtype drawn by chance. Some of its numbers are negative."""
     found = rng.permutation(int(np.prod(shape))).reshape(shape) - 2
     kind = (
         pick(rng, np.float32, np.float32, np.float32, np.int32, np.float16)
