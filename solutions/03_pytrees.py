@@ -200,9 +200,9 @@ class PyTreeDef:
     def build(self, leaves: Sequence[Any], start: int) -> Any:
         """Return the tree of this structure whose leaves are `leaves[start : start + self.num_leaves]`.
 
-        There may be more in `leaves`, which belong to other parts of a tree. `node_type` is None for the structure of a
-        leaf; the method `unflatten` of other node types makes a node from the metadata, `data`, and the children, a
-        list or a tuple, whose structures are in `_children`.
+        `leaves` may be longer: the rest belongs to other parts of a tree. If `self.node_type` is None, this is the
+        structure of a leaf. Otherwise `self.node_type.unflatten` makes the node from `self.data`, the metadata, and a
+        list or tuple of the children; build these from `self._children`, their structures.
         """
         if self.node_type is None:
             return leaves[start]

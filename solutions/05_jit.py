@@ -33,7 +33,8 @@ from jitkit.tree_util.compiled import compile_put_together
 # --- 05.1 The key -------------------------------------------------------------------------------------------
 # Avals are interned, so that comparing two keys compares a few addresses. The short form is for speed: the
 # dispatcher makes it from the arguments as they come, without flattening anything, and finds its entry in a
-# microsecond. The code that looks keys up must make the same keys; so each form is made in one place only.
+# microsecond. The code that looks up a call and the code that stores its program must make the same key, so
+# each form is made in one place only.
 #
 # Usual mistakes:
 #   - Leaving the tree out: `f((x, y))` finds what was compiled for `f([x, y])`.

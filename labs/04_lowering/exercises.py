@@ -73,8 +73,8 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 
 # --- 04.2 Operands (2 points) -------------------------------------------------------------------------------
-# An operand is a variable or a number in the program. Give it a name in the text, of the shape that the
-# operation needs: StableHLO broadcasts nothing.
+# An operand is a variable or a literal. Return the name under which it stands in the text, with the shape
+# that the operation needs: StableHLO broadcasts nothing, so write a line that does.
 
 
 class LoweringContext:

@@ -150,9 +150,9 @@ def argument_names(fun: Callable[..., Any], arguments: Arguments) -> tuple[str, 
     a leaf of a tree.
 
     `positional_names` and `keyword_name` give the parameters' names. The dynamic positional
-    arguments need not be the first ones of the call: see `Arguments.dynamic_positions`. The key
-    paths of the leaves of `(args, kwargs)` begin with two entries, one for the pair and one for the
-    argument; `keystr` prints the rest.
+    arguments need not be the first ones of the call: see `Arguments.dynamic_positions`. In the key
+    path of a leaf of `(args, kwargs)`, the first entry says which of the two it is in, the second
+    which argument; `keystr` prints the rest.
     """
     raise NotImplementedError("06.5")
 

@@ -164,9 +164,9 @@ def call_on_batches(
 
     The arguments are a tree, `(args, kwargs)`. Each of its leaves has an axis that is mapped over,
     or None (`axis_of_each_argument`), and these axes have one size (`mapped_size`). An axis may be
-    negative: -1 is the last one of that very leaf. `batch` takes a function from flat lists to flat
-    lists, and an `AxisData`; it returns the results, and the batch axis of each. `moved` puts these
-    axes into place.
+    negative: -1 is the last one of that very leaf. `batch(fun, axis, vals, dims)` calls `fun`,
+    which takes and returns flat lists, on these values; it returns the results, and the batch axis
+    of each. `moved` puts these axes into place.
     """
     raise NotImplementedError("12.5")
 
