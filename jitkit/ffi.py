@@ -22,6 +22,7 @@ import numpy as np
 
 from . import core, runtime
 from .base import missing_names
+from .base.jax_version import since
 from .core import Primitive, ShapedArray, physical_aval
 from .core.effects import Effect
 from .interpreters.ad_rules import primitive_jvps, primitive_transposes
@@ -88,8 +89,9 @@ def _(*args: Any, **params: Any) -> Any:
 
 
 def _refuse(*_: Any, target_name: str, **params: Any) -> NoReturn:
+    other = "jax.custom_vjp" if since(0, 12) else "jax.custom_jvp"  # JAX's own words
     raise ValueError(
-        f"The FFI call to `{target_name}` cannot be differentiated. You can use `jax.custom_jvp` or `jax.custom_jvp` to add support."
+        f"The FFI call to `{target_name}` cannot be differentiated. You can use `jax.custom_jvp` or `{other}` to add support."
     )
 
 
