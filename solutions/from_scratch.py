@@ -474,7 +474,7 @@ def refuse(method, error, what, instead):
 refuse("__bool__", "TracerBoolConversionError", "boolean conversion", "Instead of `if`, use `where` or `lax.cond`.")
 refuse("__float__", "ConcretizationTypeError", "conversion to float", "Keep it an array.")
 refuse("__int__", "ConcretizationTypeError", "conversion to int", "Keep it an array.")
-refuse("__index__", "TracerIntegerConversionError", "use as an index", "A size must be known: a static argument.")
+refuse("__index__", "TracerIntegerConversionError", "use as an index", "A size must be known: make it a static argument.")
 refuse("__array__", "TracerArrayConversionError", "conversion to numpy", "Use the functions of `numpy` here.")
 
 # >>> print(make_jaxpr(lambda n: n * 2.5 + n)(np.int32([1, 2, 3])))
@@ -573,8 +573,8 @@ class Text:
         return xs, ", ".join([f"{x.data}: {tensor(x.aval)}" for x in xs])
 
     def body(self, jaxpr, xs, last):
-        """Write the lines of a program, for a function or a region; `last` is the operation that returns its
-        results."""
+        """Return the lines of a program as text, for a function or a region; `last` is the operation that returns
+        its results."""
         outside, self.lines = self.lines, []
         outs = [self.named(x) for x in asked(self, as_function(jaxpr), *xs)]
         lines, self.lines = self.lines, outside
@@ -678,7 +678,7 @@ class Jit:
         return consts, jaxpr, out_tree
 
 
-Jaxpr.run, jit = run, Jit  # `behind_the_door.py` has programs of another class, which run as C, without XLA
+Jaxpr.run, jit = run, Jit  # a method: rungs 19 to 23 have a class of programs with another `run`, which runs C
 
 # >>> print(jit(lambda x: x * 2.0 + 1.0)(1.5), xla.compiled, xla.executed)
 # => Array(4.0, dtype=float32) 1 1
