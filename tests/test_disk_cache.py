@@ -142,6 +142,16 @@ def test_moving_a_function_to_other_lines_still_hits(tmp_path):
 # --- the key ----------------------------------------------------------------------------------------------------
 
 
+def test_the_folder_is_not_used_while_that_is_switched_off(folder):
+    with config.override(enable_compilation_cache=False):
+        assert not was_found()
+    assert files(folder) == []
+    assert not was_found()
+    with config.override(enable_compilation_cache=False):
+        assert not was_found()
+    assert was_found()
+
+
 def test_another_program_is_not_found(folder):
     stages_of_a_first_call()
 

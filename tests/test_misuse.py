@@ -570,7 +570,7 @@ TEXTS = {
             "default_matmul_precision, debug_nans, debug_infs, debug_key_reuse, no_execution, no_tracing, "
             "transfer_guard, transfer_guard_host_to_device, transfer_guard_device_to_device, transfer_guard_device_to_host, "
             "log_compiles, explain_cache_misses, check_tracer_leaks, "
-            "traceback_filtering, compilation_cache_dir, compilation_cache_max_size, cc, errors_page, platforms, "
+            "traceback_filtering, compilation_cache_dir, enable_compilation_cache, compilation_cache_max_size, cc, errors_page, platforms, "
             "num_cpu_devices, default_device, jit_cache_size, default_prng_impl, threefry_partitionable."
         ),
     ),

@@ -189,6 +189,34 @@ def test_what_is_no_option_cannot_be_assigned_either():
         jitkit.config.enable_x46 = True
 
 
+def test_options_of_jax_that_do_not_say_what_is_computed_have_its_defaults_and_keep_what_is_set():
+    for name, option in options.WITHOUT_EFFECT.items():
+        if f"jax_{name}" in jax.config.values:  # later versions dropped some
+            assert jitkit.config.values[f"jax_{name}"] == jax.config.values[f"jax_{name}"] == option.default
+    for name, value in (
+        ("persistent_cache_min_compile_time_secs", 0),
+        ("persistent_cache_min_entry_size_bytes", -1),
+        ("persistent_cache_enable_xla_caches", "all"),
+        ("pprint_use_color", False),
+        ("hlo_source_file_canonicalization_regex", ".*"),
+    ):
+        before = config.value(name)
+        try:
+            jitkit.config.update(f"jax_{name}", value)
+            assert getattr(jitkit.config, f"jax_{name}") == value
+        finally:
+            jitkit.config.update(name, before)
+    for name, value in (
+        ("pprint_use_color", "maybe"),
+        ("persistent_cache_min_compile_time_secs", "soon"),
+        ("logging_level", 3),
+    ):
+        with pytest.raises(ValueError, match=f"^option {name}: "):
+            jitkit.config.update(name, value)
+    with pytest.raises(AttributeError, match=r"JAX has `jax\.config\.jax_softmax_custom_jvp`"):
+        jitkit.config.update("jax_softmax_custom_jvp", True)  # this one says what is recorded
+
+
 GOOD = {
     "enable_x64": [True, 0, 1, "on", "False", np.True_],
     "jit_cache_size": [1, "64", np.int64(3)],

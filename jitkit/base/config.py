@@ -11,7 +11,7 @@ by a context manager. Options that change what a trace records or what is compil
 interned tuple in every key; the others (reports, caches, guards) are not.
 
 Nothing is silently ignored: an assignment to this module, an unknown name or a wrong value is an error. `options` lists
-the options.
+the options, and those of JAX's that have no effect here.
 
 JAX: jax/_src/config.py:Config
 """
@@ -29,7 +29,7 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, ClassVar
 
 from . import late_rooms
-from .options import OPTIONS, PARTS, Option, boolean, from_environment
+from .options import OPTIONS, PARTS, WITHOUT_EFFECT, Option, boolean, from_environment
 from .util import NameStack
 
 
@@ -59,6 +59,7 @@ _KEY_OPTIONS = tuple(field.name for field in dataclasses.fields(Options) if fiel
 
 
 _globals: dict[str, Any] = {option.name: from_environment(option) for option in OPTIONS.values()}
+_globals |= {option.name: option.default for option in WITHOUT_EFFECT.values()}
 when_updated: dict[
     str, Callable[[str, Any], None]
 ] = {}  # prefix of options' names -> function to call with the name and the new value
@@ -147,13 +148,19 @@ def _canonical_name(name: str) -> str:
     """Return our name of an option (`enable_x64`), given that or JAX's (`jax_enable_x64`). Raise AttributeError for another name."""
     short = name.removeprefix("jax_").removeprefix("jitkit_")
     short = {"platform_name": "platforms"}.get(short, short)
-    if short not in OPTIONS:
+    if short not in _globals:
         names_of_jax = late_rooms.import_room(".names_of_jax", __package__)
         known = (
             f"\n{names_of_jax.sentence(f'jax.config.jax_{short}')}" if short in names_of_jax.missing("config") else ""
         )
         raise AttributeError(f"Unrecognized config option: {name}{known}\nThe options are {', '.join(OPTIONS)}.")
     return short
+
+
+def _option(name: str) -> Option:
+    """Return an option, given its name or JAX's. Raise AttributeError for another name."""
+    short = _canonical_name(name)
+    return OPTIONS.get(short) or WITHOUT_EFFECT[short]
 
 
 def value(name: str) -> Any:
@@ -174,7 +181,7 @@ def update(name: str, new_value: Any) -> None:
     Raise AttributeError for an unknown name, with the known ones; raise ValueError for a value that the option does not
     take; raise RuntimeError for a new value after the option was read for good.
     """
-    option = OPTIONS[_canonical_name(name)]
+    option = _option(name)
     parsed = _parsed(option, new_value)
     if option.name in read_once and parsed != _globals[option.name]:
         raise RuntimeError(
@@ -224,11 +231,7 @@ def config_with_absl() -> None:
 @contextlib.contextmanager
 def override(**values: Any) -> Iterator[None]:
     """Set options for this thread until the block ends: `with config.override(enable_x64=True): ...`."""
-    parsed = {
-        option.name: _parsed(option, new)
-        for name, new in values.items()
-        for option in (OPTIONS[_canonical_name(name)],)
-    }
+    parsed = {option.name: _parsed(option, new) for name, new in values.items() for option in (_option(name),)}
     state = local.state
     before = state.overrides
     state.overrides = before | parsed
@@ -271,7 +274,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     if name == "values":  # all options, as JAX has them
-        return {f"jax_{each}": value(each) for each in OPTIONS}
+        return {f"jax_{each}": value(each) for each in _globals}
     try:
         return value(_canonical_name("enable_x64" if name == "x64_enabled" else name))
     except AttributeError as error:

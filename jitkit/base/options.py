@@ -133,6 +133,7 @@ OPTIONS = {
         Option("check_tracer_leaks", False, boolean, "raise where a tracer outlives its trace"),
         Option("traceback_filtering", "auto", _FILTERING, "hide jitkit's own frames in tracebacks"),
         Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
+        Option("enable_compilation_cache", True, boolean, "use the folder of executables, if there is one"),
         Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
         Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
         Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
@@ -157,6 +158,58 @@ OPTIONS = {
     )
 }
 
+
+def _like(default: Any) -> Callable[[Any], Any]:
+    """Return the parser of an option whose values are of the default's kind: truth values, numbers, or texts and None."""
+    if isinstance(default, bool):
+        return boolean
+    return _number if isinstance(default, (int, float)) else _optional_text
+
+
+def _number(value: Any) -> int | float:
+    if isinstance(value, str):
+        value = float(value)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise ValueError(f"expected a number, got {value!r}")
+    return value
+
+
+# Options of JAX's that say how JAX works, or what it logs, and not what a program computes. A program may set and read them;
+# they have no effect here. Name -> JAX's default.
+_OF_JAX = {
+    "captured_constants_report_frames": 0,
+    "captured_constants_warn_bytes": 2_000_000_000,
+    "compilation_cache_check_contents": False,
+    "compilation_cache_expect_pgle": False,
+    "compilation_cache_include_metadata_in_key": False,
+    "compiler_detailed_logging_min_ops": 10,
+    "cpu_enable_async_dispatch": True,
+    "debug_log_modules": "",
+    "disable_most_optimizations": False,
+    "distributed_debug": False,
+    "enable_checks": False,
+    "enable_pgle": False,
+    "exec_time_optimization_effort": 0.0,
+    "hlo_source_file_canonicalization_regex": None,
+    "include_debug_info_in_dumps": True,
+    "include_full_tracebacks_in_locations": True,
+    "logging_level": "NOTSET",
+    "memory_fitting_effort": 0.0,
+    "memory_fitting_level": "O2",
+    "optimization_level": "UNKNOWN",
+    "persistent_cache_enable_xla_caches": "xla_gpu_per_fusion_autotune_cache_dir",
+    "persistent_cache_min_compile_time_secs": 1.0,
+    "persistent_cache_min_entry_size_bytes": 0,
+    "pprint_use_color": True,
+    "raise_persistent_cache_errors": False,
+    "traceback_in_locations_limit": 100,
+    "tracer_error_num_traceback_frames": 5,
+    "use_shardy_partitioner": True,
+}
+WITHOUT_EFFECT = {
+    name: Option(name, default, _like(default), "an option of JAX's, without effect here")
+    for name, default in _OF_JAX.items()
+}
 
 # Options that set others: name -> the names of those that they set.
 PARTS = {"transfer_guard": [name for name in OPTIONS if name.startswith("transfer_guard_")]}

@@ -36,7 +36,7 @@ _UNFINISHED = (".part", ".tmp")  # files being written, as `whole_file` names th
 
 def enabled() -> bool:
     """Whether a folder is configured."""
-    return config.value("compilation_cache_dir") is not None
+    return config.value("compilation_cache_dir") is not None and config.value("enable_compilation_cache")
 
 
 def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
