@@ -6,7 +6,7 @@ import importlib
 
 import numpy as np
 import pytest
-from twin import same_as_jax
+from twin import JAX_VERSION, same_as_jax
 
 import jitkit
 import jitkit.nn
@@ -44,7 +44,14 @@ FUNCTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+OF_THIS_VERSION = pytest.mark.skipif(
+    JAX_VERSION >= (0, 12), reason="needs jax < 0.12, whose rules and last bits these are"
+)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=OF_THIS_VERSION) if name == "arcsinh" else name for name in FUNCTIONS]
+)
 @same_as_jax
 def test_a_function_of_a_series_is_the_program_that_it_is_in_jax(jax, jnp, name):
     taylor = importlib.import_module(f"{jax.__name__}.experimental.jet").jet
@@ -84,6 +91,7 @@ def test_derivatives_are_those_of_jvp_of_jvp(f):
         np.testing.assert_allclose(found, g(X), rtol=2e-3, atol=2e-3)
 
 
+@OF_THIS_VERSION
 @same_as_jax
 def test_coefficients_may_be_given_without_factorials(jax, jnp):
     taylor = importlib.import_module(f"{jax.__name__}.experimental.jet").jet

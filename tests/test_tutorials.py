@@ -9,7 +9,7 @@ import io
 import jax as real_jax
 import numpy as np
 import pytest
-from twin import OURS, THEIRS, raised, same_as_jax, words
+from twin import JAX_VERSION, OURS, THEIRS, raised, same_as_jax, words
 
 import jitkit
 
@@ -348,6 +348,11 @@ def test_debug_nans_names_the_operation(jax, jnp):
         return seen, jax.jit(f)(4.0), jax.jit(lambda x: jnp.where(x > 0, jnp.log(x), 0.0))(x)
 
 
+OF_THIS_VERSION = pytest.mark.skipif(
+    JAX_VERSION >= (0, 12), reason="needs jax < 0.12, whose infinities and last bits these are"
+)
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -360,13 +365,13 @@ def test_debug_nans_names_the_operation(jax, jnp):
         lambda jax, jnp, x: jax.vmap(jnp.log)(x),
         lambda jax, jnp, x: [jnp.max(x), jnp.max(x, initial=-jnp.inf), jax.nn.softmax(x), jax.nn.logsumexp(x)],
         lambda jax, jnp, x: jax.vmap(jax.nn.softmax)(x[None]),
-        lambda jax, jnp, x: jax.grad(jax.nn.logsumexp)(x),
+        pytest.param(lambda jax, jnp, x: jax.grad(jax.nn.logsumexp)(x), marks=OF_THIS_VERSION),
         lambda jax, jnp, x: [jnp.isinf(x), jnp.sort(x), jnp.median(x), jax.lax.cummax(x)],
         lambda jax, jnp, x: jax.vmap(lambda k: jax.random.normal(k, (3,)))(jax.random.split(jax.random.key(0))),
         lambda jax, jnp, x: jnp.where(x > 0, jnp.log(x), 0.0),
         lambda jax, jnp, x: jax.vmap(lambda x: jnp.where(x > 0, x, -jnp.inf))(x),
         lambda jax, jnp, x: jax.lax.fori_loop(0, 2, lambda i, c: c / 0.0, 1.0),
-        lambda jax, jnp, x: jax.scipy.special.ndtri(jnp.array([0.25, 0.5])),
+        pytest.param(lambda jax, jnp, x: jax.scipy.special.ndtri(jnp.array([0.25, 0.5])), marks=OF_THIS_VERSION),
         lambda jax, jnp, x: jnp.exp(1000.0),
     ],
 )
