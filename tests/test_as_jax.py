@@ -17,7 +17,7 @@ __all__ = ["learner"]  # a fixture
 ROOT = pathlib.Path(__file__).parents[1]
 
 
-def python(*arguments, cwd, given=None):
+def python(*arguments, cwd, given=None, variables=()):
     """A process of Python: status, what it printed, what it said."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
@@ -28,13 +28,13 @@ def python(*arguments, cwd, given=None):
         text=True,
         check=False,
         timeout=120,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, "PYTHONPATH": path, **dict(variables)},
     )
     return done.returncode, done.stdout, done.stderr
 
 
-def as_jax(*arguments, cwd, given=None):
-    return python("-m", "jitkit.as_jax", *arguments, cwd=cwd, given=given)
+def as_jax(*arguments, cwd, given=None, variables=()):
+    return python("-m", "jitkit.as_jax", *arguments, cwd=cwd, given=given, variables=variables)
 
 
 def write(folder, name, text):
@@ -612,3 +612,30 @@ def test_a_plugin_of_an_accelerator_finds_jax_itself(tmp_path, monkeypatch):
     status, printed, said = as_jax(program, cwd=tmp_path)
     assert printed == "started by jax._src.xla_bridge where platforms are \ncpu jitkit\n", said
     assert (status, said) == (0, "")
+
+
+def test_variables_of_jax_in_the_environment_set_the_options(tmp_path):
+    variables = {
+        "JAX_ENABLE_X64": "True", "JAX_DEFAULT_MATMUL_PRECISION": "highest", "JAX_NUMPY_RANK_PROMOTION": "raise", "JAX_DEBUG_NANS": "1",
+        "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "cache"), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0.5",
+        "JAX_NUM_CPU_DEVICES": "2", "JAX_DEFAULT_PRNG_IMPL": "rbg", "JAX_LOG_COMPILES": "off",
+    }  # fmt: skip
+    program = f"""
+        import jax, jax.numpy as jnp
+        for name in {[name.lower() for name in variables]}:
+            print(name, getattr(jax.config, name))
+        print(jnp.arange(2).dtype, (jnp.ones(2) * 0.1).sum(), len(jax.devices()), jax.random.key(0))
+    """
+    program = write(tmp_path, "program.py", program)
+    expected = python(program, cwd=tmp_path, variables=variables)
+    assert expected[0] == 0, expected[2]
+    assert as_jax(program, cwd=tmp_path, variables=variables)[:2] == expected[:2]
+    own = {"JAX_ENABLE_X64": "1", "JITKIT_ENABLE_X64": "0"}
+    asked = "import jax; print(jax.config.jax_enable_x64)"
+    assert as_jax("-c", asked, cwd=tmp_path, variables=own)[1] == "False\n"
+    status, _, said = as_jax("-c", asked, cwd=tmp_path, variables={"JAX_ENABLE_X64": "perhaps"})
+    assert status == 1
+    assert (
+        said.splitlines()[-1]
+        == "ValueError: environment variable JAX_ENABLE_X64: expected a boolean such as 1 or 0, got 'perhaps'"
+    )

@@ -20,7 +20,8 @@ from collections.abc import Callable, Sequence
 
 import jitkit
 
-from ..base import jax_version
+from ..base import config, jax_version
+from ..base.options import from_variables_of_jax
 from . import private_names, refusals, set_aside
 
 _OURS = jitkit.__name__
@@ -37,13 +38,18 @@ def install() -> None:
     `jitkit.__version__` becomes the version of JAX that jitkit follows, since libraries compare it. A second call does
     nothing.
 
+    JAX's environment variables, such as `JAX_ENABLE_X64`, set the options.
+
     Raises:
       ImportError: JAX itself has been imported in this process; the message says by whom.
+      ValueError: one of these variables has a value that the option does not take.
     """
     if is_installed():
         return
     if "jax" in sys.modules:
         raise ImportError(refusals.imported_before(), name="jax")
+    for name, value in from_variables_of_jax().items():
+        config.update(name, value)
     set_aside.set_jax_aside()
     sys.meta_path.insert(0, _Finder)
     jitkit.__version__ = jax_version.text()

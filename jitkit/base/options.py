@@ -226,6 +226,18 @@ def _variable_of(name: str) -> str:
     return ENVIRONMENT.get(name, "JITKIT_" + name.upper())
 
 
+def from_variables_of_jax() -> dict[str, Any]:
+    """Return the values of options whose variable of JAX's (`JAX_ENABLE_X64`) is set, and whose own one is not. Raise ValueError for a
+    value that the option does not take.
+    """
+    found = {}
+    for option in (*OPTIONS.values(), *WITHOUT_EFFECT.values()):
+        variable = f"JAX_{option.name.upper()}"
+        if variable in os.environ and _variable_of(option.name) not in os.environ:
+            found[option.name] = _parsed_text(option, variable)
+    return found
+
+
 def _warn_of_unknown_variables() -> None:
     """Warn of environment variables that begin like ours and are not known. This happens once in a process, at import."""
     known = [*map(_variable_of, OPTIONS), *_OF_OTHERS]
@@ -243,11 +255,12 @@ def from_environment(option: Option) -> Any:
     allowed.
     """
     variable = _variable_of(option.name)
-    text = os.environ.get(variable)
-    if text is None:
-        return option.default
+    return _parsed_text(option, variable) if variable in os.environ else option.default
+
+
+def _parsed_text(option: Option, variable: str) -> Any:
     try:
-        return option.parse(text)
+        return option.parse(os.environ[variable])
     except ValueError as error:
         raise ValueError(f"environment variable {variable}: {error}") from None
 
