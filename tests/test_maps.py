@@ -153,7 +153,7 @@ def words() -> set[str]:
     found |= {each.arg for path in HOUSE for each in ast.walk(tree_of(path)) if isinstance(each, ast.arg)}
     found |= {f"{prefix}{option}" for option in options.OPTIONS for prefix in ("", "jax_")}
     found |= set(OF_OTHERS)
-    found |= set(re.findall(r"JITKIT_\w+", (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")))
+    found |= set(re.findall(r"(?:JITKIT|JAX)_\w+", (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")))
     found |= set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
     for path in HOUSE:
         found |= set(DIALECT.findall(path.read_text(encoding="utf-8")))
