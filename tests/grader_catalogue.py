@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import sys
 import tarfile
 import zipfile
 from typing import NamedTuple
@@ -672,7 +673,9 @@ TOP = "TABLE = {}\nfor i in range(3):\n    TABLE[i] = 0\nROWS = []\nROWS.append(
 ORDINARY = [
     row("a table filled by a loop", TOP + RIGHT.replace("0)", "TABLE[1] + ROWS[0])"), points=1.0, statuses=("PASS",)),
     row("an encoding that is declared", f"# coding: latin-1\n# gr\xfc\xdfe\n{RIGHT}".encode("latin-1"), points=1.0),
-    row("newer syntax", "type Array = object\n" + RIGHT, says="The grader reads it as Python", statuses=("CRASH",)),
+    row("newer syntax", "type Array = object\n" + RIGHT, says="The grader reads it as Python", statuses=("CRASH",))
+    if sys.version_info < (3, 12)
+    else row("syntax of this version", "type Array = object\n" + RIGHT, points=1.0, statuses=("PASS",)),
     Row(
         "a file of helpers",
         {
