@@ -99,6 +99,8 @@ NOT_COMPARED = (
     # by tests/test_arrays_from_parts.py
     "live_arrays", "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
     "print_environment_info",
+    # by tests/test_drawn_shardings.py
+    "inspect_array_sharding", "visualize_array_sharding", "visualize_sharding",
     # by tests/test_scipy.py
     # by tests/test_scipy_optimize.py
     "OptimizeResults",

@@ -540,7 +540,8 @@ def test_the_error_of_a_callback_shows_the_users_frames_and_none_of_ours(caplog,
     args, kwargs = {"in a tree": (({"x": 1.0},), {}), "keyword": ((), {"x": 1.0})}.get(way, ((1.0,), {}))
     if way == "compiled":
         f = f.lower(1.0).compile()
-    with pytest.raises(jitkit.errors.JaxRuntimeError) as caught:
+    in_cpp = way == "second call" and name == "pure_callback"  # there JAX raises it in C++, as a ValueError
+    with pytest.raises(ValueError if in_cpp else jitkit.errors.JaxRuntimeError) as caught:
         f(*args, **kwargs)
         jitkit.effects_barrier()
     whole = "".join(traceback.format_exception(caught.value))

@@ -337,6 +337,9 @@ def loss(x, w):
 def shorter(*given):
     return loss(*given) * 1.0
 
+def sample(key, x):
+    return x * jax.random.uniform(key)
+
 class Net:
     def loss(self, x):
         return jnp.sum(x)
@@ -359,7 +362,7 @@ def test_the_commands_of_the_explorer_and_of_targets_do_what_is_said(tmp_path, m
     lines = [line for page in ("explorer", "targets") for line in commands_of(ROOT / "docs" / f"{page}.md")]
     commands = [line for line in lines if line.startswith(("jitkit explore model", "jitkit targets model"))]
     commands = [line for line in commands if "--watch" not in line]  # that one ends with Ctrl-C
-    assert len(commands) == 10
+    assert len(commands) == 11
     for command in commands:
         ours = MODEL if "," in command else MODEL.replace("x, w)", "x, w=2.0)").replace(" @ ", " * ")
         if "--static" in command:

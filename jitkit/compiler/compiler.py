@@ -234,8 +234,8 @@ def explain_failure(
     error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False, in_cpp: bool = False
 ) -> Exception:
     """Return a better error for a failed run: about a donated argument or constant, or with XLA's message. In a `warm` call of a
-    jitted function JAX up to 0.10 does not check arguments: then an error about an argument is XLA's ValueError. XLA's other errors
-    are ValueErrors, too, if JAX runs the call in C++ (`in_cpp`).
+    jitted function JAX up to 0.10 does not check arguments: then an error about an argument is XLA's ValueError. An error of a callback
+    is a ValueError, too, if JAX runs the call in C++ (`in_cpp`).
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x
@@ -246,4 +246,8 @@ def explain_failure(
             by_xla = warm and is_argument and "deleted or donated" in said and not since(0, 11)
             return ValueError(f"{said}\n{deleted}") if by_xla else deleted
     explained = runtime.explained(error)
-    return ValueError(str(explained)) if in_cpp and type(explained) is JaxRuntimeError else explained
+    is_of_callback = type(explained) is JaxRuntimeError and _OF_A_CALLBACK in str(explained)
+    return ValueError(str(explained)) if in_cpp and is_of_callback else explained
+
+
+_OF_A_CALLBACK = "CpuCallback error calling callback"  # in XLA's words, on each platform

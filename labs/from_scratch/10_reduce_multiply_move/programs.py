@@ -95,7 +95,7 @@ def reshaped(jk, rng):
             x.reshape(1, 12),
         ],
         jk.numpy.asarray(x),
-    ), raised(r, x, (5, 5))
+    ), raised(r, jk.numpy.asarray(x), (5, 5))
 
 
 @program("10", "`transpose` reverses all axes, or takes them in the given order.", against=["a transpose is a reshape"])
