@@ -42,8 +42,8 @@ class Slope(NamedTuple):
 
     @property
     def words(self) -> str:
-        """`constant`, `sublinear`, `linear` or `superlinear`; `unclear` if the exponent would be sublinear, but two standard
-        errors reach to constant or linear; `hidden` if the constant part hides it.
+        """The growth in a word: `constant`, `sublinear`, `linear` or `superlinear`. It is `unclear` if the exponent would be
+        sublinear, but two standard errors reach to constant or linear, and `hidden` if the constant part hides the growth.
         """
         if math.isnan(self.value):
             return "hidden"
@@ -245,8 +245,8 @@ def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
 
 
 def _expected(points: dict[int, Point], n: int) -> float:
-    """Return the seconds that a compilation of this size will take, extrapolated from the last two sizes; 0 if fewer are known,
-    or the last took at most 0.2 s.
+    """Return the seconds that a compilation of this size will probably take, extrapolated from the last two sizes. Return 0
+    if fewer are known, or if the last took at most 0.2 s.
     """
     known = [(m, statistics.median(point["compile"])) for m, point in points.items() if "compile" in point]
     if len(known) < 2:

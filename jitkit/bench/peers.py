@@ -38,8 +38,8 @@ class Result(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """`met` where both quartiles are within the target, `missed` where both are beyond it, at the two digits that the
-        table shows; where the target lies between them, it is `not resolved`.
+        """The verdict, at the two digits that the table shows: `met` if both quartiles are within the target, `missed` if both
+        are beyond it, and `not resolved` if the target lies between them.
         """
         if round(self.ratio.high, 2) <= self.row.target:
             return "met"

@@ -123,8 +123,8 @@ def _empty(width: float, height: float) -> Figure:
 
 @contextmanager
 def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Figure]:
-    """Open a figure of this size in inches (a slide is 16 to 9) on a light ground, and write it to a PNG when the block ends
-    without an error.
+    """Open a figure of this size in inches (a slide is 16 to 9) on a light ground. When the block ends without an error, write
+    the figure to a PNG.
     """
     with matplotlib.rc_context(_look(LIGHT)):
         made = _empty(width, height)

@@ -53,7 +53,7 @@ class LoopsExecutable(Executable):
         return {**self.loaded.costs, "loops": self.loaded.loops}
 
     def memory(self) -> Any:
-        """Return the bytes that the plan allocates."""
+        """Return the bytes of arguments, results, workspace and code."""
         return self.loaded.memory()
 
 

@@ -130,7 +130,7 @@ class Executable:
         ]
 
     has_effects: ClassVar[bool] = False  # whether running it does more than compute results
-    is_pure: bool = True  # whether the traced program has no effects; a `pure_callback` is none
+    is_pure: bool = True  # whether the traced program has no effects; a `pure_callback` does not count as an effect
 
     def place(self, x: Any, aval: ShapedArray, sharding: runtime.Sharding | None = None) -> runtime.Buffer:
         """Return the buffer of an argument on this program's devices; copy only what is elsewhere."""
@@ -162,8 +162,8 @@ class Executable:
         return results
 
     def host_dispatcher(self) -> Callable[..., Any]:
-        """Return a function that runs the program on buffers and on host values of the right dtypes, and returns the
-        buffers of the results, or of the only one; made at first use.
+        """Return a function that runs the program on buffers and on host values of the right dtypes. It returns the
+        buffers of the results, or if there is one result, its buffer. The function is made at first use.
         """
         if self.host_call is None:
             count = len(self.consts) + len(self.kept)

@@ -78,7 +78,7 @@ def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str,
 
 
 def store_library(known_by: Sequence[str], library: bytes) -> None:
-    """Write the machine code that a C compiler made."""
+    """Write the machine code that a C compiler made to the folder; warn if that is not possible."""
     _store(_path(*known_by), lambda: library)
 
 

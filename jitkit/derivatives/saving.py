@@ -213,7 +213,7 @@ split_rules[jit_p] = _of_call
 
 def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
     """Split a `cond` into two with the same index. In the first, a branch returns placeholders for residuals that only other branches
-    have. If the index is unknown, there is no first one.
+    have. If the index is unknown, there is no first `cond`.
     """
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     needed = not_there(eqn, there)

@@ -120,8 +120,8 @@ def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
 
 
 def _next_step(last: Any, ratio: Any) -> Any:
-    """Return the size of the next step: a tenth less than the error allows, at most ten times the last; never shorter
-    after a good one.
+    """Return the size of the next step: a tenth less than the error allows, but at most ten times and at least a fifth of
+    the last size. If `ratio` is below 1, the next step is not shorter than the last.
     """
     least = jnp.where(ratio < 1, 1.0, 0.2)
     factor = jnp.minimum(10.0, jnp.maximum(ratio ** (-1.0 / 5.0) * 0.9, least))

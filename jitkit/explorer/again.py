@@ -1,9 +1,10 @@
 """links -> the equations that are computed in several kernels
 
-XLA computes a cheap operation anew in each fusion that reads it, if that is cheaper than to write the result to memory and read it back.
-Then each of these fusions contains an instruction of the same name, operation and type. (This is also so if the program itself has it
-several times, in a loop that was unrolled.) If a function is called several times, each call is counted by itself. Operations that only
-arrange elements cost next to nothing, and are left out.
+XLA computes a cheap operation anew in each fusion that reads it, if that is cheaper than to write the result to memory
+and read it back. Then each of these fusions contains an instruction of the same name, operation and type. (This is also
+so if the program itself contains the operation several times, as after the unrolling of a loop.) If a function is called
+several times, each call is counted by itself. Operations that only arrange elements cost next to nothing, and are left
+out.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint
 """
@@ -53,8 +54,8 @@ def computed_again(
 
 
 def _calls(instruction: Instruction) -> tuple[tuple[int, ...], ...]:
-    """Return the equations around an instruction's own one. They differ between two calls of one function, which are
-    two computations, not one that is done twice.
+    """Return the paths of equations in an instruction's name, the outermost equation first. They tell two calls of one
+    function apart, which are two computations, not one that is done twice.
     """
     name = OP_NAME.search(instruction.rest)
     return tuple(map(tuple, paths_in(name[1]))) if name else ()

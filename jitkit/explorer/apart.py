@@ -246,7 +246,7 @@ class _Neighbours:
         return None if self._platform == "cpu" else self._by_fused_products(first, second)
 
     def _by_fused_products(self, first: Key, second: Key) -> Reason | None:
-        """Return the reason, on GPUs and TPUs, why a kernel with a product in it and the other one are two; None if
+        """Return the reason why two kernels on a GPU or TPU, one of which contains a product, are not one; None if
         there is none.
         """
         exact, made = self._left.links.exact, self._products_in(first)

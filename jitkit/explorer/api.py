@@ -33,7 +33,7 @@ class Exploration(RichDisplay):
 
     @property
     def html(self) -> str:
-        """The page, one file."""
+        """The page, as the text of one HTML file."""
         return bundle.page(self.data)
 
     def save(self, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
@@ -140,7 +140,7 @@ def exploration(
     """Return the page of a subject, compiled for these targets.
 
     With `keep=False`, compilers' answers are neither read from the user's cache folder nor kept there. `answered` is
-    called with the name of each target whose compiler has ended.
+    called with the name of each target that is done, from another thread.
     """
     asked = list(targets)
     chosen = [find(name) for name in asked if name != own_c.NAME]
@@ -155,6 +155,8 @@ def exploration(
 
 
 def file_name(function: str) -> str:
-    """Return a function's name in a form that is good for a file: `<lambda>` becomes `lambda`; at most 80 characters."""
+    """Return a function's name in a form that is good for a file, at most 80 characters: `<lambda>` becomes `lambda`. If
+    nothing is left, return `function`.
+    """
     plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in function).strip("_")
     return plain[:80] or "function"

@@ -72,8 +72,8 @@ class Copies:
         return self._readers[computation].get(name, [])
 
     def _place(self, computation: str, name: str) -> int | None:
-        """Return the index of the part of the carry that a value is at the beginning of a turn; None if it is none of
-        them.
+        """Return the index of a part of a loop's carry, if a value is this part as it is at the beginning of a turn; else
+        None.
         """
         maker = self._maker(computation, name)
         if maker is None or maker.opcode != "get-tuple-element":

@@ -33,8 +33,11 @@ def merged_into(
 
 
 def has_taken(at: Key, number: int, equations: Sequence[Equation], readers: Sequence[int], data: Data) -> bool | None:
-    """Whether XLA merged the equation `number` into the dimension numbers of a product, the instruction `at` of one of these readers;
-    False if its dimension numbers are those that were written, None if they cannot tell.
+    """Whether XLA merged the transpose `number` into the dimension numbers of a product. The product is the instruction
+    `at`, which belongs to one of `readers`.
+
+    Return False if the product has the dimension numbers that were written, and None if they cannot tell, or if the
+    equation `number` is not a transpose.
     """
     this = equations[number]
     for reader in readers if this.primitive == "transpose" else ():
@@ -59,7 +62,9 @@ def made_at_once(
     data: Data,
     has: Callable[[Sequence[Key], frozenset[int]], bool],
 ) -> Iterator[Key]:
-    """Yield the product that makes the result of an equation, a transpose that is gone, at once: its operands are exchanged."""
+    """Yield each product that makes a transposed result at once, because XLA has exchanged its operands. The equation
+    `number` is the transpose of this product, a matrix, and is gone.
+    """
     this = equations[number]
     if this.primitive != "transpose" or tuple(this.eqn.params["permutation"]) != (1, 0) or len(this.operands[0]) != 1:
         return

@@ -86,7 +86,7 @@ class _Fates(Merging):
                 or equations[number].unchanged
                 or equations[number].constant
                 or self._twins(number)
-                or equations[number].primitive in ("scan", "while", "cond")  # these do the work of no instruction alone
+                or equations[number].primitive in ("scan", "while", "cond")  # no one instruction does their work
             ):
                 now = self._renamed(number)
                 if now is not None:

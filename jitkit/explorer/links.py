@@ -92,7 +92,7 @@ class Links:
         lent: dict[Key, list[int]] = {}
         positions = any(_POSITION.search(each.rest) for body in self._program.computations.values() for each in body)
         for name, body in self._program.computations.items():
-            applied = self._is_applied(name)  # many reductions may share it, and it has the name of only one of them
+            applied = self._is_applied(name)  # reductions may share a computation, which then names only one of them
             for instruction in body:
                 own = None if applied else OP_NAME.search(instruction.rest)
                 numbers = numbers_in(own[1], self._equations) if own else []

@@ -358,8 +358,8 @@ def reads_a_constant(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """Return `(whether it is the equation's own, iota)` for the instruction `iota` that computes a constant equation when the program
-    runs. If the equation has none, it may be a reader's; None if there is none.
+    """Return `(whether it has the equation's name, instruction)` for the `iota` that computes a constant equation when the
+    program runs. If no iota has the equation's name, take one with a reader's name, and None if there is none either.
     """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:

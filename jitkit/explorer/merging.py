@@ -155,7 +155,9 @@ class Merging(Origins):
         return [n for n in named if self._arranges(n) and any(number in made for made in self._equations[n].operands)]
 
     def _roots(self) -> dict[Key, list[int]]:
-        """Return each `rsqrt` with the name of a square root, mapped to this and the division by it: `x / sqrt(y)` is `x * rsqrt(y)`."""
+        """Return each `rsqrt` with the name of a square root, mapped to the equations of this root
+        and of the division by it: `x / sqrt(y)` is `x * rsqrt(y)`.
+        """
         found: dict[Key, list[int]] = {}
         for at, numbers in self._links.own.items():
             if self._data.at[at].opcode == "rsqrt" and len(numbers) == 1 and self._wrote.get(numbers[0]) == {"sqrt"}:
@@ -179,9 +181,9 @@ class Merging(Origins):
         return found
 
     def _without_name_between(self) -> dict[Key, list[int]]:
-        """Return the arithmetic instructions without a name that only one equation reads, which did not write them.
-        Each is mapped to the equations between its operands and that reader. XLA has written it in their place: a
-        product in place of a sum of equal elements, for example.
+        """Return the arithmetic instructions without a name that only one equation reads, if this reader did not write
+        them. Each is mapped to the equations between its operands and the reader. XLA has written the instruction in
+        place of these equations: a product in place of a sum of equal elements, for example.
         """
         found: dict[Key, list[int]] = {}
         for at, rule in self._links.rules.items():

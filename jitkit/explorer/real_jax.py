@@ -75,7 +75,7 @@ class _JaxDialect:
 
 
 def _place(traceback: Any) -> Place | None:
-    """Return the innermost line of the user's code; if there is none, of another library's."""
+    """Return the innermost line of the user's code, or else of another library's; None if all lines are JAX's."""
     if traceback is None:
         return None
     library: Place | None = None
@@ -186,7 +186,7 @@ def _hashable(function: Callable[..., Any]) -> Callable[..., Any]:
 def _spec(jax: Any, value: Any) -> Any:
     """Return an argument with jitkit's `ShapeDtypeStruct` replaced by JAX's; return any other argument unchanged."""
     if type(value).__name__ == "ShapeDtypeStruct" and not isinstance(value, jax.ShapeDtypeStruct):
-        impl = getattr(value.dtype, "_impl", None)  # that of random keys
+        impl = getattr(value.dtype, "_impl", None)  # only the dtype of random keys has one
         return jax.ShapeDtypeStruct(value.shape, jax.random.key(0, impl=impl.name).dtype if impl else value.dtype)
     return value
 

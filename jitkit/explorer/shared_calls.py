@@ -19,7 +19,10 @@ _MOST_STEPS = 1000  # at most this many values are looked at for one operation
 
 
 class SharedCalls:
-    """Finds the calls. `waiting` maps each operation whose name does not say its call to the equation in its name."""
+    """Finds the call that an operation of a shared function belongs to.
+
+    `waiting` maps each operation whose name does not say its call to the equation in its name.
+    """
 
     def __init__(self, data: Data, equations: Sequence[Equation]) -> None:
         self._data, self._equations = data, equations
@@ -27,7 +30,7 @@ class SharedCalls:
         self._calls: dict[int, list[int]] = {}
 
     def is_unclear(self, name: str) -> bool:
-        """Whether a name says an equation of a function that several equations call, but not which of them."""
+        """Whether a name has an equation of a function that several equations call, and does not say by which call."""
         paths = paths_in(name)
         return bool(paths) and not name.startswith("jit(") and any(len(self.calls(marks[0])) > 1 for marks in paths)
 
@@ -68,7 +71,9 @@ class SharedCalls:
         return {origin for origins in self._equations[call].operands for origin in origins}
 
     def _read(self, at: Key, exact: Mapping[Key, Sequence[int]]) -> set[int]:
-        """Return the equations and arguments (`~i`) that make what an operation reads; operations of the same function are skipped."""
+        """Return the equations and arguments (`~i`) that make what an operation reads. Operations whose equation
+        is not known are skipped: what they read counts.
+        """
         found: set[int] = set()
         seen, waiting = {at}, [*self._operands(at)]
         while waiting and len(seen) < _MOST_STEPS:

@@ -86,7 +86,7 @@ def _place(instruction: Instruction | None, body: dict[str, Instruction]) -> int
 
 
 def _counter(program: Program, condition: str) -> _Counter | None:
-    """Return what a condition compares, if it compares a part of the carry with a constant."""
+    """Return what a condition compares, if it compares a part of the carry with a constant; else None."""
     body, root = _named(program, condition), _root(program, condition)
     direction = _DIRECTION.search(root.rest) if root is not None and root.opcode == "compare" else None
     if root is None or direction is None:

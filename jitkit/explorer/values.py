@@ -284,8 +284,8 @@ def _unchanged(
 
 
 def _scaled_back(eqn: Any, maker: Callable[[int], Any], number_in: Callable[[Any], Any]) -> tuple[Any, str, Any] | None:
-    """If the equation is `x * c` or `x / c` with x = `y * d` or `y / d`, and its result is y, return y and the equation
-    that it undoes; else None.
+    """Return `(y, "", the equation that this one undoes)` if the equation undoes a scaling of y; else None. It is `x * c`
+    or `x / c`, x is `y * d` or `y / d`, and the result is y.
     """
     scaled = _scaled(eqn, number_in)
     before = maker(id(scaled[0])) if scaled else None

@@ -182,7 +182,7 @@ def signature(jaxpr: Jaxpr) -> Signature:
     """Return the signature of a program, whose operands are its inputs and then its constants.
 
     Raises:
-      KeyReuseError: where it uses a key twice.
+      KeyReuseError: the program uses a key twice, or would do so in a loop.
     """
     known = _memo.get(jaxpr)
     if known is None:

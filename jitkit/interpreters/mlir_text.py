@@ -137,8 +137,8 @@ def scalar_text(x: Any) -> str:
 
 
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
-    """Return a concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype; one
-    of an extended dtype, or of float0, as its storage.
+    """Return a concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype. A value
+    of an extended dtype becomes its storage, and one of float0 an array of False.
     """
     dtype = core.get_aval(x).dtype
     if dtype == dtypes.float0:

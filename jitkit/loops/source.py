@@ -151,7 +151,7 @@ def _head(nest: Nest, depth: int) -> str:
 
 
 def _pragmas(inner: Inner, indent: int) -> list[str]:
-    """Return the pragma that lets the compiler reorder this loop's reductions; [] if the loop is `serial`."""
+    """Return the pragma that lets the compiler vectorise this loop, and reorder its reductions; [] if the loop is `serial`."""
     if inner.serial:
         return []
     folds = []

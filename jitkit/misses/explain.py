@@ -360,5 +360,7 @@ def _summary(count: int, misses: Sequence[Miss]) -> str:
 
 
 def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which each cache miss is logged, and why; with False, none. `JITKIT_EXPLAIN_CACHE_MISSES=1` logs everywhere."""
+    """Return a context in which each cache miss is logged with its reason; with False, no miss is. The environment variable
+    `JITKIT_EXPLAIN_CACHE_MISSES=1` turns this on everywhere.
+    """
     return config.override(explain_cache_misses=new_val)

@@ -50,10 +50,10 @@ def jit(
     compiles and runs; later ones run.
 
     Args:
-      fun: a function of arrays, or of trees of arrays, without side effects. Left out, `jit(...)` is a decorator.
+      fun: a function of arrays, or of trees of arrays, without side effects. If it is left out, `jit(...)` returns a decorator.
 
       static_argnums, static_argnames: arguments that are Python values while tracing. They must be hashable, and
-        each new value compiles anew. Given one of the two, the other is inferred from the function's signature.
+        each new value compiles anew. If one of the two is given, the other is inferred from the function's signature.
 
       donate_argnums, donate_argnames: arguments whose memory may be reused for results. They cannot be used
         afterwards.

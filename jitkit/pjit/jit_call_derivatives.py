@@ -64,7 +64,7 @@ def _linearize(
     both = (_of_no_line if is_inlined else linearize_jaxpr)(jaxpr, tuple(nonzero))
     count = len(jaxpr.outvars)
     first = placed(ins, (*results, *[None] * (len(both.primal.outvars) - count))) | {"donated_invars": donated_invars}
-    if is_inlined:  # no equation is recorded for this call, so there are no results to leave out of one
+    if is_inlined:  # this call is not recorded as an equation, so it has no results to leave out
         outs = jit_p.bind(*primals, jaxpr=both.primal, **params | first)
     else:
         outs = call_without_forwarding(both.primal, primals, count, params | first)

@@ -55,7 +55,7 @@ _local, _key_functions, _new, _ndarray = config.local, argument_keys.key_functio
 
 
 class Jitted(Traceable):
-    """Handles calls of a jitted function that the dispatcher cannot."""
+    """Handles those calls of a jitted function that the dispatcher cannot handle."""
 
     def __init__(self, fun: Callable[..., Any], options: JitOptions, staged: bool = True) -> None:
         super().__init__(fun, options)

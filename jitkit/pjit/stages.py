@@ -147,7 +147,9 @@ class Traced(_Stage):
         return self._program.name
 
     def __getattr__(self, name: str) -> Any:
-        """Raise the error for attributes that only JAX's Traced has: `jax.make_jaxpr` mistakes this for one."""
+        """Raise AttributeError. `jax.make_jaxpr` takes this object for JAX's Traced and asks for private attributes: for
+        such a name, say what to use instead.
+        """
         hint = "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
@@ -225,8 +227,8 @@ class Lowered(_Stage):
         are XLA's debug options by name; without them, calls of the jitted function share the executable.
 
         With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip,
-        whether this machine has one or not: the result can be read, but not called. `time_limit` is in seconds. Raises
-        `targets.TargetError` where that is not possible.
+        whether this machine has one or not: the result can be read, but not called. `time_limit` is in seconds. Raise
+        ValueError for an unknown name, and `targets.TargetError` if the program cannot be compiled for the chip.
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         if target is not None:
@@ -247,7 +249,7 @@ class Lowered(_Stage):
         self, target: targets.Target, compilers: targets.Compilers, options: CompilerOptions = ()
     ) -> targets.TargetProgram:
         """Return the program, compiled for a chip. Lowering rules depend on the platform, so lower again for another
-        one. Raise NotImplementedError if it takes arguments on several devices or calls back into Python.
+        one. Raise NotImplementedError if the program takes arguments on several devices, or calls back into Python.
         """
         name, module = self._program.name, self._module
         if module.partitions > 1:

@@ -64,7 +64,7 @@ def _waited_for(compile_: Callable[[], Any]) -> Any:
 
     XLA compiles in its own threads. After Ctrl-C it would go on while Python destroys devices and compiler, and the
     process would die with a segmentation fault. So the main thread, which Ctrl-C interrupts, hands the call to another
-    one that exit waits for. That costs about 50 us, where compiling takes 10 ms and more. Ctrl-C does not interrupt
+    thread, for which exit waits. That costs about 50 us, where compiling takes 10 ms and more. Ctrl-C does not interrupt
     other threads, but if one is a daemon, Python may end before it.
     """
     done = threading.Event()  # not `join`: in Python 3.11 an interrupted `join` marks the thread as ended
@@ -271,7 +271,7 @@ def memory_of_executable(executable: Any) -> Any:
 
 
 def portable_artifact(text: str) -> bytes:
-    """Return StableHLO text in its portable form, which XLA can read from the version of four weeks ago on."""
+    """Return StableHLO text in its portable form. The XLA of four weeks ago can read it, and so can every later version."""
     dialect = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
     version = dialect.get_version_from_compatibility_requirement(dialect.StablehloCompatibilityRequirement.WEEK_4)
     data: bytes = gate().ext.mlir.serialize_portable_artifact(mlir_module(text), version, True)

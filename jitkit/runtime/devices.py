@@ -116,7 +116,7 @@ def is_equivalent(a: Sharding, b: Sharding, ndim: int) -> bool:
 
 
 class Placed:
-    """The cache key of a committed value: its aval and its sharding. Interned."""
+    """The cache key of a committed value: its aval and its sharding. Keys are interned: equal ones are one object."""
 
     __slots__ = ("aval", "sharding")
 
@@ -129,7 +129,7 @@ class Placed:
 
 
 class OnHost:
-    """The cache key of a value that is not on a device yet (numpy, Python scalar): its aval. Interned. `of_python` tells
+    """The cache key of a value that is not on a device yet (numpy, Python scalar): its aval. Keys are interned. `of_python` tells
     Python's bool from numpy's; for all other numbers, Python's and numpy's have different avals.
     """
 
@@ -145,7 +145,7 @@ class OnHost:
 
 class Elsewhere(OnHost):
     """The cache key of an uncommitted value on another device than the first, where a block of `default_device` has put it: its
-    aval and its sharding. Interned. Like a value on the host, it has to be copied to the device of a program.
+    aval and its sharding. Keys are interned. Like a value on the host, it has to be copied to the device of a program.
     """
 
     __slots__ = ("sharding",)
@@ -160,7 +160,7 @@ class Elsewhere(OnHost):
 _placed: dict[tuple[Any, Sharding], Placed] = {}
 _on_host: dict[Any, OnHost] = {}
 _elsewhere: dict[tuple[Any, Sharding], Elsewhere] = {}
-LIMIT = 1 << 14  # interned keys kept; when full they are dropped, which only costs a cache miss
+LIMIT = 1 << 14  # a table has at most this many interned keys; a full one is emptied, which only costs cache misses
 
 
 def placed(aval: Any, sharding: Sharding) -> Placed:

@@ -20,8 +20,8 @@ _PREFIXES = ("JITKIT_", "JAX_", "XLA_")
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Print the versions of jitkit, JAX, jaxlib, numpy and Python, the devices, the machine, the variables of the environment
-    that begin with JITKIT_, JAX_ or XLA_, and what `nvidia-smi` says where it is installed.
+    """Print the versions of jitkit, JAX, jaxlib, numpy and Python, the devices and the machine. Also print the variables of
+    the environment that begin with JITKIT_, JAX_ or XLA_, and the output of `nvidia-smi` if it is installed.
 
     Args:
       return_string: return the text, and do not print it.

@@ -140,8 +140,8 @@ _WHERE_IT_WENT = (
 
 
 def explained(error: Exception) -> Exception:
-    """Return an error of XLA as our class, with advice if a deleted array was used. Return a ValueError with the same text, and any
-    other error unchanged.
+    """Return an error of XLA as our class, and a ValueError as a ValueError, both with advice if a deleted array was used.
+    Return any other error unchanged.
 
     The text includes what a callback raised, with a traceback.
     """

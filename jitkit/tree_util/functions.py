@@ -271,7 +271,7 @@ def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf
 
 
 class Unspecified:
-    """Default of an argument that was not given, where None is a value."""
+    """The default of an argument that may be None: it says that the argument was not given."""
 
 
 _UNSPECIFIED = Unspecified()
@@ -327,7 +327,7 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
     """Return an outer tree of inner trees, turned inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`.
 
-    Raise TypeError when the leaves do not fit. Without an inner structure, that of the first subtree is taken.
+    Raise TypeError if the number of leaves is wrong. Without an inner structure, that of the first subtree is taken.
     """
     leaves, treedef = tree_flatten(pytree_to_transpose)
     if inner_treedef is None:
@@ -339,13 +339,13 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, py
 
 
 def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> Any:
-    """Return a tree like `full_tree` with the prefix's leaves repeated below; raise ValueError if it is not a prefix."""
+    """Return a tree like `full_tree`, each leaf of the prefix repeated below it. Raise ValueError if `prefix_tree` is not a prefix."""
     return tree_structure(full_tree).unflatten(broadcast_prefix(prefix_tree, full_tree, is_leaf))
 
 
 def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """Return a list with each leaf of the prefix, repeated once per leaf of the full tree below it; raise ValueError if it
-    is not a prefix.
+    """Return a list with each leaf of the prefix, repeated once per leaf of the full tree below it. Raise ValueError if
+    `prefix_tree` is not a prefix of `full_tree`.
     """
     leaves, treedef = tree_flatten(prefix_tree, is_leaf)
     subtrees = _flatten_up_to(treedef, prefix_tree, full_tree, "broadcast_prefix prefix_tree", is_leaf)

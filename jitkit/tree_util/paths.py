@@ -138,7 +138,7 @@ def _join(keys: Sequence[KeyEntry]) -> str:
 
 def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Callable[[str], ValueError]]:
     """Return a function for each place where `prefix_tree` differs from `full_tree`: it takes a name for the prefix, and returns
-    an error that says how they differ. The list is empty if it is a prefix.
+    an error that says how they differ. The list is empty if `prefix_tree` is a prefix.
     """
     return list(_prefix_errors((), prefix_tree, full_tree, is_leaf))
 

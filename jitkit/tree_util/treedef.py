@@ -100,7 +100,7 @@ class PyTreeDef:
     def walk(
         self, f_node: Callable[[tuple[Any, ...], Any], Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterable[Any]
     ) -> Any:
-        """Return the tree of these leaves (ValueError for too many or few), folded by `f_leaf(leaf)` and `f_node(results, data)`."""
+        """Fold the tree of these leaves by `f_leaf(leaf)` and `f_node(results, data)`. Raise ValueError for too many leaves or too few."""
         values = list(leaves)
         if len(values) != self.num_leaves:
             raise ValueError(f"Too {'few' if len(values) < self.num_leaves else 'many'} leaves for PyTreeDef")

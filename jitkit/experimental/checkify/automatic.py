@@ -1,7 +1,7 @@
 """Rules of operations that can divide by zero, make a nan or index out of bounds
 
-Each binds its operation, and adds to the error what the operation does not say itself. Nothing is added for kinds of
-errors that `checkify` was not asked for.
+Each rule applies its operation, and adds to the error if the operation has failed. Nothing is added for kinds of errors
+that `checkify` was not asked for.
 
 JAX: jax/_src/checkify.py:nan_error_check
 """

@@ -116,7 +116,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     Args:
       pred: a Python bool, or an Array or a tracer of bool without axes; not numpy's bool.
       msg: a message, in which `{}` and `{name}` stand for the other arguments.
-      fmt_args, fmt_kwargs: trees of Arrays or tracers; no numpy scalars, no Python numbers.
+      fmt_args, fmt_kwargs: trees of Arrays, tracers or numpy arrays; no numpy scalars, no Python numbers.
       debug: drop the check where there is no `checkify`.
 
     Raises:

@@ -64,7 +64,7 @@ class ErrorEffect(Effect):
 
 
 class JaxException(Exception):
-    """What a check found. A tree: its leaves are the values of its message, which a program computes.
+    """What a check found. It is a tree, whose leaves are the values for its message, which a program computes.
 
     `traceback_info` says where the check is.
     """
@@ -295,7 +295,7 @@ register_pytree_node(
 
 
 class _Codes:
-    """What an Error knows of its codes: the metadata of its tree. Hashed by the codes, which are unique in a process."""
+    """What an Error knows of its codes: the metadata of its tree. It is hashed by the codes, which are unique in a process."""
 
     __slots__ = ("known",)
 

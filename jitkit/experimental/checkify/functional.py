@@ -126,8 +126,8 @@ def checked_jaxpr(jaxpr: Jaxpr, enabled: Enabled, err_tree: PyTreeDef, *avals: A
 
 
 def _discharge(error: Error, enabled: Enabled, *args: Any, err_tree: PyTreeDef, debug: bool) -> tuple[Error, list[Any]]:
-    """Rule of `check`: return the Error so far with its error added, if it is of a kind that is looked for, and no results.
-    Other kinds are dropped, as in JAX.
+    """Rule of `check`: add what the check found to the Error, and return the Error and no results. Kinds of errors that
+    `checkify` was not asked for are dropped, as in JAX.
     """
     new: Error = tree_unflatten(err_tree, args)
     for effect, pred in new._pred.items():
