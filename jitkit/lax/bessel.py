@@ -1,7 +1,8 @@
-"""Bessel's modified functions of the first kind, scaled by exp(-|x|): of order 0, and the derivatives of both orders.
+"""Computes exp(-|x|) I0(x), where I0 is Bessel's modified function of the first kind and of order 0. Differentiates
+this function and exp(-|x|) I1(x).
 
-The approximation and its coefficients are those of the Cephes library (S. Moshier), i0.c: series of Chebyshev polynomials, one
-up to 8 and one beyond. Single precision needs the last terms only.
+The approximation and its coefficients are those of the Cephes library (S. Moshier), i0.c: two series of Chebyshev
+polynomials, for |x| up to 8 and for |x| beyond 8. Single precision needs the last terms only.
 
 JAX: jax/_src/lax/special.py:bessel_i0e_impl
 """

@@ -61,7 +61,7 @@ def call_python(
     partitioned: bool = False,
 ) -> list[str]:
     """Write a call of `function`, which takes Arrays and returns array-likes, one for each result of the equation that
-    is being lowered. Returns the names of the results.
+    is being lowered. Return the names of the results.
 
     With an ordered `effect`, the call takes its token and returns the next one.
     """

@@ -153,33 +153,35 @@ differentiate_as_tree(cumlogsumexp_p, _logaddexp)
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running sum of numbers along `axis` (no negative one), with `reverse` from the end: same shape and dtype."""
+    """Return the running sum of numbers along `axis`, with `reverse` from the end. The result has the same shape and
+    dtype. Raise ValueError for a negative axis.
+    """
     return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running product of numbers along `axis` (no negative one), with `reverse` from the end: same shape and
-    dtype.
+    """Return the running product of numbers along `axis`, with `reverse` from the end. The result has the same shape
+    and dtype. Raise ValueError for a negative axis.
     """
     return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running maximum of numbers along `axis` (no negative one), with `reverse` from the end: same shape and
-    dtype.
+    """Return the running maximum of numbers along `axis`, with `reverse` from the end. The result has the same shape
+    and dtype. Raise ValueError for a negative axis.
     """
     return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running minimum of numbers along `axis` (no negative one), with `reverse` from the end: same shape and
-    dtype.
+    """Return the running minimum of numbers along `axis`, with `reverse` from the end. The result has the same shape
+    and dtype. Raise ValueError for a negative axis.
     """
     return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running log(sum(exp(...))) of floats or complex numbers along `axis` (no negative one), with `reverse`
-    from the end.
+    """Return the running log(sum(exp(...))) of floats or complex numbers along `axis`, with `reverse` from the end.
+    Raise ValueError for a negative axis.
     """
     return cumlogsumexp_p.bind(operand, axis=int(axis), reverse=bool(reverse))

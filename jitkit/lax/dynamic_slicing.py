@@ -1,4 +1,4 @@
-"""Slices whose start is data: dynamic_slice and dynamic_update_slice.
+"""Reads and writes slices whose start is data: dynamic_slice and dynamic_update_slice.
 
 The *size* of a window is known while tracing: a compiled program has only arrays of fixed shape. A slice whose start is
 data always fits: XLA silently moves the start back as far as needed. Negative indices count from the end, as in Python;
@@ -293,8 +293,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 def dynamic_update_slice(
     operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
 ) -> Any:
-    """Return `operand` with a window of the shape of `update` replaced by it. If the window would stick out, it is
-    moved until it fits.
+    """Return `operand` with `update` written over a window of its shape. If the window would stick out, it is moved
+    until it fits.
 
     For arguments and errors see `dynamic_slice`; raise TypeError also if `update` has another rank or dtype, or is larger.
     """

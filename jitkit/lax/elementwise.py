@@ -183,7 +183,7 @@ sqrt, sqrt_p = unary_of_accuracy("sqrt", INEXACT, "stablehlo.sqrt", "The square 
 rsqrt, rsqrt_p = unary_of_accuracy("rsqrt", INEXACT, "stablehlo.rsqrt", "1 / sqrt(x).")
 cbrt, cbrt_p = unary_of_accuracy("cbrt", FLOAT, "stablehlo.cbrt", "The cube root, of negative numbers too.")
 square, square_p = unary("square", NUMBER, _square, "x * x.")
-# Used by derivatives since JAX 0.11.
+# Derivatives use it since JAX 0.11.
 one_minus_square, one_minus_square_p = unary(
     "one_minus_square", NUMBER, _one_minus_square, "1 - x * x, exact for x near 1."
 )
@@ -266,7 +266,7 @@ def polygamma(m: Any, x: Any) -> Any:
     return _polygamma(m, x)
 
 
-# In the total order of floats -nan < -inf < ... < -0 < 0 < ... < inf < nan; sorting needs one.
+# In the total order of floats -nan < -inf < ... < -0 < 0 < ... < inf < nan. Sorting needs a total order.
 eq_to, eq_to_p = binary("eq_to", ANY, comparison("EQ", True), "x == y, in the total order.", bool_dtype)
 le_to, le_to_p = binary("le_to", ORDERED, comparison("LE", True), "x <= y, in the total order.", bool_dtype)
 lt_to, lt_to_p = binary("lt_to", ORDERED, comparison("LT", True), "x < y, in the total order.", bool_dtype)

@@ -297,7 +297,7 @@ def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_sec
     def transpose(ct: Any, x: Any, y: Any) -> list[Any]:
         if type(ct) is Zero:
             return no_cotangents((x, y))
-        # A known operand gets a cotangent, too, which nobody reads: JAX records it where this is part of a user's rule.
+        # A known operand gets a cotangent, too, which nobody reads: JAX records it if the sum is in a user's rule.
         x_aval, y_aval = (operand.aval if is_undefined(operand) else core.get_aval(operand) for operand in (x, y))
         return [unbroadcast(x_aval, ct), unbroadcast(y_aval, of_second(ct))]
 
@@ -328,7 +328,7 @@ defjvp(div_p, lambda g, out, x, y: div(g, y), lambda g, out, x, y: mul(mul(neg(g
 def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
     if type(ct) is Zero:
         return no_cotangents((x, y))
-    quotient = div(ct, y)  # first, since it refuses a divisor that is a linear input
+    quotient = div(ct, y)  # computed first, because `div` refuses a divisor that is a linear input
     return [unbroadcast(x.aval, quotient), None]
 
 

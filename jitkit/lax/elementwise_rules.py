@@ -179,8 +179,8 @@ def comparison(direction: str, total_order: bool = False) -> LoweringRule:
 
 
 def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> str:
-    """Write the conversion of a value to another dtype, and return its name. A complex number becomes its real part. To bool, the result
-    is whether the value is not 0.
+    """Write the conversion of a value to another dtype, and return the result's name. For a real dtype or bool, a
+    complex number is replaced by its real part. For bool, the result is whether the value is not 0.
     """
     if is_a(aval.dtype, *COMPLEX) and not is_a(dtype, *COMPLEX):
         part = aval.update(dtype=real_dtype(aval))
@@ -255,7 +255,9 @@ def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, d
 def binary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[..., Any], Primitive]:
-    """Return the function and the primitive of a row: two operands of one dtype."""
+    """Return the function and the primitive of a row: two operands of one dtype. In the function, a 64-bit numpy scalar
+    beside a 64-bit array keeps its width (`with_its_width`).
+    """
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)
 
     def function(x: Any, y: Any) -> Any:

@@ -87,7 +87,7 @@ def rng_bit_generator(
     """Return the next key, and random bits of a shape.
 
     Args:
-      key: uint32[4] or uint64[2].
+      key: uint32[4] or uint64[2]; raise TypeError for another.
       dtype: an unsigned type of 8 to 64 bits; raise TypeError for another.
       algorithm: how bits are computed from the key. With RNG_DEFAULT each platform chooses, so the bits differ between platforms.
     """

@@ -99,7 +99,9 @@ _MONOIDS_OF_BITS: dict[Callable[..., Any], _Monoid] = {
 def _plain_reduction(
     computation: Callable[..., Any], inits: Sequence[Any]
 ) -> Callable[[Any, Sequence[int]], Any] | None:
-    """Return the reduction primitive for this function from this initial value, as a function; None if there is none."""
+    """Return the function that reduces like this one from this initial value by a primitive, such as `reduce_sum` for
+    `add` from 0; None if no primitive does, or the initial value is traced.
+    """
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None
     dtype = dtypes.dtype(inits[0])

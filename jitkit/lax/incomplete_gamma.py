@@ -1,5 +1,5 @@
-"""The incomplete gamma functions, their derivatives in the parameter, and derivatives of samples of the gamma
-distribution.
+"""Computes the incomplete gamma functions: the shares of the integral of t**(a - 1) exp(-t) that lie below x and above
+x. Also their derivatives in the parameter a, and derivatives of samples of the gamma distribution.
 
 With p = x**a exp(-x) / gamma(a) there are two expansions, each used where it converges fast: a power series where x < a
 or x < 1, for the share below x, and elsewhere a continued fraction for the share above (Cephes, S. Moshier, igam.c).
@@ -8,8 +8,8 @@ The derivatives with respect to `a` are computed beside the terms, step by step.
     below    p / a * (1 + x / (a + 1) + x**2 / ((a + 1) (a + 2)) + ...)
     above    p * 1 / (x + 1 - a - (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...)))
 
-When `a` changes, a sample x moves so that the share below it stays the same: by minus the derivative of that share,
-over the density p / x.
+When `a` changes, a sample x moves so that the share below it stays the same: its derivative is minus that of the share,
+divided by the density p / x.
 
 JAX: jax/_src/lax/special.py:igamma_impl
 """

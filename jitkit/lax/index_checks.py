@@ -65,13 +65,13 @@ class AxisChecks:
             raise TypeError(f"{name} in {self.op} op must not repeat; got: {axes}.")
 
     def in_range(self, name: str, axes: Sequence[int], rank: int) -> None:
-        """Check that the axes are from 0 to before `rank`."""
+        """Check that the axes are at least 0 and less than `rank`."""
         for axis in axes:
             if not 0 <= axis < rank:
                 raise TypeError(f"Invalid {name} set in {self.op} op; valid range is [0, {rank}); got: {axis}.")
 
     def ascending(self, name: str, axes: Sequence[int], rank: int) -> None:
-        """Check that the axes ascend, occur once, and are from 0 to before `rank`."""
+        """Check that the axes ascend, occur once, and are at least 0 and less than `rank`."""
         self.sorted(name, axes)
         self.distinct(name, axes)
         self.in_range(name, (axes[0], axes[-1]) if axes else (), rank)

@@ -1,4 +1,4 @@
-"""`device_put`: a tree of values -> a tree of Arrays on a device, now or as an equation
+"""Puts a tree of values on a device, as Arrays: `device_put`, now or by an equation.
 
 Eagerly the values move. Under a trace, `device_put` is recorded like any operation: in a compiled program it changes
 nothing, since the program's call decides where the program runs; an eager derivative or `vmap` moves what it computes.

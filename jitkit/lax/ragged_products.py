@@ -1,8 +1,9 @@
-"""Computes products of a matrix whose rows are in groups, each group with a matrix of its own
+"""Computes products of a matrix whose rows are in groups: each group is multiplied by a matrix of its own.
 
 `ragged_dot` multiplies the first `group_sizes[0]` rows of `lhs` by `rhs[0]`, the next `group_sizes[1]` by `rhs[1]`, and so on, as the
-layers of a mixture of experts do. Rows behind the last group give zero. The product is a `dot_general` of a copy of `lhs` for each
-group, in which the rows of other groups are zero. (XLA has an operation for it, which JAX uses only on request.)
+layers of a mixture of experts do. Rows after the last group give zero. The product is a `dot_general` of a copy of
+`lhs` for each group, in which the rows of other groups are zero. (XLA has an operation for it, which JAX uses only on
+request.)
 
 The *ragged* axis of `lhs`, which has the groups, may be kept, contracted or a batch axis. If it is contracted, each group gives
 a product of its own.
@@ -331,8 +332,9 @@ def ragged_dot(
 ) -> Any:
     """Return the products of groups of rows with a matrix for each group: (m, k), (g, k, n), (g,) -> (m, n).
 
-    `group_sizes` are integers; rows behind the last group give zero. See `dot_general` for `precision` and
-    `preferred_element_type`. Raise NotImplementedError for a `group_offset`, TypeError if the shapes do not fit.
+    `group_sizes` are integers; rows after the last group give zero. See `dot_general` for `precision` and
+    `preferred_element_type`. Raise NotImplementedError for a `group_offset` and for an `out_sharding` over a mesh with
+    axes, TypeError if the shapes do not fit.
     """
     return ragged_dot_general(
         lhs, rhs, group_sizes, _ROWS_IN_GROUPS, precision, preferred_element_type, group_offset, out_sharding
@@ -355,7 +357,8 @@ def ragged_dot_general(
     If the ragged axis is kept, `rhs` has an axis of groups, and each row is multiplied by the matrix of its group. If it
     is contracted, the result has a first axis of groups. If it is a batch axis, the product is that of `dot_general`.
     `group_sizes` has an axis of groups, and perhaps before it the batch axes and the axes before the ragged one.
-    Raise NotImplementedError for a `group_offset`, TypeError if the shapes do not fit.
+    Raise NotImplementedError for a `group_offset` and for an `out_sharding` over a mesh with axes, TypeError if the
+    shapes do not fit.
     """
     refuse_sharding("ragged_dot_general", out_sharding)
     if group_offset is not None:

@@ -279,16 +279,16 @@ argmax_p = _define_arg_reduction("argmax", gt, max_identity)
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """Return the index along `axis` (not negative, not empty) of the least element, as `index_dtype`: of the first nan,
-    else of the first least one.
+    """Return the index of the least element along `axis`, as `index_dtype`. A nan counts as least; among equals the
+    first wins. Raise ValueError for an axis that is negative, too large, or empty.
     """
     index_dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, "argmin")
     return argmin_p.bind(operand, axes=(axis,), index_dtype=index_dtype)
 
 
 def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
-    """Return the index along `axis` (not negative, not empty) of the greatest element, as `index_dtype`: of the first
-    nan, else of the first greatest.
+    """Return the index of the greatest element along `axis`, as `index_dtype`. A nan counts as greatest; among equals
+    the first wins. Raise ValueError for an axis that is negative, too large, or empty.
     """
     index_dtype = dtypes.check_and_canonicalize_user_dtype(index_dtype, "argmax")
     return argmax_p.bind(operand, axes=(axis,), index_dtype=index_dtype)

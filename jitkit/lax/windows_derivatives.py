@@ -99,8 +99,8 @@ def _(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **wi
 
 @register_lowering(select_and_gather_add_p)
 def _(ctx: LoweringContext, source: str, operand: str, *, select_prim: Primitive, **window: Any) -> str:
-    """Lowering rule: reduce pairs (element of `operand`, element of `source`). `select_prim` compares the first; the
-    result is the second.
+    """Lowering rule: reduce pairs (element of `operand`, element of `source`). `select_prim` compares the elements of
+    `operand`; the result is the element of `source` in the selected pair.
     """
     dtype = ctx.avals_in[1].dtype
     start = np.array(-np.inf if select_prim is ge_p else np.inf, dtype), np.array(0, dtype)
@@ -138,7 +138,7 @@ def _transpose_gather(
 
 
 def _never(select_prim: Primitive, dtype: Any) -> Any:
-    """Return a value that is selected only if there is no other one."""
+    """Return a value that loses each comparison by `select_prim` with another value: it fills holes and margins."""
     return (max_identity if select_prim is ge_p else min_identity)(dtype)
 
 

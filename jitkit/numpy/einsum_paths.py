@@ -1,4 +1,4 @@
-"""labels of several operands -> the order in which they are contracted, two at a time
+"""Finds the order in which several operands are contracted, two at a time.
 
 A path is a list of pairs of positions; the product of a pair is appended to the remaining operands. The orders are
 the same as opt_einsum's, which JAX uses. By default, for up to four operands all orders are tried, for up to fourteen the promising
@@ -41,7 +41,9 @@ def check_word(word: str) -> None:
 
 
 def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> Path:
-    """Return the path that `optimize` asks for: a path itself, or the name of a search (see `einsum_path`)."""
+    """Return the path that `optimize` asks for: a path itself, or the one that the search of this name finds (see
+    `einsum_path`). For False, and for two operands, each step multiplies the first two operands that remain.
+    """
     if isinstance(optimize, list | tuple):
         return [tuple(step) for step in optimize if not isinstance(step, str)]
     if len(inputs) == 1:
@@ -138,8 +140,8 @@ class _Search:
     def _candidates(
         self, terms: tuple[_Labels, ...], cost: int, largest: int, pairs: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, int, int, tuple[int, int]]]:
-        """Return for each pair that is not hopeless: its additional memory, operations, the totals after it, and the
-        pair.
+        """Return, for each pair that may lead to a better order: the memory that its product adds, and its operations;
+        the operations and the largest product of the whole path with it; and the pair.
         """
         found = []
         for i, j in pairs:

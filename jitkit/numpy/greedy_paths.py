@@ -1,4 +1,4 @@
-"""labels of many operands -> the order in which they are contracted, found without trying others
+"""Finds an order in which many operands are contracted, without trying other orders.
 
 First, operands with equal labels are multiplied. Then each step contracts the pair that frees the most memory, among pairs
 that share a label to be summed over. Last, the terms that share no such label are multiplied, the smallest first.

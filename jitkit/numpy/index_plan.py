@@ -1,4 +1,4 @@
-"""x[arrays], x.at[index].set(y) -> gather, scatter
+"""Computes `x[arrays]` by gather, and `x.at[index].set(y)` by scatter.
 
 In the general case of indexing, `plan` turns the parts of an index into the arguments of gather and scatter: an array
 of positions, whose last axis says where a window starts along some axes of x; and how the axes of x, of the positions and

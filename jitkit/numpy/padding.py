@@ -53,8 +53,9 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
 
     Raises:
       TypeError: for margins that are not ints.
-      ValueError: for negative margins, and for options of another mode.
-      NotImplementedError: for another mode.
+      ValueError: for margins that are negative or of another shape, for options that belong to another mode, and for
+        "edge", "wrap", "reflect" and "symmetric" along an axis without elements.
+      NotImplementedError: for an unknown mode.
     """
     check_arraylike("pad", array)
     array = given_array(array)

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 class Contraction(NamedTuple):
-    """One step."""
+    """A step of a path."""
 
     positions: tuple[int, ...]  # of its operands, in descending order
     summed: frozenset[str]  # the labels that it sums over
@@ -28,7 +28,7 @@ class Contraction(NamedTuple):
 
 @dataclasses.dataclass
 class PathInfo:
-    """What an order costs, and its steps. `print` shows a table, as opt_einsum does."""
+    """The steps of a path, and what they cost. `print` shows a table, as opt_einsum does."""
 
     contraction_list: list[Contraction]
     input_subscripts: str
@@ -53,7 +53,7 @@ class PathInfo:
 
     @property
     def speedup(self) -> decimal.Decimal:
-        """How many times fewer operations this takes than one loop over all labels."""
+        """The number of operations of one loop over all labels, divided by that of the path."""
         return self.naive_cost / max(self.opt_cost, decimal.Decimal(1))
 
     @property
@@ -126,9 +126,7 @@ def _broadcast(terms: Sequence[str], shapes: Sequence[Shape], result: str) -> Sh
 
 
 def _blas(terms: Sequence[str], kept: frozenset[str], summed: frozenset[str], shapes: Sequence[Shape]) -> str | bool:
-    """Return the BLAS routine for this product, or False. A name that ends in "/EINSUM" needs a transpose first, so
-    einsum itself is faster.
-    """
+    """Return the BLAS routine for this product, or False. If its name ends in "/EINSUM", einsum itself is faster."""
     if len(terms) != 2:
         return False
     left, right = terms

@@ -1,4 +1,4 @@
-"""Windows and phases of sampled signals: hanning, kaiser, unwrap.
+"""Makes windows for sampled signals (hanning, kaiser), and takes the jumps out of phases (unwrap).
 
 JAX: jax/_src/numpy/window_functions.py:blackman
 """

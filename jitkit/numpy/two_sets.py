@@ -38,7 +38,7 @@ def intersect1d(
     Args:
       assume_unique: promises that neither array has an element twice.
       size: how many to return, so that the function can be traced. If there are fewer, the rest is `fill_value`, by default
-        the least one.
+        the least of them; the positions of the rest are the sizes of the arrays.
     """
     ar1, ar2 = map(ravel, promote_dtypes(*ensure_arraylikes("intersect1d", ar1, ar2)))
     if size is not None:

@@ -54,9 +54,10 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     Args:
       func: takes scalars, and returns one, or several.
-      nin, nout: how many it takes and returns.
+      nin, nout: how many arguments `func` takes, and how many results it returns.
       identity: the value for which `func(identity, x)` is x; None if there is none.
-      call, reduce, accumulate, at, reduceat: shorter ways than loops over `func`.
+      call, reduce, accumulate, at, reduceat: functions that do what the method does (`call`: a call), without a loop
+        over `func`.
     """
 
     def __init__(
@@ -293,7 +294,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
 
 
 def _at(method: str, by_numbers: bool = False) -> Callable[..., Any]:
-    """Return `a.at[indices].method(b)`; with `by_numbers`, bools are added and multiplied as numbers."""
+    """Return a function that returns `a.at[indices].method(b)`; with `by_numbers`, it takes bools for numbers."""
 
     def at(a: Any, indices: Any, b: Any) -> Any:
         if by_numbers and a.dtype == bool:

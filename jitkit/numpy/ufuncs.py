@@ -92,7 +92,7 @@ def _binary(name: str, operation: Operation, promotion: Operation, doc: str) -> 
 
 
 def _binary_or_bool(name: str, operation: Operation, of_bools: Operation, doc: str) -> Any:
-    """Return addition or multiplication; of two bools it is `of_bools`."""
+    """Return a function that adds or multiplies; for two bools it is `of_bools`."""
 
     def function(x: Any, y: Any, /, *, out: Any = None, where: Any = None) -> Any:
         refuse_ufunc_options(name, out, where)

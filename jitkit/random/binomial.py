@@ -1,4 +1,4 @@
-"""Draws how many of n trials succeed, and how many fall into each of several boxes.
+"""Draws how many of n trials succeed (binomial), and how many of n things fall into each box (multinomial).
 
 For few expected successes, draw the geometric waiting times between them; for many, accept or reject candidates
 (Hormann, "The generation of binomial random variates", 1993: algorithm BTRS). Both are computed for every element,
@@ -33,7 +33,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     """Draw numbers of successes among `n` trials with success probability `p`, as floats.
 
     Args:
-      n: how many trials; a negative number gives nan, infinity gives infinity.
+      n: how many trials, rounded down; a negative number gives nan, infinity gives infinity.
       p: from 0 to 1; another number gives nan.
       shape: of the result; by default the shape to which n and p broadcast.
       dtype: a float dtype, by default the default float.
@@ -182,8 +182,8 @@ def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = Non
     Args:
       n: how many things.
       p: the probability of each box, along the last axis.
-      shape: of the result, with the axis of the boxes up to JAX 0.11, and without it from 0.12 on, as the installed JAX
-        takes it; by default from the shape of `p`.
+      shape: of the result, which has by default the shape of `p`. Since JAX 0.12, `shape` leaves out the last axis,
+        that of the boxes.
       dtype: any dtype, by default the default float.
       unroll: how many boxes one iteration of the loop does.
 

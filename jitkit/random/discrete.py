@@ -29,7 +29,7 @@ from .uniform import randint, uniform
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, out_sharding: Any = None) -> Any:
-    """Return `x` in random order along an axis; for an integer, the numbers below it.
+    """Return `x` in random order along an axis; for an integer x, the numbers from 0 to before x.
 
     Args:
       x: an array, or an integer that is known while tracing.
@@ -56,9 +56,9 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
 
 @functools.partial(jit, static_argnums=(2,))
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
-    """Return x in random order, by sorting random 32-bit numbers. Large arrays have equal numbers, so they are sorted several times,
-    until probably no two elements had equal numbers in all rounds. (Fisher and Yates' swaps would run one after the
-    other.)
+    """Return x in random order: sort its elements by random 32-bit numbers. In a large array some of these numbers are
+    equal. So sort several times, until probably no two elements had equal numbers each time. (The swaps of Fisher and
+    Yates would run one after the other.)
     """
     exponent = 3  # the probability of failure is below about size**-exponent
     rounds = int(np.ceil(exponent * np.log(max(1, x.size)) / np.log(np.iinfo(np.uint32).max)))

@@ -6,7 +6,7 @@ its own key, until the last one is done; finished ones no longer change. So an e
 rest of the array.
 
 Candidates and their probabilities are those of Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables",
-2000. Below a = 1, draw for a + 1, and multiply by u^(1/a).
+2000. Below a = 1, draw for a + 1, and multiply by u^(1/a) with a uniform u.
 
 JAX: jax/_src/random/core.py:_gamma_one
 """
@@ -99,7 +99,7 @@ def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:
 
 
 def _accepted(keys: Any, d: Any, c: Any) -> Any:
-    """Return for each element the first accepted candidate v = (1 + c x)^3, x normal: `d v` is the result."""
+    """Return for each element the first accepted candidate v = (1 + c x)^3, where x is normal; `d v` is the sample."""
 
     def is_rejected(squares: Any, v: Any, u: Any) -> Any:
         one = _constant(u, 1.0)
@@ -159,8 +159,8 @@ def _constant(x: Any, value: float) -> Any:
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the gamma distribution of shape parameter `a`, which broadcasts to `shape`, by default its own. For a
-    whole `a` it is the distribution of the sum of `a` exponential numbers.
+    """Draw from the gamma distribution of shape parameter `a`. For a whole `a` it is the distribution of the sum of `a`
+    exponential numbers. `a` broadcasts to `shape`, by default the shape of `a`.
 
     `dtype` is a float dtype, by default the default float. Raise ValueError for another dtype, and for an `a` that does
     not broadcast to `shape`.
@@ -192,7 +192,7 @@ def _gamma(key: Any, a: Any, shape: Shape | None, dtype: Any, log_space: bool = 
     return random_gamma_p.bind(key, a, log_space=log_space)
 
 
-# --- what is made of it -------------------------------------------------------------------------------------
+# --- distributions that follow from gamma -------------------------------------------------------------------
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:

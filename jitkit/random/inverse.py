@@ -1,4 +1,4 @@
-"""uniform numbers -> numbers of another distribution, by the inverse of its distribution function
+"""Turns uniform numbers into numbers of another distribution, by the inverse of its distribution function.
 
 If u is uniform between 0 and 1, and F is a distribution function, then F^-1(u) has that distribution. Where F^-1 is
 infinite at 0 or 1, u starts at the smallest number that avoids it.
@@ -236,7 +236,7 @@ def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype:
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw how many tries it takes until the first success, each with probability `p`: 1, 2, ... Raise ValueError unless
-    `dtype` is an integer type; it is the default integer type by default.
+    `dtype` is an integer type; by default it is the default one.
     """
     refuse_sharding("geometric", out_sharding)
     key, _ = check_key("geometric", key)

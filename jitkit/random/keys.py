@@ -1,4 +1,4 @@
-"""seed -> key -> keys: functions on random keys for users
+"""Makes random keys from seeds, and new keys from keys: the functions for users.
 
 JAX: jax/_src/random/core.py:split
 """

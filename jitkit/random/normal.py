@@ -1,4 +1,4 @@
-"""uniform numbers -> normal ones, and numbers of distributions that are computed from normal ones.
+"""Turns uniform numbers into normal ones, and normal numbers into numbers of other distributions.
 
 JAX: jax/_src/random/core.py:_normal_real
 """

@@ -265,7 +265,9 @@ def threefry_seed(seeds: Any) -> Any:
 
 
 def threefry_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """Return, for each key, an array of new keys of this shape: the hashes of 0, 1, 2, ... under the key."""
+    """Return, for each key, an array of new keys of this shape: the hashes of 0, 1, 2, ... under the key. With the
+    option `threefry_partitionable` off, return those of `_split_by_range`.
+    """
     return _threefry_split(keys, tuple(map(int, shape)))
 
 
@@ -290,6 +292,7 @@ def _threefry_fold_in(key: Any, data: Any) -> Any:
 
 def threefry_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Return random bits: the hash of each element's index. For less than 64 bits, its two words are combined by exclusive or.
+    With the option `threefry_partitionable` off, return those of `_bits_by_range`.
 
     Raises:
       TypeError: for another width than 8, 16, 32 or 64.

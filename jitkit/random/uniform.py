@@ -1,4 +1,4 @@
-"""bits -> uniform numbers: integers, floats between two bounds, bools
+"""Turns random bits into uniform numbers: floats between two bounds, integers, and bools.
 
 JAX: jax/_src/random/core.py:_uniform
 """

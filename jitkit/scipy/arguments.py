@@ -20,6 +20,6 @@ def promoted(name: str, *args: Any) -> list[Any]:
 
 
 def refuse_complex(name: str, x: Any) -> None:
-    """Raise ValueError for complex numbers, in the name of a function."""
+    """Raise ValueError for complex numbers; the message says that the function `name` does not support them."""
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         raise ValueError(f"{name} does not support complex-valued inputs.")

@@ -80,7 +80,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
     """Return the cosine transform of x along an axis: `2 * sum(x[j] * cos(pi * k * (2 * j + 1) / (2 * n)))` for each k.
 
     Args:
-      type: 2; there are no others.
+      type: must be 2; the other types are not implemented.
       n: the length, to which x is cut or filled with zeros.
       norm: "ortho" makes the transform orthonormal; None and "backward" leave it as above.
 
@@ -150,8 +150,8 @@ def _axes_and_lengths(x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], list[
 
 
 def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Return `dct` along several axes: all, if `axes` are not given, or the last ones, as many as there are lengths in
-    `s`.
+    """Return `dct` along `axes`, with the lengths `s`. Without `axes`, it is along the last axes, one for each length;
+    without `s` either, along all axes.
 
     Raises:
       NotImplementedError: for other types than 2.

@@ -29,12 +29,12 @@ from .common import Body, Traced
 
 
 def same_type(a: Any, b: Any) -> bool:
-    """Whether two types are the same except for weakness: a loop may make a weak value strong."""
+    """Whether two types are equal if weakness is ignored: a loop may make a weakly typed value strong."""
     return a is b or bool(a.strip_weak_type() == b.strip_weak_type())
 
 
 def check_operands(who: str, expected: Sequence[Any], given: Sequence[Any]) -> None:
-    """Raise JaxprTypeError unless an equation's operands have the types of the jaxpr's inputs."""
+    """Raise JaxprTypeError unless an equation's operands have the types of the jaxpr's inputs (`same_type`)."""
     if len(expected) != len(given) or not all(map(same_type, expected, given)):
         raise JaxprTypeError(
             f"{who} takes input types\n{_in_a_row(expected)},\ncalled with operands of type\n{_in_a_row(given)}"
@@ -134,8 +134,8 @@ def _component(name: str) -> str:
 
 
 def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
-    """Return the clause for two structures that differ, but in no single place: for example, because their metadata
-    define an unusual equality.
+    """Return the clause for two unequal structures in which no place was found where they differ: for example, because
+    their metadata define an unusual equality.
     """
     return f"{one} has the structure {tree} and {two} the structure {other}"
 

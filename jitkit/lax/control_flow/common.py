@@ -39,10 +39,10 @@ def _as_they_are(*args: Any) -> tuple[Any, ...]:
 class Body(NamedTuple):
     """A function to be traced for an equation.
 
-    `fun` is called on trees. `user` is the user's function: `fun` itself, or a function that it calls. Messages name
+    `fun` is called on trees. `user` is the user's function: `fun` itself, or a function that `fun` calls. Messages name
     `user`, and its traces are cached as long as it lives. `view` turns the arguments of `fun` into the arguments of
-    `user`. `traced_for` says what it is traced for, such as "scan". `statics` are values that `fun` was made with. The
-    cache of traces has both in its keys: with another use or other values, `fun` is traced again.
+    `user`. `traced_for` says what `fun` is traced for, such as "scan"; `statics` are values that `fun` was made with.
+    If `traced_for` or `statics` are others than before, `fun` is traced again.
     """
 
     fun: Callable[..., Any]

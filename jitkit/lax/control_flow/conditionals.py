@@ -186,7 +186,7 @@ def select_case(which: Any, *cases: Any) -> Any:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule: return which operands any branch needs for the used results, and the equation with only these; None if nothing is left."""
+    """DCE rule: keep what a branch reads for the used results; drop a `cond` without used results and effects."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     branches = eqn.params["branches"]

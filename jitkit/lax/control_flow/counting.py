@@ -1,4 +1,5 @@
-"""xs, `length` and `unroll` of a scan -> its number of steps, and how many of them one trip of the loop does
+"""Finds the number of steps of a scan, from `xs` and `length`; and from `unroll` how many steps one trip of the loop
+does.
 
 JAX: jax/_src/lax/control_flow/loops.py:scan
 """

@@ -108,8 +108,8 @@ def below_upper(carry: tuple[Any, Any, Any]) -> Any:
 
 
 def dtype_of_bounds(lower: Any, upper: Any) -> Any:
-    """Return the dtype of the index: the dtype that both bounds have; or of two signed integers, one of which is weakly typed, the
-    dtype of the other. Raise TypeError for other pairs.
+    """Return the dtype of the index: the dtype that both bounds have. If they are signed integers of two dtypes, and
+    one of them is weakly typed, return the dtype of the other. Raise TypeError for other pairs.
     """
     lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
     if lower_dtype == upper_dtype:
@@ -140,7 +140,8 @@ def known_trips(lower: Any, upper: Any) -> int | None:
 
 @traceback_util.api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """Return the results of `f` for each element of arrays along their leading axes, stacked. It is a `scan`, which traces `f` once.
+    """Return the results of `f` for each element of arrays along their leading axes, stacked. By
+    default it is a `scan` over the elements.
 
     Args:
       f: takes a tree of elements, returns a tree of arrays.
@@ -194,7 +195,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 
     Raises:
       TypeError: `fn` is not a function, or `axis` is negative with `reverse`.
-      ValueError: the sizes along `axis` differ, or it is out of range.
+      ValueError: the sizes along `axis` differ, or `axis` is out of range.
       IndexError: `elems` has no arrays.
 
     Source: G. E. Blelloch, Prefix Sums and Their Applications, CMU-CS-90-190, 1990.

@@ -1,8 +1,8 @@
 """platform_dependent: one of several functions runs, chosen by the platform that the program is compiled for.
 
 The platform is known when the program is lowered, not when a function is traced. So all functions are traced, like
-those of `switch`, and the equation keeps them all with their platforms. Lowering writes the one for its platform. In
-the jaxpr the index is an ordinary value, from an equation without operands, `platform_index`.
+those of `switch`, and the equation keeps them all with their platforms. Lowering writes the function for the program's
+platform. In the jaxpr the index is an ordinary value, the result of an equation without operands, `platform_index`.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:platform_dependent
 """
@@ -55,7 +55,7 @@ def platform_dependent(
     Args:
       args: trees of arrays.
       default: the function for platforms that are not named.
-      per_platform: functions by the names of platforms. One function may stand for several.
+      per_platform: functions by the names of platforms. Several platforms may have the same function.
 
     Raises:
       TypeError: a function is not callable, there is none at all, or they return different structures or types.

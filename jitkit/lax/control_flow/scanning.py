@@ -90,9 +90,9 @@ _COMPUTED, _PASSED = _Words("RightsOnly(Right(None))"), _Words("RightsOnly(Left(
 
 
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
-    """Return the equation, with its parameters printed as by the installed JAX. Up to JAX 0.10 these are the numbers of
-    constants and of carried values; later they are two trees with a None for each value, where an output's label also says
-    whether it is computed or is one of `xs`.
+    """Return the text of the equation, with the parameters that the installed JAX prints. Up to JAX 0.10, `num_consts`
+    and `num_carry` count the constants and the carried values. Later, the trees `ft_in` and `ft_out` have a None for
+    each value instead; for an output, a label says whether it is computed or is one of `xs`.
     """
     params = dict(eqn.params)
     if since(0, 11):
@@ -179,8 +179,8 @@ def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool
 
 
 def dce_scan(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """Eliminate dead code of a scan: return which operands are needed for the used results, and the scan without the
-    rest; None where nothing is used and it has no effects.
+    """DCE rule: return which operands the used results need, and the scan without the other operands and results.
+    Return None in place of the scan if no result is used and the scan has no effects.
     """
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None

@@ -201,8 +201,8 @@ def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTupl
 
 @register_batcher(linear_solve_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
-    """Batching rule: a value that is a batch in one of the four functions must be a batch in all of them; for right sides and
-    solutions, repeat until nothing changes. All batch axes come first.
+    """Batching rule: an array of the right side or of the solution that is a batch in one of the four functions must be
+    a batch in all of them. So batch the functions again until nothing changes. All batch axes come first.
     """
     *consts, b = split_list(vals, const_lengths)
     *const_dims, b_dims = split_list(dims, const_lengths)

@@ -1,8 +1,8 @@
 """Differentiates matrix factorisations. Each rule differentiates the equation of the factors, such as A = Q R: dA = dQ
 R + Q dR.
 
-They are not beside the factorisations because they use several of them. Where the factors are not unique or not smooth,
-as for equal eigenvalues, the formulas divide by zero.
+The rules are not in the modules of the factorisations because each uses several factorisations. Where the factors are
+not unique or not smooth, as for equal eigenvalues, the formulas divide by zero.
 
 Sources: I. Murray, Differentiation of the Cholesky decomposition, 2016 (cholesky); M. Giles, An extended collection of matrix
 derivative results, 2008 (eigh, eig, svd); F. R. de Hoog, R. S. Anderssen and M. A. Lukas, Differentiation of matrix functionals

@@ -18,8 +18,8 @@ from ...numpy.util import check_arraylike
 def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """Return for each observation the number of the nearest row of the code book, and its distance.
 
-    `obs` is an array of M rows, `code_book` one of K rows of the same length; vectors are rows of one number. `check_finite` has no
-    effect, as in JAX. Raise ValueError for arrays of different ranks, or of more than two axes.
+    `obs` is an array of M rows, `code_book` one of K rows of the same length; a vector counts as rows of one number.
+    `check_finite` has no effect, as in JAX. Raise ValueError for arrays of different ranks, or of more than two axes.
     """
     check_arraylike("scipy.cluster.vq.vq", obs, code_book)
     obs, code_book = promote_dtypes_inexact(obs, code_book)

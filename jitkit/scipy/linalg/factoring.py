@@ -39,7 +39,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
     """Return the upper triangles U for which U^H U is `a`; with `lower`, the lower triangles L for which L L^H is `a`. The result is
     nan where `a` is not positive definite.
 
-    Only the same triangle of `a` is read, as `a` is taken to be Hermitian.
+    `a` is taken to be Hermitian: only its upper triangle is read, with `lower` only its lower one.
     """
     return _cholesky(a, lower)
 
@@ -129,8 +129,7 @@ def _lu(a: Any, permute_l: bool) -> Any:
 @jit(static_argnames=("permute_l", "overwrite_a", "check_finite"))
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Return `(p, l, u)`, whose product is the matrix `a`: a permutation, a lower triangle with ones on its diagonal, and an
-    upper triangle.
-    With `permute_l`, `(p @ l, u)`.
+    upper triangle. With `permute_l`, return `(p @ l, u)`.
     """
     return _lu(a, permute_l)
 

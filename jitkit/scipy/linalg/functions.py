@@ -116,8 +116,8 @@ def _pade(coefficients: Sequence[int], a: Any) -> tuple[Any, Any]:
 
 
 def _with_high_terms(b: Sequence[float], first: int, powers: Sequence[Any]) -> Any:
-    """Return the sum of every second term of the degree 13, from `first`: the sixth power of `a` is factored out of the terms
-    above it.
+    """Return the sum of every second term of the approximant of degree 13, from the term `first`. The sixth power of
+    `a` is factored out of the terms of higher powers.
     """
     high = b[first + 12] * powers[3] + b[first + 10] * powers[2] + b[first + 8] * powers[1]
     total = _precise_dot(powers[3], high)

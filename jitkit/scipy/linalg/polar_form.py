@@ -1,4 +1,5 @@
-"""The polar form of matrices: A = U P, where U has orthonormal columns and P is Hermitian without negative eigenvalues.
+"""Finds the polar form of matrices: A = U P, where U has orthonormal columns and P is Hermitian without negative
+eigenvalues.
 
 The method QDWH multiplies x by a quotient of polynomials of x^H x that brings singular values between l and 1 closest to 1, step
 after step: Nakatsukasa, Bai and Gygi, "Optimizing Halley's iteration for computing the matrix polar decomposition", SIAM J. Matrix

@@ -125,7 +125,7 @@ def _eigenvalues(alpha: Any, sizes: Any, squares: Any, select: str, select_range
 
 
 def _count_below(alpha: Any, squares: Any, pivot: Any, first_pivot: Any, x: Any) -> Any:
-    """Return the number of eigenvalues below x: of negative pivots of the elimination of T - x."""
+    """Return the number of eigenvalues below x, by counting the negative pivots in the elimination of T - x."""
     n = alpha.shape[0]
     zeros, ones = jnp.zeros(x.shape, dtype=np.int32), jnp.ones(x.shape, dtype=np.int32)
     q = alpha[0] - x

@@ -1,4 +1,4 @@
-"""function, starting point -> its minimum, by the method of Broyden, Fletcher, Goldfarb and Shanno
+"""Minimizes a function from a starting point, by the method of Broyden, Fletcher, Goldfarb and Shanno.
 
 Each step goes along `-H @ g`, where H estimates the inverse of the Hessian. The change of the gradient over a step
 corrects H.

@@ -1,4 +1,4 @@
-"""function, starting point -> its minimum, by BFGS with limited memory
+"""Minimizes a function from a starting point, by BFGS with limited memory.
 
 The estimate of the inverse Hessian is not stored as a matrix: the last steps are applied to the gradient, one after the
 other. Positions may be complex: the gradient is then JAX's, conjugated to give a direction.

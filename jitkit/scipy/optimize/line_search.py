@@ -1,4 +1,4 @@
-"""function, position, direction -> step size that fulfils the strong Wolfe conditions
+"""Finds how far to go from a position in a direction: a step size that fulfils the strong Wolfe conditions.
 
 phi(a) is the function at `x + a * p`, and dphi(a) its slope along p. A step is good where phi has decreased by a share
 of what the slope promised (the first condition) and the slope is flatter than before (the second). The search doubles
@@ -239,7 +239,7 @@ def line_search(
     state = lax.while_loop(lambda s: (~s.done) & (s.i <= maxiter) & (~s.failed), step, start)
     zoom_failed, in_time = jnp.array(1), (jnp.array(3), jnp.array(0))
     status = jnp.where(state.failed, zoom_failed, jnp.where(state.i > maxiter, *in_time))
-    # A step that is too small in 32 bits would do nothing.
+    # Without 64 bits, a step other than 0 has at least the size 1e-8: a smaller one would do nothing.
     a = jnp.asarray(state.a_star)
     a = jnp.where((dtypes.finfo(a.dtype).bits != 64) & (jnp.abs(a) < 1e-8), jnp.sign(a) * 1e-8, a)
     is_failed = state.failed | (~state.done)

@@ -1,4 +1,4 @@
-"""function, starting point, method -> OptimizeResults
+"""Minimizes a function from a starting point, by a method that is given by its name.
 
 JAX: jax/_src/scipy/optimize/minimize.py:minimize
 """

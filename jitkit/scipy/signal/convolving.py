@@ -1,4 +1,4 @@
-"""convolve, correlate and fftconvolve, in any number of dimensions.
+"""Convolves and correlates arrays with any number of axes, directly or by Fourier transforms.
 
 JAX: jax/_src/scipy/signal.py:_convolve_nd
 """

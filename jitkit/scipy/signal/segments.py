@@ -62,9 +62,9 @@ def named_window(window: Any, size: int) -> Any:
 
 
 def _window_of(window: Any, nperseg: int | None, length: int, dtype: Any) -> tuple[Any, int]:
-    """Return the window and its size, which is the size of a segment. A window given by name that is longer than the signal is
-    shortened, with a warning. Raise ValueError for a window that is not a
-    vector, is longer than the signal, or does not have the size `nperseg`.
+    """Return the window and its size, which is the size of a segment. Warn if a window that is given by its name would
+    be longer than the signal, and shorten it. Raise ValueError for an array that is not a vector, is longer than the
+    signal, or does not have the size `nperseg`.
     """
     if isinstance(window, (str, tuple)):
         size = length if nperseg is None else nperseg
@@ -235,7 +235,7 @@ def _operands(x: Any, y: Any, axis: int, mode: str) -> tuple[Any, Any, tuple[int
 
 
 def _of_one_length(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return both signals with zeros behind the shorter one."""
+    """Return both signals with one length: the shorter one is followed by zeros."""
     missing = x.shape[-1] - y.shape[-1]
     if missing < 0:
         x = concatenate((x, zeros_like(x, shape=(*x.shape[:-1], -missing))), -1)

@@ -1,4 +1,5 @@
-"""GMRES: of the sums of multiples of r, A r, A^2 r, ..., it takes the one that leaves the smallest residual.
+"""GMRES: adds to x a sum of multiples of r, A r, A^2 r, ..., where r is the residual b - A x; it is the sum that leaves
+the smallest residual.
 
 JAX: jax/_src/scipy/sparse/linalg.py:_gmres_solve
 """

@@ -1,4 +1,4 @@
-"""The gamma function of complex numbers, and its logarithm, by Lanczos's series.
+"""Computes the gamma function of complex numbers, and its logarithm, by Lanczos's series.
 
 Where Re(z) >= 1/2, log gamma(z) = log(2 pi) / 2 + (z - 1/2) log(t) - t + log(series(z)) with t = z + 6.5. Left of that,
 the reflection formula gamma(z) gamma(1 - z) = pi / sin(pi z) mirrors z. A branch that `where` does not take is computed

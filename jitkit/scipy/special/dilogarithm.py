@@ -1,4 +1,4 @@
-"""Spence's function, the dilogarithm.
+"""Computes Spence's function, the dilogarithm.
 
 It is a quotient of polynomials near 1, with the coefficients of Cephes (S. Moshier, spence.c); numbers further away are brought there
 by its functional equations.

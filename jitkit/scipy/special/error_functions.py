@@ -1,4 +1,4 @@
-"""The error function, the logistic function, Bessel's functions.
+"""Computes the error function, the logistic function, and Bessel's functions.
 
 JAX: jax/_src/scipy/special.py:erf
 """

@@ -1,4 +1,4 @@
-"""Exponential integrals: of exp(t) / t, and of exp(-x t) / t**n.
+"""Computes exponential integrals: of exp(t) / t, and of exp(-x t) / t**n.
 
 Ei is a quotient of two polynomials on each of seven intervals: up to 2, 4, ... 64, and beyond; below 2 it also has a
 logarithm. The coefficients are those of the Cephes library (S. Moshier, ei.c), and so is what E_n is made of (expn.c):
@@ -185,7 +185,7 @@ _EI = (
     ),
 )
 _EULER = np.euler_gamma
-_BIG = 1.44115188075855872e17  # 2**57: a continued fraction is divided by it before it overflows
+_BIG = 1.44115188075855872e17  # 2**57: the terms of a continued fraction are divided by this before they overflow
 _MANY = 5000  # from here on, n is large
 
 

@@ -1,4 +1,4 @@
-"""The error function scaled so that it stays in range: Faddeeva's function, `erfcx` and Dawson's integral.
+"""Computes the error function, scaled so that it stays in range: Faddeeva's function, `erfcx` and Dawson's integral.
 
 Above the real axis, Faddeeva's function is approximated by a rational function with 32 coefficients: Weideman, "Computation of the
 complex error function", SIAM J. Numer. Anal. 31 (1994). Dawson's integral is a quotient of polynomials on each of three intervals,
@@ -79,7 +79,7 @@ _ASYMPTOTIC = (7918.06640625, -1055.7421875, 162.421875, -29.53125, 6.5625, -1.8
 
 
 def _far_out(x: Any, n_terms: int) -> Any:
-    """Return the first terms of the asymptotic series, in powers of 1 / x**2."""
+    """Return exp(x**2) erfc(x) for large x: the sum of `n_terms` terms of its asymptotic series."""
     t = constant(x, 1.0) / lax.square(x)
     series = polyval(np.array(_ASYMPTOTIC[-n_terms:], dtype=x.dtype), t)
     return series / (x * constant(x, np.sqrt(np.pi)))

@@ -1,4 +1,4 @@
-"""Gamma and beta functions, complete and incomplete.
+"""Computes gamma and beta functions, complete and incomplete.
 
 JAX: jax/_src/scipy/special.py:gammaln
 """

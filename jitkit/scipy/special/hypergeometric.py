@@ -1,4 +1,4 @@
-"""Hypergeometric functions of real numbers, 1F1 and 2F1, with derivatives in their parameters, too.
+"""Computes the hypergeometric functions 1F1 and 2F1 of real numbers, and their derivatives in the parameters, too.
 
 Both are power series, whose terms are added until one no longer counts, or for 250 terms. 1F1 has an asymptotic series
 where |x| is large. Of 2F1, a series that ends is summed to its end; near x = 1 the series is of 1 - x (AMS55, 15.3.10 to
@@ -30,7 +30,9 @@ _NEAR_1 = 0.9
 
 
 def _sum(x: Any, start: Any, term: Any, ratio: Callable[[Any], Any], weight: Callable[[Any], Any] | None = None) -> Any:
-    """Return `start` and the terms after it. `ratio(k)` is the quotient of two terms; `weight(k)` multiplies the k-th."""
+    """Return `start` plus `term`, the first term of a series, and the terms after it. `ratio(k)` is the quotient of the
+    terms k + 1 and k; `weight(k)` multiplies the k-th term.
+    """
     precision = dtypes.finfo(x.dtype).eps
 
     def add_term(state: Any) -> Any:

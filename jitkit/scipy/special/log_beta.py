@@ -1,4 +1,4 @@
-"""The logarithm of the beta function, where differences of `lgamma` would lose all digits.
+"""Computes the logarithm of the beta function, also where differences of `lgamma` would lose all digits.
 
 By DiDonato and Morris, "Algorithm 708: Significant digit computation of the incomplete beta function ratios" (1992), whose
 names and constants these are.

@@ -1,4 +1,4 @@
-"""x log x, entropies, and sums of exponentials.
+"""Computes x log x, entropies, and sums of exponentials.
 
 JAX: jax/_src/scipy/special.py:xlogy
 """

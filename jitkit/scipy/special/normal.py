@@ -55,9 +55,8 @@ _UPPER = {"float64": np.array(8, np.float64), "float32": np.array(5, np.float32)
 
 
 def _log_ndtr(x: Any, series_order: int = DEGREE_OF_TAIL) -> Any:
-    """Return log ndtr(x), by a series of `series_order` terms where x is far below 0. Raise TypeError for
-    other dtypes than float32 and float64. Raise TypeError unless `series_order` is an int, ValueError unless it is from 0
-    to 30.
+    """Return log ndtr(x), by a series of `series_order` terms where x is far below 0. Raise TypeError for other dtypes
+    than float32 and float64, and unless `series_order` is an int; ValueError unless it is from 0 to 30.
     """
     if not isinstance(series_order, int):
         raise TypeError("series_order must be a Python integer.")

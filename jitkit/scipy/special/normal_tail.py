@@ -1,4 +1,4 @@
-"""The tail of the normal distribution: quantiles, and the logarithm of the probability below x.
+"""Computes quantiles of the normal distribution, and the logarithm of the probability of its tail below x.
 
 The coefficients are Cephes' (S. Moshier, ndtri.c).
 
@@ -71,7 +71,7 @@ def quantile(p: Any, scalar: Any) -> Any:
     far, near = first - far, first - near
     x = where(tail > scalar(np.exp(-2.0)), middle, where(z >= scalar(8.0), far, near))
     x = where(p > scalar(1.0 - np.exp(-2.0)), x, -x)
-    with config.override(debug_infs=False):  # on purpose
+    with config.override(debug_infs=False):  # these infinities are right
         infinity = full(shape, scalar(np.inf))
         is_zero = p == scalar(0.0)
         minus = -infinity

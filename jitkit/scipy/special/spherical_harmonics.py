@@ -25,7 +25,7 @@ _FIRST = 0.5  # divided by the root of pi: the value of the harmonic of degree 0
 
 def _recurrence(most: int, dtype: Any) -> tuple[Any, Any]:
     """Return the factors with which the recurrence multiplies the functions of the degree before, and of the degree before that.
-    They are two tables [degree - order, order, degree], which are 0 where the first index is another number.
+    They are two tables [difference, order, degree], which are 0 where the difference is not degree - order.
     """
     orders = jnp.arange(most + 1, dtype=dtype)
     m, n = jnp.meshgrid(orders, jnp.arange(most + 1, dtype=dtype), indexing="ij")

@@ -134,7 +134,7 @@ def sici_jvp(primals: Any, tangents: Any) -> Any:
 
 # --- Fresnel's integrals -----------------------------------------------------------------------------------------------
 
-# polynomials for S and C of small numbers, and for f and g of others; for 64 bits numerators and denominators of them
+# Polynomials for S and C of small x, for f and g (in `_fresnel`) of others; for 64 bits, numerators and denominators
 _OF_32_BITS = (
     (1.6476294637887e-09, -1.522754752581096e-07, 8.4247488085024e-06, -0.0003120693124703272, 0.007244727626597022,
      -0.09228055941124598, 0.5235987735681432),

@@ -73,7 +73,7 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
 
 @jit(static_argnames=["method", "axis", "nan_policy"])
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
-    """Return the ranks of the elements along `axis`, from 1 on; of all of them, as a vector in row-major order, if it is None.
+    """Return the ranks of the elements along `axis`, from 1 on; if `axis` is None, of all elements, as a vector.
     Where one element is nan, all ranks along the axis are nan.
 
     Args:
