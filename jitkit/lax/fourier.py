@@ -1,4 +1,4 @@
-"""Fourier transforms along up to three last axes: an operation of XLA's own.
+"""Computes Fourier transforms along up to three last axes, by an operation of XLA's own.
 
 JAX: jax/_src/lax/fft.py:fft
 """

@@ -1,4 +1,4 @@
-"""Python function on scalars -> the region of an operation.
+"""Turns a Python function on scalars into the region of an operation.
 
 Some operations take a small program as a parameter: `reduce` combines two elements into one, `scatter` an element with
 its update, `sort` compares two. In a jaxpr it is a jaxpr on scalars, in StableHLO a region. It runs inside XLA's loops

@@ -1,4 +1,4 @@
-"""Slices whose start and size are known while tracing.
+"""Cuts out slices whose start and size are known while tracing.
 
 JAX: jax/_src/lax/slicing.py:slice
 """

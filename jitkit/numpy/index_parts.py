@@ -1,4 +1,4 @@
-"""index -> parts
+"""Parses an index into parts.
 
 An index is a tuple of ints, slices, None, `...`, integer arrays and masks. Each is parsed into a `Part`, with the axes
 that it consumes. Masks are then turned into the positions of their true elements; the number of these is part of the

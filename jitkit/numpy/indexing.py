@@ -1,4 +1,4 @@
-"""x[index] -> slice, dynamic_slice or gather
+"""Computes `x[index]` by slice, dynamic_slice or gather.
 
 The simplest possible operation is chosen, as in JAX, so that jaxprs are equal to JAX's:
 

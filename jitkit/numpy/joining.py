@@ -38,8 +38,8 @@ def _is_one_array(x: Any) -> bool:
 
 
 def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
-    """Return the arrays, concatenated along `axis`; flattened first if it is None. Their dtypes are promoted, unless `dtype`
-    is given.
+    """Return the arrays, concatenated along `axis`; if `axis` is None, they are flattened first. Their dtypes are
+    promoted, unless `dtype` is given.
 
     Raises:
       ValueError: for no arrays, for an axis out of range, and for scalars, unless `axis` is None.
@@ -80,7 +80,7 @@ def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Any:
 
 @jit(static_argnames=("axis",))
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Return `arr`, followed by `values` along `axis`; both flattened if it is None."""
+    """Return `arr`, followed by `values` along `axis`; if `axis` is None, both are flattened first."""
     return concatenate([arr, values], axis=axis) if axis is not None else concatenate([ravel(arr), ravel(values)], 0)
 
 
@@ -245,8 +245,8 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Return the array with each element along `axis` (of the flattened array, if it is None) repeated `repeats` times, which is
-    an int, or one for each element.
+    """Return the array (flattened, if `axis` is None) with each element along `axis` repeated `repeats` times. `repeats`
+    is an int, or has one for each element.
 
     A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 

@@ -1,4 +1,4 @@
-"""operands of any kind -> operands that a primitive accepts
+"""Turns operands of any kind into operands that a primitive accepts.
 
 A function of several operands first checks that they are arrays or scalars, and gives them one dtype and one
 rank. The dtype is the least upper bound in the promotion lattice (`dtypes`); a rank is raised by inserting axes of size

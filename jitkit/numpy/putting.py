@@ -139,8 +139,9 @@ def _in_order(bits: Any, bitorder: str) -> Any:
 
 @jit(static_argnames=("axis", "bitorder"))
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Return bools along an axis (of all elements, if it is None) as bits, eight in one uint8, the first as the highest
-    unless `bitorder` is "little". An integer counts as 1 unless it is 0. The last uint8 is filled up with zeros.
+    """Return bools along an axis (of all elements, if `axis` is None) as bits, eight in one uint8, the first as the
+    highest unless `bitorder` is "little". An integer counts as 1 unless it is 0. The last uint8 is filled up with
+    zeros.
 
     Raise TypeError for other dtypes, ValueError for another `bitorder`.
     """
@@ -164,8 +165,8 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 
 @jit(static_argnames=("axis", "count", "bitorder"))
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
-    """Return the bits of each uint8 along an axis (of all elements, if it is None), each bit as a uint8, in the order
-    of `packbits`; `count` of them, with zeros at the end where there are fewer.
+    """Return the bits of each uint8 along an axis (of all elements, if `axis` is None), each bit as a uint8, in the
+    order of `packbits`; `count` of them, with zeros at the end where there are fewer.
 
     Raise TypeError for other dtypes, ValueError for another `bitorder`.
     """

@@ -1,4 +1,4 @@
-"""take and take_along_axis: elements at positions that are data.
+"""Takes elements at positions that are data: take and take_along_axis.
 
 JAX: jax/_src/numpy/indexing.py:take
 """
@@ -33,7 +33,7 @@ def take(
     indices_are_sorted: bool = False,
     fill_value: Any = None,
 ) -> Any:
-    """Return the elements of `a` at `indices` along `axis`; if it is None, of the flattened array.
+    """Return the elements of `a` at `indices` along `axis`; if `axis` is None, of the flattened array.
 
     Args:
       mode: for indices out of bounds: "fill" (the default) gives `fill_value`, by default nan, the least signed or the greatest unsigned

@@ -114,8 +114,8 @@ def call(
     """Write the call of a routine, such as `potrf`; return the names of its results.
 
     Args:
-      overwrites: number of an operand -> number of the result that gets its memory. characters: the routine's options,
-      which are characters, numbers of one byte or (`np.int32`) of four, bools, or words.
+      overwrites: a dict from the number of an operand to the number of the result that gets its memory.
+      characters: the routine's options: characters, numbers of one byte or (`np.int32`) of four, bools, or words.
 
     On NVIDIA's GPUs the call is cuSOLVER's, if that has a routine of this name with these options.
 
