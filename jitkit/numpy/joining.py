@@ -245,8 +245,8 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Return the array (flattened, if `axis` is None) with each element along `axis` repeated `repeats` times. `repeats`
-    is an int, or has one for each element.
+    """Return the array (flattened, if `axis` is None) with each element along `axis` repeated `repeats` times.
+    `repeats` is an int, or has one for each element.
 
     A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 
