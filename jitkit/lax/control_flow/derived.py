@@ -108,8 +108,8 @@ def below_upper(carry: tuple[Any, Any, Any]) -> Any:
 
 
 def dtype_of_bounds(lower: Any, upper: Any) -> Any:
-    """Return the dtype of the index: the dtype that both bounds have. If they are signed integers of two dtypes, and
-    one of them is weakly typed, return the dtype of the other. Raise TypeError for other pairs.
+    """Return the dtype of the index: the dtype that both bounds have; or of two signed integers, one of which is weakly typed, the
+    dtype of the other. Raise TypeError for other pairs.
     """
     lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
     if lower_dtype == upper_dtype:
