@@ -28,7 +28,7 @@ ERRORS = (ManifestError, GenerateError, NewLabError, nbgrader_course.ReleaseErro
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the commands of authors to the command line. The arguments of each have as `run` the function that runs it."""
+    """Add the commands of authors to the command line. Parsed arguments have the function that runs the command as `run`."""
     generate = commands.add_parser("generate", help="write what is made from the labs' manifests")
     generate.add_argument("labs", nargs="*", default=[], metavar="LAB", help="a number (02); all labs without it")
     generate.add_argument("--check", action="store_true", help="write nothing; exit with 1 if something is not fresh")

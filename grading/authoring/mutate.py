@@ -8,7 +8,6 @@ There are thousands. So most are tried in a fork of this process, which exchange
 is already imported. A mutant that survives this is tried again in a process of its own, spliced in as a learner's
 function is. The second trial decides: importing `jitkit` may call the function, and in a fork that import ran with the
 original one.
-
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""a function's syntax tree -> the same function with one thing wrong, in all the ways of a list of operators
+"""a function's syntax tree -> its mutants: the same function with one thing wrong
+
+Each row names an operator and the changes that it makes:
 
     negate       a condition is `not` it; `in` is `not in`, `<` is `>=`, `and` is `or`, `all` is `any`, `min` is `max`, True is False
     off by one   a whole number is one more; `<` is `<=`; a slice lacks a bound

@@ -96,7 +96,7 @@ def lab_notebook(lab: Lab, imports: str, stubs: dict[str, str], readme: str = ""
 
 _TRANSCRIPT = re.compile(r"^```python\n(>>> .*?)^```\n", re.MULTILINE | re.DOTALL)
 _ERROR = re.compile(r"^[A-Za-z.]*Error: ", re.MULTILINE)
-_NOT_EVERYWHERE = 'target="'  # compiles for a chip, and that chip's compiler may not be installed
+_NOT_EVERYWHERE = 'target="'  # an example with this text compiles for a chip whose compiler may not be installed
 _USUAL_NAMES = {
     "jax": "import jitkit as jax", "jnp": "import jitkit.numpy as jnp", "np": "import numpy as np", "lax": "from jitkit import lax",
 }  # fmt: skip
@@ -116,8 +116,8 @@ def with_examples(id: str, section: str) -> Iterator[Cell]:
 
 
 def is_of_an_exercise(transcript: str) -> bool:
-    """Whether an example begins with a call of a function that it neither defines nor imports and that is not a
-    builtin: then the function is one of the exercise.
+    """Whether an example begins with the call of a function that is not a builtin. It has not defined or imported this
+    function before, so the function is one of the exercise.
     """
     called = re.match(r">>> (\w+)\(", transcript)
     return called is not None and called[1] not in dir(builtins)

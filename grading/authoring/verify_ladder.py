@@ -59,8 +59,8 @@ def hidden_programs() -> tuple[tuple[str, str], ...]:
 
 
 def shortages(rung: Rung) -> list[Finding]:
-    """Return the findings about the numbers of a rung's programs and wrong versions: too few of a kind, a name that two programs share,
-    and a label that only a program or only a wrong version has.
+    """Return the findings about a rung's programs and wrong versions that need no run: too few of a kind, a name that two programs share,
+    a label that only a program or only a wrong version has.
     """
     checks, wrong = Climber(hidden=hidden_programs()).checks([rung]), wrong_versions(rung)
     programs = [check for check in checks if not check.hidden]

@@ -180,8 +180,8 @@ class Answers:
         return ""
 
     def others(self, lab: Lab, functions: Mapping[Target, LearnerFile]) -> list[str]:
-        """Return flags for files that hold another version of a function that was taken from elsewhere: outside any lab's folder
-        (such as `00_hello (1)/`), or beside the file that was handed out (a draft).
+        """Return flags for files with another version of a function than the one that was taken. They lie outside any lab's
+        folder (such as `00_hello (1)/`), or beside the file that was handed out (a draft).
         """
         flags = []
         candidates = [s for s in self.of_lab(lab) if _is_ours_by_name(s.path, lab)]

@@ -83,7 +83,7 @@ def run(
         gc.unfreeze()
         for workers in of_all_threads:
             workers.close()
-        sweep()  # at the start of the batch, what a grader had left a moment before might have belonged to another container
+        sweep()  # again at the end: at the start, what a grader had just left was too young to be removed
     return Tally(done, invalid, infra, time.monotonic() - began, tuple(troubles))
 
 
@@ -118,7 +118,7 @@ class Progress:
         self.interactive = self.stream.isatty()
         self.last = 0.0
         self.first: tuple[int, float] | None = (
-            None  # what the first call was told: until then the reference was computed
+            None  # `done` and `seconds` of the first call: until then the reference was computed
         )
 
     def __call__(self, done: int, count: int, seconds: float) -> None:

@@ -1,7 +1,7 @@
 """Branches of a zygote: for each exercise a process in its jail, in which the other exercises' holes are filled
 
-All workers of an exercise begin in the same way: they fill the holes with the reference's functions, except the holes for functions
-that students write; and their first programs are slow, because tables are made and code is read for the first time. A branch does both
+All workers of an exercise begin in the same way. They fill the holes with the reference's functions, except the holes for functions
+that students write. Their first programs are slow, because tables are made and code is read for the first time. A branch does both
 once for all students, and then starts their workers. It runs no student's code, and has nothing that its workers do not have: neither
 the functions of its exercise, nor checks, nor a seed.
 """

@@ -47,7 +47,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
         "--die-with-parent", "--clearenv", "--cap-drop", "ALL",
     ]  # fmt: skip
     if os.getuid() != 0:
-        # as any user but 0, it would put us into a second user namespace, and from there the zygote could not return
+        # for any user but 0, bubblewrap would make a second user namespace, and from there the zygote could not return
         # from its workers' namespaces
         command += ["--unshare-user", "--uid", "0", "--gid", "0"]
     # the zygote needs these to build the inner wall; workers have none of them
@@ -62,7 +62,7 @@ def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, st
     bound = [str(python / library), executable, *map(str, sorted((python / "lib").glob("libpython*.so*")))]
     binds = [(path, path) for path in bound]
     binds += [(str(path), f"/jail/site/{name}") for name, path in _packages(_PACKAGES[packages])]
-    for stub in sorted(PACKAGE.rglob("*.pyi")):  # they say where a package's names come from, and have no code
+    for stub in sorted(PACKAGE.rglob("*.pyi")):  # stubs say where a package's names come from, and have no code
         binds.append((str(stub), f"/jitkit/{stub.relative_to(PACKAGE).as_posix()}"))
     binds.append((str(INSIDE), "/jail/inside"))
     binds = [(str(in_memory(pathlib.Path(path))), place) for path, place in binds]

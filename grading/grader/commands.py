@@ -41,7 +41,7 @@ Nothing was graded: without a jail a submission can do what you can. Repair the 
 
 
 def add_parsers(commands: Any) -> None:
-    """Add the commands of the grader to the command line. The arguments of each have as `run` the function that runs it."""
+    """Add the commands of the grader to the command line. Parsed arguments have the function that runs the command as `run`."""
     grade = commands.add_parser("grade", help="grade a folder of submissions, in a sandbox")
     grade.add_argument(
         "submissions",

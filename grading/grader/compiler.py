@@ -1,10 +1,10 @@
 """C -> machine code: the compiler that a package from scratch asks for, in a jail of its own
 
 A compiler starts processes and reads any file that a text names (`#include`, `.incbin`), and a worker may do neither. So it does not run
-where a student's code runs. A check gets a channel, through which its process sends texts and receives libraries; for each text the
-compiler runs here, in a jail that has the compiler, the system's headers and libraries, an empty /tmp, and nothing else: no network, no
-processes, no file of anybody's. A filter refuses the system calls that workers may not make, but for the few that a compiler needs. Nothing
-is kept from one text to the next.
+where a student's code runs. A check gets a channel, through which its process sends texts and receives libraries. For each text the
+compiler runs here, in a jail that has the compiler, the system's headers and libraries, and an empty /tmp. It has no network, no
+processes and no file of anybody's. A filter refuses the system calls that workers may not make, but for the few that a compiler needs.
+Nothing is kept from one text to the next.
 """
 
 from __future__ import annotations

@@ -104,8 +104,8 @@ def of_checks(standing: Standing) -> list[CheckFigures]:
 
 
 def beliefs(records: Sequence[Record]) -> list[tuple[int, str, str]]:
-    """Return the twenty misconceptions that most students seem to have: how many students fail a check that is against
-    it, the exercise, and the misconception. (One failed check does not prove that a student holds it.)
+    """Return the twenty misconceptions that most students seem to have, each with the number of students who fail a check
+    against it, and the exercise. (One failed check does not prove that a student holds it.)
     """
     count: collections.Counter[tuple[str, str]] = collections.Counter()
     for r in records:

@@ -98,7 +98,7 @@ class Grader(Trials):
         with self.locks[exercise.id]:
             if (
                 len(self.failures.get(exercise.id, ())) >= _MOST_TRIES
-            ):  # otherwise each submission would wait for it again
+            ):  # otherwise each submission would wait for the reference again
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
                 key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"

@@ -45,7 +45,7 @@ def to_canvas(standing: Standing) -> str:
 
 
 # Moodle refuses a worksheet without the columns for the number, the grade, and when the grade was given. It keeps a grade that
-# was changed there after this time.
+# was changed in Moodle after this time.
 _MOODLE = (
     "Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Last modified (grade)", "Feedback comments",
 )  # fmt: skip

@@ -5,9 +5,9 @@
     submission_123/ beside submission_metadata.yml                   Gradescope: who handed it in, and when
     Ann Lee_12345_assignsubmission_file/                             Moodle: with the participant's number
 
-The roster says which student a name belongs to (`Names`); if it does not, it belongs to the student who had the platform's
-number before. Files that belong together are copied below `target`, which is ours; the folder that was handed over does
-not change.
+The roster says which student a name belongs to (`Names`); if it does not, the name belongs to the student who had the
+platform's number before. Files that belong together are copied below `target`, a folder of the grader's; the folder that
+was handed over does not change.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ modules hold the functions, and so see the new code.
 
 The result is the same as when functions are spliced in before the import (`jitkit.kata.engine.splice`), except for
 functions that are called while jitkit is imported. `RECORD` finds these, and they keep the reference's body. If an
-exercise asks for one of them, or needs more than an exchange of code (`patch` returns None: a default value, an
-additional method, a closure), its functions are spliced in, and jitkit is imported anew.
+exercise asks for one of them, or needs more than an exchange of code, its functions are spliced in, and jitkit is
+imported anew. A default value, an additional method or a closure needs more; `patch` then returns None.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def _call(name: str, target: Target) -> ast.Call:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """Return the code that is put into the holes of an exercise; None if exchanging code is not enough
-    (`exchange.patch`).
+    """Return the code that is put into the holes of an exercise (`exchange.patch`); None if exchanging code is not enough.
+    Functions of modules that only checks import (`LATE`) are left out: they are not holes.
     """
     return exchange.patch({target: file for target, file in functions.items() if not target.module.startswith(LATE)})
 

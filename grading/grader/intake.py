@@ -152,8 +152,8 @@ class _Submission:
         }
 
     def passed_over(self, labs: Mapping[str, LabRead]) -> list[list[str]]:
-        """Return the files that were not taken, each with the reason, except those that we handed out: at most `_MOST_PASSED`, and a
-        row that says how many more there are.
+        """Return the files that were not taken, each with the reason, without those that we handed out. If there are more than
+        `_MOST_PASSED`, a last row says how many more.
         """
         taken = {path for lab in labs.values() for path in lab["files"]}
         found = [[shown(p.path), p.why] for p in self.unreadable]
@@ -251,7 +251,7 @@ def _answer(request: dict[str, Any], labs: Sequence[Lab], pipe: int) -> None:
         with contextlib.suppress(OSError), open(pipe, "wb") as stream:
             stream.write(json.dumps(reading(GradeStatus.INFRA, sentence)).encode())
         os._exit(0)
-    except Exception as error:  # an error of ours: its author did nothing wrong, and a person looks at it
+    except Exception as error:  # an error of ours: the student did nothing wrong, and a person looks at the submission
         sentence = (
             f"The grader failed when it read this, which is its own fault: {type(error).__name__}: {shown(str(error))}"
         )

@@ -76,7 +76,7 @@ class Limits(NamedTuple):
     # The seconds of a check by the clock, without waiting for a processor; a student's check may compute for half of them.
     seconds: float = 10.0
     import_seconds: float = 10.0  # the same for the import before a check, which may also compute for half of them
-    memory: int = 3 << 30  # bytes of address space of a process; XLA takes one and a half without using them
+    memory: int = 3 << 30  # bytes of address space of a process; XLA reserves 1.5 GiB of it without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
     disk: int = 32 << 20
     files: int = 1024
@@ -213,7 +213,7 @@ class Worker:
         the limits of time in `then` hold from that byte on.
         """
         data = bytearray()
-        whole = 0.0  # when the frame was complete; after that nobody waits, even if the pipe stays open
+        whole = 0.0  # when the frame was complete; the pipe may stay open, so half a second later we go on
         while True:
             if whole and not select.select([pipe], [], [], max(0.0, whole + 0.5 - time.monotonic()))[0]:
                 return bytes(data), ""
@@ -310,7 +310,7 @@ class Zygote:
         data = b""
         with contextlib.suppress(OSError):
             while not data.endswith(b"\n"):
-                part = self.control.recv(1 << 16)  # it says a line for each request, and nothing else
+                part = self.control.recv(1 << 16)  # the zygote sends a line for each request, and nothing else
                 if not part:
                     return b""
                 data += part

@@ -38,7 +38,7 @@ def sweep() -> int:
         places.append((GROUPS / line.lstrip("/")).parent)
     for folder in dict.fromkeys(places):
         for group in _left(folder):
-            with contextlib.suppress(OSError):  # it has processes
+            with contextlib.suppress(OSError):  # the group still has processes
                 group.rmdir()
                 count += 1
     return count

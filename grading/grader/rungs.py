@@ -1,7 +1,7 @@
 """Makes the ladder a lab for the grader: its exercises are the rungs, and one package of a student answers all of them
 
-A package is parsed like any other submission, and imported in the jail: a process that has numpy, jaxlib and the given
-`xla.py` (and `cc.py`), and neither jax nor jitkit. jitkit runs the same programs in another process, and the results are compared.
+A package is parsed like any other submission, and imported in the jail. The process there has numpy, jaxlib and the given
+`xla.py` (and `cc.py`), and neither jax nor jitkit. In another process, jitkit runs the same programs, and the results are compared.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class ShippedCode:
 
     def rest(self, spliced: Modules, exercise: Exercise | None) -> Modules:
         """Return the modules that are sent in addition to `base`: `spliced`, and the reference's modules with functions of
-        exercises, except those of `exercise` and those of the course, which contain answers to other exercises (`LATE`).
+        exercises. Left out are the modules of `exercise`, and those of the course (`LATE`), which contain other answers.
         """
         own = {t.module for t in exercise.targets} if exercise is not None else set()
         rest = {name: self.modules[name] for name in self.taken if name not in own and not name.startswith(LATE)}

@@ -200,7 +200,7 @@ def _without_magics(text: str) -> str:
     lines = text.split("\n")
     for _ in range(
         _MOST_MAGICS
-    ):  # judged by the first letter alone, a line of a text or of a longer expression looks like a magic
+    ):  # look only where Python fails: by its first letter, a line of a text or of a longer expression may look like a magic
         broken = _broken_line("\n".join(lines))
         if broken is None:
             return "\n".join(lines)
@@ -212,7 +212,7 @@ def _without_magics(text: str) -> str:
 
 
 def _broken_line(text: str) -> int | None:
-    """Return the line at which Python fails to parse; 0 if it does not say. None for valid Python."""
+    """Return the line at which Python fails to parse; 0 if it does not say, None for valid Python."""
     try:
         tree_of(text)
     except SyntaxError as error:

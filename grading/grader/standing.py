@@ -207,8 +207,8 @@ def standing(
 
 
 def _with_what_was_not_run(records: list[Record], rows: Sequence[Grade], most: Mapping[str, float]) -> list[Record]:
-    """Return the records. If the student has none of a lab that others have, add one about the last submission of which nothing could be
-    run: it may have been for this lab, also if another lab was handed in later.
+    """Return the records. If there are none, or none of a lab that others have handed in, add one about the student's last submission of
+    which nothing could be run. It may have been for this lab, even if another lab was handed in later.
     """
     last = {key: row for row in rows for key in (row.submission, row.path)}
     whole = [

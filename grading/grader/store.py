@@ -77,8 +77,8 @@ class Store:
     """The file in a folder of grades.
 
     Args:
-      folder: its folder, which is made if it is missing and `write` is set. Raise StoreError for reading if there is no file.
-      write: whether this process writes. Raise StoreError if another one does.
+      folder: its folder. With `write` it is made if it is missing; without, StoreError is raised if it has no store.
+      write: whether this process writes. StoreError is raised if another process does.
     """
 
     def __init__(self, folder: pathlib.Path, write: bool = False) -> None:

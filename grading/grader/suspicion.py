@@ -39,8 +39,8 @@ _USUAL_IN_A_PACKAGE = frozenset(
     }
 )
 
-# Names by which code can look around, reach out of the process or into others, write code, or get at JAX itself.
-# Of Python's modules these are not suspicious: they compute. Any other may run a text, or import what a text names.
+# Below are names by which code can look around, reach out of the process or into others, write code, or get at JAX itself.
+# `_USUAL_MODULES` of Python are not suspicious, since they compute. Any other may run a text, or import what a text names.
 _USUAL_MODULES = frozenset(
     {
         "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "colorsys", "contextlib",

@@ -47,8 +47,8 @@ def as_json(data: Any) -> str:
 
 
 def what_was_taken(handins: Sequence[HandIn]) -> str:
-    """Return the files that were taken from a student's last hand-ins, one line for each lab; then the files that the
-    last hand-in contains and that were passed over, one line for each.
+    """Return a text with a line for each lab: the files that were taken from the student's last hand-in of it. Below
+    stands a line for each file of the very last hand-in that was passed over.
     """
     lines = [f"taken for lab {h.lab}: {', '.join(h.taken) or 'nothing'}" for h in handins if h.lab is not None]
     passed = dict.fromkeys(pair for h in handins[-1:] for pair in h.passed)
@@ -56,7 +56,7 @@ def what_was_taken(handins: Sequence[HandIn]) -> str:
 
 
 def told(check: dict[str, Any]) -> str:
-    """Return what a student may read about a check: everything of a public one, only the verdict of a hidden one."""
+    """Return what a student may read about a check: only its status if it is hidden or passes, else everything."""
     if check["hidden"] or check["status"] == PASS:
         return str(check["status"])
     lines = [f"{check['status']}: {check['sentence']}"]

@@ -44,7 +44,7 @@ class Time:
                 return False
 
     def begin_anew(self, seconds: float, computes: float) -> None:
-        """Start again with these limits. Time that was used before counts only if it was less than a moment."""
+        """Start again with these limits. Time that was used before counts only if it was at most `_LOOK`."""
         self.seconds, self.computes = seconds, computes
         now = time.monotonic()
         if now - self.began > _LOOK:

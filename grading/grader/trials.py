@@ -165,7 +165,7 @@ class Trials:
             if outcomes and outcomes[0].trouble == Status.IMPORT:  # all other checks would end in the same way
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
-            stands = _stands(outcomes[0]) if outcomes else False  # no check ran before it in this process
+            stands = _stands(outcomes[0]) if outcomes else False  # no check ran before the first in this process
             if any(r.status != Status.PASS for r in results) or len(results) < len(first):
                 results = results[:1] if stands else []  # keep what stands: a second try may give another answer
             passed = {r.check.name: r for r in results}
@@ -237,7 +237,7 @@ class Trials:
                     found[-1] = worker(rest[len(done) - 1 : len(done)], how, deadline)[0][0]
                 last = found[-1]
             rest = rest[len(done) :]
-            if not last.imported and last.trouble in (Status.IMPORT, Status.TIME):  # it would fail again
+            if not last.imported and last.trouble in (Status.IMPORT, Status.TIME):  # the import would fail again
                 return found + [last._replace(check=check.name) for _, check in rest]
             if sum(o.trouble == Status.TIME for o in found) >= most:
                 return found + [Outcome(c.name, None, Status.TIME, _NOT_TRIED) for _, c in rest]
@@ -367,7 +367,7 @@ class Trials:
             except TooLongError:
                 sentence = "Its answer cannot be compared with the right one in a second."
                 results.append(CheckResult(check, Status.PROTO, sentence, None, None, outcome.output, outcome.seconds))
-            except Exception as error:  # a value that the comparison cannot read: it is the student's
+            except Exception as error:  # the comparison cannot read the value: the fault is the student's
                 sentence = f"The result cannot be read: {type(error).__name__}."
                 results.append(CheckResult(check, Status.FAIL, sentence, None, None, outcome.output, outcome.seconds))
         return results

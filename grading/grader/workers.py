@@ -28,7 +28,7 @@ class Gate:
     def __init__(self) -> None:
         self.condition = threading.Condition()
         self.inside = 0
-        self.waiting = 0  # how many wait until they can run alone
+        self.waiting = 0  # how many threads wait until they can run alone
         self.alone_ = False
 
     @contextlib.contextmanager

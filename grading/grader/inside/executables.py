@@ -3,8 +3,8 @@
 Students' functions mostly produce the same programs as the reference's; the grade depends on how they produce them. So
 a worker gets XLA's executables of the reference's programs, each encrypted with its own text. A worker finds an
 executable by a hash of the text, and only the same text decrypts it: so only somebody who has the program, and could
-compile it, can read the executable. Only workers without a student's code make them (`made`). The lines of Python in
-the text are left out of the hash, since the executable does not depend on them.
+compile it, can read the executable. Only workers without a student's code make them (`made`). The locations in
+the text, which name lines of Python, are left out of the hash, since the executable does not depend on them.
 """
 
 from __future__ import annotations

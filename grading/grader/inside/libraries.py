@@ -29,7 +29,7 @@ def load_libraries() -> None:
     for name in sorted(os.listdir(extensions)) if os.path.isdir(extensions) else ():
         if not name.startswith(_NOT_THERE):
             before = _mapped()
-            with contextlib.suppress(OSError):  # the system does not have what it needs
+            with contextlib.suppress(OSError):  # the system does not have what the extension needs
                 extension = ctypes.CDLL(os.path.join(extensions, name))
                 if all(path.startswith(python) for path in _mapped() - before):
                     _ctypes.dlclose(extension._handle)

@@ -56,7 +56,7 @@ _FORBIDDEN = {
         425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 438, 442,
     )),
 }  # fmt: skip
-_STATX = {"x86_64": 332, "aarch64": 291}  # it shows a mount's number; mounts are numbered for the whole machine
+_STATX = {"x86_64": 332, "aarch64": 291}  # statx shows a mount's number; mounts are numbered for the whole machine
 _NEWER = 443  # these calls and higher ones are newer than this filter: cachestat, statmount, new futex calls
 # From the first number to before the second, system calls do not exist or are new (uretprobe).
 _UNUSED = {"x86_64": (335, 424), "aarch64": (295, 424)}
@@ -165,8 +165,8 @@ def drop_privileges(user: int) -> None:
 
 @functools.cache
 def system_call_filter(compiles: bool = False) -> bytes:
-    """Return a seccomp filter that refuses the calls in `_FORBIDDEN`, newer ones, those of other architectures, a clone into new
-    namespaces, and what fcntl, futex, mmap, madvise and prctl could tell other processes.
+    """Return a seccomp filter. It refuses the calls in `_FORBIDDEN`, newer calls, those of other architectures, a clone into new
+    namespaces, and uses of fcntl, futex, mmap, madvise and prctl that could tell other processes something.
     Raise OSError for a machine whose calls are not listed.
 
     Args:

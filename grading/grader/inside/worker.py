@@ -261,7 +261,7 @@ def _open_anew(*kept: int) -> None:
     for fd in (*sorted(kept), 1 << 16):
         os.closerange(before + 1, fd)
         before = fd
-    null = os.open("/dev/null", os.O_RDWR)  # the lowest that is free: 0
+    null = os.open("/dev/null", os.O_RDWR)  # it gets the lowest number that is free: 0
     os.dup2(null, 1)
     os.dup2(null, 2)
     sys.stdout = sys.stderr = io.TextIOWrapper(io.FileIO("/dev/null", "w"), encoding="utf-8")

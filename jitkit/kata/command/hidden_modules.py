@@ -1,8 +1,8 @@
 """Python's path -> a sentence about files that hide modules that we need
 
-A learner may name a file `json.py`, or `numpy.py`. If our folder is on Python's path, for example by PYTHONPATH, Python
-imports this file in place of its own module, or of numpy. This module needs almost nothing, since it is asked when
-imports fail.
+A learner may name a file `json.py`, or `numpy.py`. If the folder of this file is on Python's path, for example by
+PYTHONPATH, Python imports the file in place of its own module, or of numpy. This module imports almost nothing, since
+it is used when imports fail.
 """
 
 from __future__ import annotations

@@ -199,8 +199,9 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
-        """Return the outcomes of a job: those that are kept, in memory or in the folder; the others from a run. The reference and
-        the mutants give the same outcomes each time. Those of random programs are kept apart, since they change with each draw.
+        """Return the outcomes of a job: those that are kept, in memory or in the folder; the others from a run. They can
+        be kept, since the reference and the mutants give the same outcomes each time; but those with TIME are not. Outcomes of random
+        programs are kept apart, since they change with each draw.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()

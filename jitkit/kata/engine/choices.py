@@ -20,7 +20,7 @@ class Choices:
     """The choices of one program.
 
     Attributes:
-      made: the numbers of the options that were taken.
+      made: the choices so far, each as the number of the option that was taken, from 0.
     """
 
     def __init__(self, given: Sequence[int]) -> None:
@@ -33,14 +33,14 @@ class Choices:
         return cls(rng.integers(_LARGE, size=_MOST).tolist())
 
     def below(self, count: int) -> int:
-        """Return a number from 0 to `count - 1`."""
+        """Return the next choice, a number from 0 to `count - 1`; 0 if there are no more."""
         place = len(self.made)
         number = self.given[place] % count if place < len(self.given) else 0
         self.made.append(number)
         return number
 
     def of(self, options: Sequence[T]) -> T:
-        """Return one of several; the first is the plainest."""
+        """Return one of the options; the first should be the plainest."""
         return options[self.below(len(options))]
 
     def chance(self, percent: int) -> bool:

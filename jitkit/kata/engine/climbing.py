@@ -72,7 +72,7 @@ def compiled(path: str, source: str) -> CodeType:
 def load_programs(files: Sequence[Sequence[str]]) -> list[Program]:
     """Return the programs in some files, each a path and a text."""
     sys.modules["climbing"] = sys.modules[__name__]
-    for name in ("behind", "drawing") if __package__ else ():  # a grader, without this package, brings both itself
+    for name in ("behind", "drawing") if __package__ else ():  # a grader has no package here, and brings both itself
         sys.modules[name] = importlib.import_module(f".{name}", __package__)
     collected.clear()
     for path, source in files:
@@ -94,7 +94,7 @@ class Raised:
 
 
 def raised(function: Callable[..., Any], *args: Any, parts: Sequence[str] = ()) -> Any:
-    """Call the function and return the error that it raises; if it does not raise, return its result."""
+    """Call the function and return the error that it raises, as `Raised`; if it does not raise, return its result."""
     try:
         return function(*args)
     except Exception as error:
@@ -138,8 +138,8 @@ def counted(
     executed: int | None = None,
     copied: int | None = None,
 ) -> dict[str, Any]:
-    """Return the result of `f(*args)`, and counts: how many programs XLA compiled and executed, and how many arrays were copied to
-    it. The keyword arguments are the expected counts; one that is None is not counted. If jitkit runs the program (there is no
+    """Return a dict with the result of `f(*args)`, and counts: how many programs XLA compiled and executed, and how many arrays were
+    copied to XLA. The keyword arguments are the expected counts; if one is None, it is left out. If jitkit runs the program (there is no
     module `xla`), return the expected counts.
     """
     machine: Any = sys.modules.get("xla")
@@ -159,7 +159,7 @@ _COUNTED = {"compiled": "programs compiled", "executed": "programs executed by X
 
 
 def to_plain(value: Any, plain: ModuleType, run: Callable[[str, Sequence[Any]], Sequence[Any]]) -> Plain:
-    """Return what a program returned as plain data, made by the module `plain`; `run` runs StableHLO. numpy reads arrays of any class."""
+    """Return a result as plain data, by the module `plain`; `run` runs StableHLO. Raise NotAProgramError for a jaxpr that is not one."""
     if isinstance(value, Raised):
         return dict(plain.to_plain(plain.Raised(value.error, value.parts)))
     if isinstance(value, Text):
@@ -219,7 +219,7 @@ class JaxprReader:
         }
 
     def param(self, value: Any) -> Any:
-        """Return the program, or the list of programs, in a parameter; None if there is none."""
+        """Return the program in a parameter, or a list if one of its items is a program (None for any other item); else None."""
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
             return JaxprReader(self.plain).read(value)
         if isinstance(value, (tuple, list)) and any(hasattr(x, "eqns") or hasattr(x, "jaxpr") for x in value):
@@ -330,7 +330,7 @@ def loader(xla: Any) -> tuple[str, Callable[[bytes], Any]]:
 
 
 def load_ahead(folder: str, is_wanted: Callable[[], bool]) -> None:
-    """Load the executables that the last save needed, in a process that waits for the next save, after `warm_up`."""
+    """After `warm_up`, load the last save's executables from `folder`, until `is_wanted` says that a request has come."""
     if folder and "xla" in sys.modules:
         executables = importlib.import_module(".executables", __package__)
         executables.load_ahead(pathlib.Path(folder), *loader(sys.modules["xla"]), is_wanted)

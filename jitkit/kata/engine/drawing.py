@@ -44,7 +44,7 @@ def written(name: str, x: np.ndarray) -> str:
 
 # --- functions of two vectors -------------------------------------------------------------------------------------------
 
-CALLED = (  # a function of one expression. Of two, x and y, there are vectors; i is an index; g, h are jitted
+CALLED = (  # templates with one expression, or the same drawn twice; x and y are vectors, i is an index, g and h are jitted
     "n.sin({})", "n.cos({})", "n.tan({} * 0.5)", "n.tanh({})", "n.exp({} * 0.25)", "n.log({})", "n.sqrt({})", "n.log1p({})",
     "n.expm1({})", "-{}", "n.abs({})", "n.sign({}) * {}", "n.floor({}) * {}", "({}) ** 3.0", "({}) ** 2", "({}) ** -1.0", "({}) ** 0.5",
     "2.0 ** ({})", "g({})", "jk.jit(lambda a: a * y + a)({})", "({}).astype(np.float16).astype(np.float32)", "n.sum({}) * x",
@@ -52,7 +52,7 @@ CALLED = (  # a function of one expression. Of two, x and y, there are vectors; 
     "n.max(n.reshape({}, (2, -1)), axis=0).sum() * x", "n.max({}, keepdims=True) * x", "n.where(i > 1, {}, y)",
     "n.reshape(n.reshape({}, (2, -1)).T, -1)", "n.max(n.reshape({}, (2, -1)), axis=(0, 1)) * x",
 )  # fmt: skip
-JOINED = (  # a function of two or more
+JOINED = (  # templates that join two expressions or more
     "{} + {}", "{} - {}", "{} * {}", "{} / {}", "n.maximum({}, {})", "n.minimum({}, {})", "n.power(n.abs({}), {})",
     "n.where(x > 0.5, {}, {})", "n.dot({}, {}) * x", "jk.lax.cond(i > 1, lambda: {}, lambda: {})",
     "jk.lax.switch(i, [lambda: x, lambda: {}, lambda: {}])", "jk.lax.cond(x[0] > 0.5, lambda a: a * 2.0, lambda a: {}, {})",
@@ -86,8 +86,8 @@ def vectors(rng: Any) -> list[np.ndarray]:
 def vector_functions(
     jk: Any, rng: Any, templates: Sequence[Sequence[str]], count: int, of: slice
 ) -> Iterator[tuple[str, Callable[[Any, Any], Any], Sequence[np.ndarray]]]:
-    """Yield functions with their texts, and two vectors to call each on: one function of each template, then `count` random ones, up to
-    three templates deep, at those of the vectors that `of` says.
+    """Yield functions, each with its text and two vectors to call it on: one function for each template, then `count` random ones, up to
+    three templates deep. `of` is the slice of `vectors` from which the vectors for random functions are drawn.
     """
     names = {"n": jk.numpy, "np": np, "jk": jk, "g": jk.jit(lambda a: a * a * 0.5), "h": jk.jit(lambda a, b: a * b + b)}
     names |= {"zero": jk.numpy.zeros(4), "ones": jk.numpy.ones(4)}
@@ -103,9 +103,9 @@ def vector_functions(
 
 
 def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list[str], list[str], Callable[..., str]]:
-    """Draw one to four parts of a carry, each from how it begins and how it goes on; return their beginnings, how they go on, and a
-    function of a number and a text that puts that part in place of `old`, and the next part that is a vector in place of `next`. The
-    carry is called `c`; the first part is `c[at]`.
+    """Draw one to four parts of a carry `c`, whose first part is `c[at]`. `parts` has pairs: a part's first value, and a template of its
+    next one. Return the first values, the next values, and the function `put(i, text)`. It puts part i in place of `old` in a text. In
+    place of `next` it puts the next part that is a vector, if part i is a vector, else part i.
     """
     drawn = [parts[i] for i in rng.integers(len(parts), size=int(rng.integers(1, 5)))]
     places = [i for i, (first, _) in enumerate(drawn) if first in "xy"]

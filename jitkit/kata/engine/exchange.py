@@ -1,7 +1,7 @@
 """a learner's functions -> code for the functions of a jitkit that is imported already
 
 Importing jitkit takes longer than most checks. So a process imports it with the reference's functions while it waits, and exchanges
-their code for a learner's afterwards (`function.__code__ = code`): decorators, registries and other modules hold the functions, and so
+their code for a learner's afterwards (`function.__code__ = code`). Decorators, registries and other modules hold the functions, and so
 see the new code. The result is the same as with splicing before the import (`splice`), except in two cases: functions that are called
 while jitkit is imported (`Ahead` notices these), and changes that an exchange of code cannot make (`patch` returns None).
 
@@ -34,8 +34,8 @@ CALLED_AT_IMPORT = (
     "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
     "jitkit.tree_util.functions:flatten_into",
 )  # fmt: skip
-# Functions that are called when a room is imported that only some programs use. For their exercises, that room is not
-# imported ahead.
+# Functions that are called while a room (a package of jitkit) is imported that only some programs use. For their exercises,
+# that room is not imported ahead.
 CALLED_LATER = (
     "jitkit.tree_util.functions:flatten_until", "jitkit.pjit.compilation_cache:cache_of",
     "jitkit.signature.argument_spec:infer_missing", "jitkit.signature.argument_spec:check_positions",
@@ -122,7 +122,7 @@ def docstring_of(code: CodeType) -> str | None:
 def prepared(
     request: dict[str, Any], submission: Submission, package: pathlib.Path, known: dict[tuple[Any, ...], CodeType]
 ) -> Ahead | None:
-    """Import jitkit ahead of the functions of a request, and return it as an `Ahead`; None if the functions must be
+    """Import jitkit ahead of the functions of a request, and return it as an `Ahead`. Return None if the functions must be
     spliced in first, or the request has no checks. Code that is spliced before its module is imported is added to `known`. Functions
     of other exercises that the import calls are put in place before the import.
 
@@ -151,7 +151,7 @@ def prepared(
 def import_jitkit(request: dict[str, Any]) -> None:
     """Import jitkit, and the modules of the course that checks need, as far as they can be imported."""
     gc.disable()
-    for room in OF_EVERY_PROGRAM:  # otherwise they would be imported in the middle of the first check
+    for room in OF_EVERY_PROGRAM:  # otherwise these rooms would be imported in the middle of the first check
         importlib.import_module(f"jitkit.{room}")
     importlib.import_module("jitkit.kata.engine.plain")
     importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False

@@ -2,8 +2,8 @@
 
 Two jaxprs are the same program if their outputs are computed in the same way from their inputs. Names of variables and
 the order of independent equations do not matter. So each variable gets a number that says how it is computed: equal
-primitive, parameters and operands give an equal number. If the numbers of an output differ, following the operands that
-differ leads back to the equation that is to blame.
+primitive, parameters, operands, types and effects give an equal number. If the numbers of an output differ, following the
+operands that differ leads back to the equation that is to blame.
 
 In the text that is shown, a learner's variable has the name of the reference's variable that is computed in the same way.
 """
@@ -111,7 +111,7 @@ class _Comparison:
 
     def first_difference(self) -> JaxprDifference | None:
         """Return the first difference: in the inputs, then in what the outputs are computed from, then in equations that no
-        output needs. None if there is none.
+        output needs. Return None if there is none.
         """
         if self.expected.key == self.actual.key:
             return None
@@ -199,7 +199,7 @@ class _Comparison:
         return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
 
     def in_param(self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain) -> JaxprDifference | None:
-        """Return a difference in a parameter; for an inner jaxpr, the difference inside of it. None if they are equal."""
+        """Return a difference in a parameter; for an inner jaxpr, the difference inside of it; None if they are equal."""
         if self.expected.param_key(one) == self.actual.param_key(other):
             return None
         for inner, other_inner in zip(_jaxprs(one), _jaxprs(other), strict=False):

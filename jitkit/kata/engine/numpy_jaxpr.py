@@ -1,8 +1,8 @@
 """jaxpr + arrays -> arrays, by numpy
 
-A check that compares what a program computes does not depend on how the program is written, and need not wait for a
-compiler: a jaxpr of plain arithmetic, with its loops and branches, runs here, one equation at a time. Primitives that are
-not in the table are compiled and run by jitkit.
+A check that compares only what a program computes need not wait for a compiler: a jaxpr of plain arithmetic, with its
+loops and branches, runs here, one equation at a time. Primitives that are in none of the tables below are compiled and run
+by jitkit.
 
 JAX: jax/_src/core.py:eval_jaxpr
 """
@@ -94,7 +94,7 @@ def _dot_general(params: dict[str, Any], lhs: Any, rhs: Any) -> Any:
 
 
 def _pad(params: dict[str, Any], x: Any, value: Any) -> Any:
-    """Return x, padded as XLA does: between elements and around them. A negative count removes elements."""
+    """Return x, padded as XLA does: between elements and around them. A negative count at an end removes elements there."""
     config = params["padding_config"]
     spread = [n + max(n - 1, 0) * interior for n, (_, _, interior) in zip(x.shape, config, strict=True)]
     out = np.full(spread, value, x.dtype)

@@ -1,7 +1,8 @@
 """imports of a learner's file -> imports of the same names from their present modules
 
-A learner's file imports from the modules that jitkit had when the file was made; before there were rooms, all modules
-were in one folder. When a file is read, each import is silently redirected to its present module.
+A learner's file imports from the modules that jitkit had when the file was made. At first all modules were in one folder;
+today most are in a room, a package such as `jitkit.pjit`. When a file is read, each import is silently redirected to its
+present module.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class _Imports(ast.NodeTransformer):
     def _moved(self, module: str, alias: ast.alias) -> tuple[str, ast.alias]:
         """Return the present place of a module's name, and how to import it from there."""
         dotted = f"{module}.{alias.name}".lstrip(".")
-        if dotted in _MOVED and dotted not in ("explain", "lax.dot"):  # a module; those two are functions
+        if dotted in _MOVED and dotted not in ("explain", "lax.dot"):  # a module; those two names are functions now
             room, name = _MOVED[dotted]
             same = alias.asname is None and name == alias.name
             return f"jitkit.{room}", ast.alias(name, None if same else alias.asname or alias.name)

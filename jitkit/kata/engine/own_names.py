@@ -7,8 +7,8 @@ what its author wrote, and the reference around it does not change. Built-in fun
 module that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls a
 function of another exercise, which is mostly in another module, an import of that function is put in, too.
 
-An import from a higher room of jitkit, which the module does not import from, is put into the function, too: at the
-top of the module it would come too early, since that room is imported later.
+An import from a room (a package of jitkit) that the module does not import from is put into the function, too: at the
+top of the module it would come too early, since that room may be imported later.
 
 If the module has the same thing under the same name, the import is left out.
 """
@@ -34,8 +34,8 @@ def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping
 def stays_outside(
     node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
 ) -> bool:
-    """Whether a learner's import belongs at the top of a module that has `known` names: it adds a new name, or is an
-    `import os.path`, which may add to an `os` that is there.
+    """Whether a learner's import belongs at the top of a module that has `known` names. It does if it adds a name, and not
+    by an import that `_comes_later`; or if it is an `import os.path`, which may add to an `os` that is there.
     """
     if bound_by(alias) not in known:
         return not _comes_later(node, alias, file, known)
@@ -71,8 +71,8 @@ def _needed_at_once(node: ast.AST) -> set[str]:
 
 
 def with_own_names(function: Function, file: LearnerFile, known: Mapping[str, str]) -> Function:
-    """Return a learner's function for a module that has `known` names: for each name that it uses and that means something else in
-    the module, an import is added at its beginning. If there is no such name, return the same function.
+    """Return a learner's function for a module that has `known` names. For each name that it uses and that means something else in
+    the module, or nothing yet, an import is added at its beginning. If there is no such name, return the same function.
 
     Raises:
       SpliceError: such a name is used in a default value, or in a decorator.
@@ -111,8 +111,8 @@ def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
 
 
 def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast.stmt]:
-    """Return the names that mean one thing in the learner's file, by an import or as a builtin, and another in the reference's
-    module; each with an import that gives it the learner's meaning.
+    """Return the names that mean something else in the reference's module than in the learner's file, where they are imported or
+    builtins, and the names whose import `_comes_later`. Each has an import that gives it the learner's meaning.
     """
     found: dict[str, ast.stmt] = {}
     bound = {name for node in file.tree.body for name in names_bound(node)}

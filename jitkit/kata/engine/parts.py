@@ -293,8 +293,8 @@ def names_of_parts(labs: Iterable[Lab]) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def _parts_of_lab(lab: Lab) -> tuple[Part, ...]:
-    """Return the parts of a lab: what its stubs import, its exercises, the classes that have exercises as methods, with
-    their base classes, and jitkit's other classes in these classes' modules, whose instances the exercises receive.
+    """Return the parts of a lab: what its stubs import, and its exercises. For exercises that are methods, add their classes,
+    the base classes, and jitkit's other classes in the same modules, whose instances the exercises receive.
     """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
     found = [*parts_of(targets), *(part(t.name, f"from {t.module} import {t.path[0]}", _at(t)) for t in targets)]
@@ -315,7 +315,7 @@ def _at(target: Target) -> Any:
 
 
 def parts_of_class(value: Any) -> list[Part]:
-    """Return a part for each member of a class of jitkit, also for inherited ones: the methods that have a docstring, and the values; []
+    """Return a part for each member of a class of jitkit, own or inherited: for methods that have a docstring, and for values. Return []
     for anything but a class.
     """
     return [_part_of_member(value, each) for each in members_of(value)] if inspect.isclass(value) else []

@@ -44,7 +44,7 @@ def is_star(node: ast.stmt) -> bool:
 
 
 def _plain(node: ast.stmt) -> Sequence[ast.stmt]:
-    """Return the statements that a `try` with imports, or an `if TYPE_CHECKING:` with imports, amounts to."""
+    """Return the statements to put in place of a `try` with imports, or an `if TYPE_CHECKING:` with imports; else the statement itself."""
     if isinstance(node, ast.If) and all(isinstance(part, _IMPORTS) for part in node.body):
         return node.orelse if ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING") else [node]
     if not isinstance(node, ast.Try) or node.finalbody:
@@ -78,8 +78,8 @@ def _module_is_there(module: str) -> bool:
 
 
 def _named(node: ast.stmt, used: set[str]) -> Sequence[ast.stmt]:
-    """Return a `from module import *` as an import of the names of `used` that the module has; return any other statement, and the
-    star of a module that is not known, unchanged.
+    """Return a `from module import *` as an import of those names in `used` that the module has; [] if it has none of them. Return any
+    other statement unchanged, also a star of a module whose names are not known.
     """
     if not isinstance(node, ast.ImportFrom) or not is_star(node):
         return [node]

@@ -45,7 +45,7 @@ class Process:
         they compare what programs compute.
     """
 
-    forks = False  # whether a copy of it answers
+    forks = False  # whether copies of the process answer its requests
     imported = False  # whether the learner's functions could be put in place
     worked = 0.0  # processor seconds from a request to its last outcome
 
@@ -129,7 +129,7 @@ class Process:
         self._close_streams()
 
     def _close_streams(self) -> None:
-        self.listener.join(1.0)  # longer only if something that it started has escaped, and holds the stream
+        self.listener.join(1.0)  # longer only if something that the process started has escaped, and holds the stream
         self.stacks.close()
         for stream in (self.requests, self.answers):
             if not self.listener.is_alive():
@@ -138,7 +138,7 @@ class Process:
 
 
 class Spare:
-    """Keeps processes of each kind ready. On the ladder, `machine` is the path of its `xla.py`."""
+    """Keeps processes ready, with and without XLA. On the ladder, `machine` is the path of its `xla.py`."""
 
     def __init__(self, machine: str = "") -> None:
         self.waiting: dict[bool, list[Process]] = {False: [], True: []}
@@ -170,7 +170,7 @@ class Spare:
 
     @property
     def unprepared(self) -> Spare:
-        """The `Spare` whose processes have prepared nothing: this one."""
+        """The `Spare` to ask next if what a process had prepared does not suit: this one."""
         return self
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class Spare:
 
 
 class _Copied(Process):
-    """A process that is a copy; the process that was copied says when the copy has ended."""
+    """A process whose requests are answered by a copy (a fork); the process that was copied says when the copy has ended."""
 
     ended: int | None = None  # the code of the copy that answered last
 

@@ -155,8 +155,8 @@ def _names(jk: Any) -> dict[str, Any]:
 
 
 def compiled(text: str) -> Code:
-    """Return the code of a program whose last line is an expression: of the other lines, of the last one, and of a list of its function
-    and arguments, or None if it is not a call. The last line keeps its line number.
+    """Return the code of a program in three parts: the lines before the last; the last line, which is an expression; and a list of that
+    expression's function and arguments, or None if it is not a call. The last line keeps its line number.
     """
     before, _, last = text.rpartition("\n")
     tree = ast.parse("\n" * text.count("\n") + last, "<program>", "eval")

@@ -54,7 +54,7 @@ def _forget(jitkit: Any) -> None:
 
 
 class Recorder:
-    """Records the calls of functions of one file that come from outside of the file; calls between these functions are left out.
+    """Records calls of some functions of one file. A call that begins while one of these functions runs is left out.
 
     Args:
       file: the learner's file.
@@ -72,7 +72,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Within the block, calls are written down."""
+        """Record calls within the block."""
         sys.setprofile(self)
         try:
             yield
@@ -130,7 +130,7 @@ class _Short(reprlib.Repr):
         self.maxlist = self.maxtuple = self.maxdict = self.maxset = 8
 
     def repr_instance(self, x: Any, level: int) -> str:
-        """Return an object in one line: `<Type>` if its `repr` has only an address."""
+        """Return an object in one line: a class or function as its name, `<Type>` if its `repr` has an address in it."""
         if type(x).__name__ == "Jaxpr":  # printed in several lines, it would break the syntax of the call
             return " ".join(str(x).split())
         if isinstance(x, type) or inspect.isfunction(x) or inspect.ismethod(x) or inspect.isbuiltin(x):

@@ -141,9 +141,9 @@ def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: 
             continue
         outcomes += found
         rest = rest[len(found) :]
-        if found[-1].trouble == Status.IMPORT:  # it would fail again
+        if found[-1].trouble == Status.IMPORT:  # the import would fail again
             return outcomes + [found[-1]._replace(check=name) for name in rest]
-        if found[-1].trouble == Status.TIME:  # the learner's time for all checks, or for those of a rung, is over
+        if found[-1].trouble == Status.TIME:  # the others are not tried; on the ladder, only those of the same rung
             left = [name for name in rest if process.imported and _rung(job, name) != _rung(job, found[-1].check)]
             outcomes += [Outcome(name, None, Status.TIME, NOT_TRIED) for name in rest if name not in left]
             rest = left
@@ -226,8 +226,8 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
 
 
 def _limited(outcome: Outcome, own: Sequence[str]) -> Outcome:
-    """Return the outcome, with its trouble corrected: if the value is an error because a limit was met, or because a
-    package imported something forbidden, that becomes the trouble, with the learner's line.
+    """Return the outcome with its trouble corrected. If the value is an error because a limit was met, or because a package
+    imported something forbidden, that becomes the trouble; except for too much output, with the learner's line.
     """
     value = outcome.value or {}
     lines = [

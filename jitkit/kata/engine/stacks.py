@@ -1,7 +1,7 @@
 """a process that hangs or has died -> the learner's line that it was running
 
-A worker writes its stack (`faulthandler`) if it ends without an exception, or if a signal asks for it. On Windows there is no such
-signal.
+A worker writes its stack (`faulthandler`) if a signal or `os._exit` ends it, or if another signal asks for the stack. On Windows it
+cannot be asked.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from .plain_imports import plain_imports
 
 _IMPORTS = ast.Import | ast.ImportFrom
 _PLACES = ast.Attribute | ast.Subscript
-# Statements that may change what a function uses, beside those that define it.
+# Statements, besides definitions, that may change what a function uses.
 _OTHERS = ast.AugAssign | ast.For | ast.While | ast.If | ast.Try | ast.TryStar | ast.With | ast.Expr | ast.Delete
 
 _DEEPEST = 200  # levels of a syntax tree; what people write has about twenty

@@ -9,7 +9,7 @@ from .running import LearnerSource, parsed
 from .statuses import Status
 from .submission import SpliceError, is_stub
 
-if TYPE_CHECKING:  # these modules import numpy; `jitkit check` starts the functions' process before it does so
+if TYPE_CHECKING:  # these modules import numpy; `jitkit check` starts its process before it imports numpy itself
     from .checking import Check
     from .comparison import Difference
     from .plain import Plain
@@ -22,7 +22,7 @@ class CheckResult(NamedTuple):
     status: Status
     sentence: str = ""
     difference: Difference | None = None
-    line: tuple[str, int] | None = None  # file and line of the failure, the learner's own if that is known; else None
+    line: tuple[str, int] | None = None  # file and line of the failure, the learner's if possible; None if unknown
     output: str = ""
     seconds: float = 0.0
     value: Plain | None = None

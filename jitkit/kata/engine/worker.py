@@ -8,8 +8,8 @@ in place afterwards (`exchange`), or code is compiled. `run`, the last one, puts
     {"do": "run", "files": {path: {"source": ..., "exercises": [...]}}, "targets": {target: path},
      "checks": {"path": ..., "source": ...}, "wanted": [names of checks], "seed": 0, "executables": folder, "in_a_fork": false}
 
-With `in_a_fork` a copy of this process answers, and when it has ended this process sends `ended`, and waits for a request: so hundreds
-of submissions share what was imported once, without a client of XLA's, whose threads a copy would not have. `--nursery`: see `copies`.
+With `in_a_fork`, a copy (a fork) of this process answers. When the copy has ended, this process sends `ended` and waits for the next
+request: so hundreds of submissions share one import. XLA's client is not shared: a copy lacks its threads. `--nursery`: see `copies`.
 
 A frame is one line of JSON, too, on a stream that nobody else can write to by accident:
 
@@ -60,12 +60,12 @@ func.func public @main(%arg0: tensor<3xf32>) -> tensor<3xf32> {
 }
 """
 _MOST_REPLAYED = 200  # at most this many calls are recorded of a check that is run again
-_MEMORY = 6 << 30  # bytes of address space, of which XLA takes two without using them
-_PROCESSOR = 1800  # seconds: so an endless loop ends, too, if the command that waited for it was killed
+_MEMORY = 6 << 30  # bytes of address space; XLA reserves 2 GiB of it without using them
+_PROCESSOR = 1800  # seconds of processor time: ends an endless loop even if the command that waited for it was killed
 
 
 def main(preload: list[str]) -> int:
-    """Serve requests (with `--nursery`, in copies) until this process itself has answered one, or the input ends. Return 0."""
+    """Serve requests until this process itself has answered one other than a `prepare`, or the input ends. Return 0."""
     _limit_resources()
     builtins.input = _nobody_types
     sys.breakpointhook = _nobody_debugs
@@ -106,7 +106,7 @@ def _load_ahead(modules: Sequence[str]) -> None:
         with contextlib.suppress(ImportError):
             _preload(name)
     gc.collect()
-    gc.freeze()  # the collector need not scan these objects while jitkit is imported: that takes a fifth of the time
+    gc.freeze()  # the collector now skips these objects: scanning them would take a fifth of the time of importing jitkit
 
 
 def _answer(frames: IO[str], output: IO[str]) -> int:
@@ -138,7 +138,7 @@ def _answer(frames: IO[str], output: IO[str]) -> int:
 
 
 def _submission(request: dict[str, Any], splice: ModuleType) -> Any:
-    """Return the functions of a request. Raise SpliceError for a file that is not Python."""
+    """Return the functions of a request. Raise SpliceError for a file that cannot be parsed, ValueError for a bad target."""
     files = {
         path: splice.LearnerFile.parse(item["source"], path, item["exercises"])
         for path, item in request["files"].items()
@@ -226,8 +226,8 @@ class _Session:
                 _send(self.frames, result)
 
     def replay(self) -> None:
-        """Wait for one more request, and answer it: `{"do": "replay", "check": ..., "file": ..., "names": [...]}` asks how these
-        functions were called.
+        """Answer one more request, if one comes: `{"do": "replay", "check": ..., "file": ..., "names": [...]}` asks how the check
+        calls the functions `names` of the file.
         """
         line = sys.stdin.readline()
         if not line:

@@ -61,7 +61,7 @@ def compile_for(traced: Traced, target: Target, compilers: Compilers) -> Outcome
         return traced.lower(lowering_platforms=(target.platform,))._compile_for(target, compilers)
     except TargetError as error:
         return error
-    # no lowering or no program for this platform: a rule is missing, it calls back into Python, or takes several devices
+    # no lowering or program for this platform: a rule is missing, or the function calls Python back or takes several devices
     except (NotImplementedError, ValueError, JaxRuntimeError) as error:
         return TargetError("refused", str(error))
 

@@ -37,7 +37,7 @@ _KINDS = [
 _SHORT = {dtypes.short_dtype_name(dtype): dtype for dtype in _KINDS}
 _KEYS = {"key": key_dtype()} | {each.name: each for each in map(key_dtype, ("threefry2x32", "rbg", "unsafe_rbg"))}
 _DTYPES = _SHORT | _KEYS | {dtype.name: dtype for dtype in _KINDS}
-_DTYPE = r"[a-z]\w*(?:<\w+>)?"  # the second part is that of random keys: key<fry>
+_DTYPE = r"[a-z]\w*(?:<\w+>)?"  # the part in angle brackets is for random keys: key<fry>
 _SHAPE = re.compile(rf"(?P<dtype>{_DTYPE})(?:\[(?P<sizes>[\d, ]*)\])?")
 
 

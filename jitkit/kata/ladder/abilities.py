@@ -183,7 +183,7 @@ def _times(arguments: list[str]) -> dict[str, Any] | None:
 
 
 def code_lines(source: str) -> int:
-    """Return the number of lines of code: without comments, docstrings and blank lines. 0 if it is not Python."""
+    """Return the number of lines of code: without comments, docstrings and blank lines; 0 if it is not Python."""
     try:
         tree = ast.parse(source)
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))

@@ -90,8 +90,8 @@ class Writer:
             self.step()
 
     def of_type(self, shape: tuple[int, ...], dtype: str) -> str:
-        """Return an expression of this shape and dtype: a value in scope that has both. If there is none, the sum of a float value in
-        scope, converted and broadcast; if there is no such value either, `jnp.ones`.
+        """Return an expression of this shape and dtype: a value in scope that has both. If there is none, return the sum of a float
+        value in scope, converted and broadcast; if there is no such value either, `jnp.ones`.
         """
         same = [value for value in reversed(self.scope) if value.shape == shape and value.dtype == dtype]
         if same:
@@ -296,7 +296,7 @@ def product(writer: Writer) -> bool:
     y, i, j = writer.choices.of(pairs)
     kept = [n for axis, n in enumerate(x.shape) if axis != i], [n for axis, n in enumerate(y.shape) if axis != j]
     others = [(a, b) for a, n in enumerate(x.shape) for b, m in enumerate(y.shape) if a != i and b != j and n == m]
-    if others and writer.choices.chance(40):  # one more pair: an axis that both have
+    if others and writer.choices.chance(40):  # one more pair of axes: a batch axis
         a, b = writer.choices.of(others)
         shape = [x.shape[a], *(n for axis, n in enumerate(x.shape) if axis not in (i, a))]
         shape += [n for axis, n in enumerate(y.shape) if axis not in (j, b)]

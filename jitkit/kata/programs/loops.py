@@ -72,7 +72,7 @@ def _other_loop(choices: Choices, kind: str) -> str:
     starts = [choices.of(("0", "1.0", "k[1]", "x[0]", "1", "0.0", "h[0]")) for _ in range(count)]
     after = [choices.of((*_GROWS, "{0}", "x[1]")).format("abc"[i]) for i in range(count)]
     test = choices.of(("(a > 0) & (a < 40)", "x[0] > 5")) if count == 1 else "x[0] > 5"
-    if test[0] == "(":  # so the loop ends
+    if test[0] == "(":  # this test reads the carry, which must grow, so that the loop ends
         starts, after = [choices.of(("1.0", "1", "k[1]", "x[0]", "0"))], [choices.of(_GROWS)]
     # the first part gets a value that became a float one or two iterations before
     if count == 3 and choices.chance(40):

@@ -179,8 +179,8 @@ found, leaks(vars(mean)), observed(np.float32(1), np.int32({choices.below(5)}), 
 
 
 def fits(choices: Choices) -> str:
-    """Return a program that calls `fit` with up to four rates of many types, and returns the last x, the log of losses,
-    and the first x, which must still be there.
+    """Return a program that calls `fit` with up to four rates of many types, perhaps followed by ten more of one type. It
+    returns the last x, the log of losses, and the first x, which must still be there.
     """
     rates = [choices.of(_RATES) for _ in range(choices.below(5))]
     rates += ["0.125"] * 10 if choices.chance(25) else []

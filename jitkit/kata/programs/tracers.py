@@ -182,8 +182,8 @@ two = Literal(2.0, jax.core.get_aval(2.0))
 
 
 def laws(choices: Choices) -> str:
-    """Return a program that makes two `Place`s of a jaxpr, with variables that may be unbound, bound twice or of the wrong type, and
-    applies three rules of `check_jaxpr` to both.
+    """Return a program that makes two `Place`s of a jaxpr, and applies three rules of `check_jaxpr` to both. Variables there may be
+    unbound, bound twice or of the wrong type.
     """
     reads = [choices.of(("a", "b", "c", "two", "d", "e")) for _ in range(choices.below(4))]
     binds = [choices.of(("c", "d", "b", "e", "a")) for _ in range(choices.below(4))]

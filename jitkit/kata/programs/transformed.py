@@ -64,8 +64,8 @@ def _drawn(
 
 
 def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",)) -> Callable[[Choices], str]:
-    """Return a function that writes a random program: a function of these operations, as in `plain`, and a call of it under `vmap`,
-    with batch axes anywhere; some operands have none.
+    """Return a function that writes a random program: a function of these operations, as in `plain`, and a call of it under `vmap`.
+    Batch axes may be anywhere, and some operands have none.
     """
 
     def write(choices: Choices) -> str:
@@ -93,7 +93,7 @@ def mapped(operations: str, most: int = 4, dtypes: Sequence[str] = ("float32",))
         outs = str(out[0]) if len(out) == 1 else f"({', '.join(map(str, out))})"
         result_tree = choices.of(("f", "f", "lambda *xs: [f(*xs)]")) if len(results) == 1 else "f"
         call = f"jax.vmap({result_tree}, in_axes={ins}, out_axes={outs})"
-        if choices.chance(30):  # once more, over an axis in front of one of the arguments
+        if choices.chance(30):  # `vmap` once more, over an axis in front of one of the arguments
             i = choices.below(count)
             writer.line(f"a{i} = np.stack([a{i}, -a{i}, a{i}, a{i} * 2])")
             outer = [0 if i == j else None for j in range(count)]

@@ -65,8 +65,8 @@ def amount(value: float, unit: str) -> str:
 
 
 def lines_of(kernel: Kernel) -> str:
-    """Return `line 12`, or `lines 12, 14`; with the files if there are several: `layer.py 12, 14; util.py 3`; or, if a kernel has
-    none, `no line of its own`.
+    """Return the lines of a kernel: `line 12`, or `lines 12, 14`; if they are in several files, `layer.py 12, 14; util.py 3`. For a
+    kernel without lines, return `no line of its own`.
     """
     by_file: dict[str, list[str]] = {}
     for line in kernel.lines:

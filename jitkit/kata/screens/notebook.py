@@ -6,9 +6,9 @@
 A notebook counts as one file: all cells that were run, in this order. Later definitions replace earlier ones, and
 helpers and imports come along from any cell. Outside of a notebook, the calling file is checked.
 
-In a workspace, a notebook and the lab's `exercises.py` share their state: a function that passes here is put there, as
-long as the file has only the stub, and counts as passed; a function that passes there is in place here; and hints are
-counted together.
+In a workspace, a notebook and the lab's `exercises.py` share their state. A function that passes in the notebook counts as
+passed, and is written into the file if the file has only its stub. A function that passes in the file is in place in the
+notebook. Hints are counted together.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Notebook:
             self.cells.append((len(lines) + 1, name))
             lines += text.splitlines()
         self.source = "\n".join(lines) + "\n"
-        # so that tracebacks and verdicts can show a line of it
+        # keep the source here, so that tracebacks and verdicts can show its lines
         linecache.cache[path] = (len(self.source), None, self.source.splitlines(keepends=True), path)
 
     def relative(self, path: str | os.PathLike[str]) -> str:

@@ -24,7 +24,7 @@ __all__ = ["Screen", "compared", "duration"]
 _STYLES = {"bold": "1", "dim": "2", "blue": "34", "cyan": "36", "green": "32", "yellow": "33", "red": "31"}
 _ASCII = str.maketrans({"→": "->", "←": "<-", "─": "-", "│": "|", "█": "#", "▌": "#", "▏": "|", "…": "~", "µ": "u"})
 _ASCII |= str.maketrans({"✓": "+", "✗": "x", "○": "o", "·": "-"})
-_CONTROL = dict.fromkeys((*range(9), *range(11, 27), *range(28, 32), 127), "?")  # they would move the cursor
+_CONTROL = dict.fromkeys((*range(9), *range(11, 27), *range(28, 32), 127), "?")  # these would move the cursor
 _WIDEST = 100  # lines longer than this are hard to read, however wide the window is
 
 

@@ -87,8 +87,8 @@ _STAGES = {"tracing": "trace", "lowering": "lower", "compilation": "compile"}
 
 
 def verdict(times: Times) -> str:
-    """Return, in words, the speed-up; and, if jitted calls are faster than op by op, after how many the first one has paid for
-    itself.
+    """Return, in words, the speed-up; and, if jitted calls are faster than op by op, after how many calls the first one, which
+    compiles, has paid for itself.
     """
     jitted = times.jitted.median
     saved = times.eager.median - jitted

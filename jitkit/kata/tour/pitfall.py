@@ -96,8 +96,8 @@ def _seconds(loop: Loop) -> float:
 
 
 def _grouped(reasons: list[list[str]]) -> list[tuple[str, list[str]]]:
-    """Return the turn and the reason of the first miss, and those of the last one, which stands for all misses after the first; [] if
-    there was no miss.
+    """Return pairs of a turn and the reason of a miss: for the first miss, and for the last, which stands for all after the first. Return
+    [] if there was no miss.
     """
     if len(reasons) < 2:
         return [("turn 1", reasons[0])] if reasons else []

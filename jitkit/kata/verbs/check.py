@@ -38,7 +38,7 @@ def workspace_of(what: str | None) -> Workspace:
 
 def chosen(workspace: Workspace, what: str | None) -> Iterator[tuple[Lab, Exercise]]:
     """Yield the exercises that a word of the command line means: `02.3`, `02`, `02_jaxpr`, a file or a folder of the
-    workspace; with none, all of the labs that are there.
+    workspace. Without a word, yield all exercises of the labs that are there. Raise WrongUsage for any other word.
     """
     if what is None:
         yield from workspace.look().exercises()

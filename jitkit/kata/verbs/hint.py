@@ -13,7 +13,7 @@ from ..workspace.hint_steps import STEPS, hint
 from ..workspace.judge import Judge
 from ..workspace.workspace import Workspace
 
-_OWN_BUG = 2  # the step that looks at today's code
+_OWN_BUG = 2  # the step that looks at the code as it is now
 
 
 def run(arguments: argparse.Namespace) -> int:

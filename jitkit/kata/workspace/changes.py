@@ -64,7 +64,8 @@ class Changes:
 
     def wake(self) -> None:
         """End the wait that is going on, or else the next one."""
-        with contextlib.suppress(BlockingIOError, OSError):  # full: its reader wakes anyway; closed: nobody waits
+        # if the pipe is full, its reader wakes anyway; if it is closed, nobody waits
+        with contextlib.suppress(BlockingIOError, OSError):
             os.write(self._write, b".")
 
     def wait(self) -> None:

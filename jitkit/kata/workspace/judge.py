@@ -38,8 +38,8 @@ class Report(NamedTuple):
     blame: str = ""  # a sentence about another exercise of theirs: this one fails with it, and passes without it
     suspicion: str = ""  # a sentence about this exercise: another one fails with it
     seconds: float = 0.0
-    seed: int = 0  # of the checks' numbers
-    draw: int = 0  # of their random programs
+    seed: int = 0  # the seed of the checks' random inputs
+    draw: int = 0  # the seed of their random programs
 
     @property
     def exercise(self) -> Exercise:
@@ -135,7 +135,7 @@ class Judge:
         self, report: Report, alone: Verdict, others: Sequence[Binding], assess: Callable[[Sequence[Binding]], Verdict]
     ) -> Report:
         """Return the report on an exercise that fails. If it passes alone, with the reference in place of the learner's
-        other exercises, one or more of these are to blame: they are named in `blame`, and the verdict alone counts.
+        other exercises, one or more of these are to blame: they are named in `blame`, and `alone` is the verdict.
         """
         if alone.status != Status.PASS:
             return report

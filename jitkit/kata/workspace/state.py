@@ -31,8 +31,8 @@ class Progress:
     passed: str = ""  # the fingerprint of the function that passed last; on the ladder, that of the package
     failed: str = ""  # the fingerprint of the function that failed last
     suspect: str = ""  # the fingerprint of a function that passed, and made another exercise fail
-    ground: str = ""  # the fingerprints, by id, of all that ran when the other one failed: `01.1=... 01.2=...`
-    blame: str = ""  # a sentence: which one failed, and how
+    ground: str = ""  # the fingerprints, by id, of all that ran when the other exercise failed: `01.1=... 01.2=...`
+    blame: str = ""  # a sentence: which other exercise failed with it, and how
     passes: int = 0  # how often it passed; this number is the seed of its checks
     drawn: int = 0  # verdicts that no random program decided; this number is the seed of the random programs
     found: bool = False  # whether a random program decided the last verdict

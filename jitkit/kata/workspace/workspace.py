@@ -184,8 +184,8 @@ class Look(NamedTuple):
         return bool(passed) and self.fingerprint(exercise) == passed
 
     def suspicion(self, exercise: Exercise) -> str:
-        """Return why the reference stands in for an exercise that passed: another one failed with it. "" if nothing is
-        known against it, or anything that ran then has changed.
+        """Return why the reference stands in for an exercise that passed: another one failed with it. Return "" if
+        nothing is known against it, or anything that ran then has changed.
         """
         known = self.state.exercises.get(exercise.id, Progress())
         if not known.suspect or not known.suspect == known.passed == self.fingerprint(exercise):
@@ -234,7 +234,7 @@ def labs_or_problem() -> tuple[Lab, ...]:
 @functools.lru_cache(maxsize=1024)
 def fingerprint(source: LearnerSource, exercise: Exercise) -> str:
     """Return a hash of the functions of an exercise, and of the helpers and imports that they use, as Python sees them: comments
-    and empty lines do not count. "" if a function is a stub, is missing, or is not Python.
+    and empty lines do not count. Return "" if a function is a stub or missing, or the file is not Python.
     """
     try:
         file = parsed(source)
