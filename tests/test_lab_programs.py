@@ -128,7 +128,11 @@ def test_in_a_hurry_a_check_runs_as_many_programs_as_there_is_time_for():
     header = "\n".join(imports[imports.index("from __future__ import annotations") :])
     file = LearnerSource("exercises.py", "\n\n\n".join([header, *texts]) + "\n", lab.targets)
     counts, assessor = [], Assessor()
-    for hurried in (1e-9, 60.0, 0.0):
+    for hurried in (
+        -1.0,
+        60.0,
+        0.0,
+    ):  # the time is over before it begins: a processor's clock may stand still for a few programs
         verdict = assessor.assess(lab, exercise, file, hurried=hurried)
         assert verdict.status == Status.PASS, verdict
         (drawn,) = (result for result in verdict.results if result.check.drawn)

@@ -244,11 +244,15 @@ def test_a_library_that_hides_its_frames_still_has_functions_that_are_explained(
 
 
 def test_a_rule_that_is_missing_for_gpus_is_asked_for_by_jaxs_name_of_the_platform():
+    rules = importlib.import_module("jitkit.interpreters.mlir_rules")
     mine = importlib.import_module("jitkit.extend.core").Primitive("mine")
     mine.def_abstract_eval(lambda x: x)
-    importlib.import_module("jitkit.interpreters.mlir").register_lowering(mine, lambda ctx, x: x, platform="tpu")
-    traced = importlib.import_module("jitkit").jit(mine.bind).trace(np.ones(3, np.float32))
-    assert traced.lower(lowering_platforms=("tpu",))
-    for platform in ("cuda", "gpu"):
-        with pytest.raises(NotImplementedError, match="rule for primitive 'mine' not found for platform cuda\n"):
-            traced.lower(lowering_platforms=(platform,))
+    rules.register_lowering(mine, lambda ctx, x: x, platform="tpu")
+    try:
+        traced = importlib.import_module("jitkit").jit(mine.bind).trace(np.ones(3, np.float32))
+        assert traced.lower(lowering_platforms=("tpu",))
+        for platform in ("cuda", "gpu"):
+            with pytest.raises(NotImplementedError, match="rule for primitive 'mine' not found for platform cuda\n"):
+                traced.lower(lowering_platforms=(platform,))
+    finally:
+        del rules.lowering_rules[mine]  # a page lists the primitives that have rules
