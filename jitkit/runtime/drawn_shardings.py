@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base.jax_version import since
 from .devices import Sharding
 
 # matplotlib's `tab20b`
@@ -117,10 +118,11 @@ def _painted(colors: Callable[[float], Any], counts: tuple[int, int]) -> Iterato
     """Yield a colour for each part, such that neighbours differ."""
     count = counts[0] * counts[1]
     values, place = np.linspace(0, 1, count), 0
+    step = count // 2 + (count % 2 == 0) + (since(0, 12) and count % 4 == 2)  # from JAX 0.12 on, each colour comes once
     for _ in range(count):
         color = colors(values[place])
         yield color if isinstance(color, str) else "#" + "".join(f"{int(part * 255):02X}" for part in color[:3])
-        place = (place + count // 2 + (count % 2 == 0)) % count
+        place = (place + step) % count
 
 
 def _readable_on(color: str) -> str:
