@@ -375,6 +375,14 @@ def test_a_program_larger_than_the_whole_folder_may_be_is_not_written(folder):
         assert not folder.exists()
 
 
+@pytest.mark.parametrize(("limit", "kept"), [(-1, 3), (0, 0)])
+def test_as_in_jax_minus_one_sets_no_limit_and_zero_turns_the_folder_off(folder, limit, kept):
+    with config.override(compilation_cache_max_size=limit):
+        for i in range(3):
+            compile_one(i)
+    assert len(files(folder)) == kept
+
+
 def test_the_folder_never_holds_more_than_it_may(folder, monkeypatch):
     compile_one(1)
     size = files(folder)[0].stat().st_size

@@ -220,7 +220,7 @@ def test_options_of_jax_that_do_not_say_what_is_computed_have_its_defaults_and_k
 GOOD = {
     "enable_x64": [True, 0, 1, "on", "False", np.True_],
     "jit_cache_size": [1, "64", np.int64(3)],
-    "compilation_cache_max_size": [0, 10**9, "1 GiB", "512M"],
+    "compilation_cache_max_size": [0, -1, "-1", np.int64(-1), 10**9, "1 GiB", "512M"],
     "compilation_cache_dir": ["/tmp/x", None, ""],
     "numpy_dtype_promotion": ["strict"],
     "numpy_rank_promotion": ["warn"],
@@ -238,7 +238,7 @@ BAD = {
     "debug_infs": ["maybe"],
     "num_cpu_devices": [0, -2, "many", 1.5, None, True, ""],
     "jit_cache_size": [0, "0", -1, "-1", "many", 1.5, None, True, ""],
-    "compilation_cache_max_size": [-1, "1 parsec", True, 1e9, None],
+    "compilation_cache_max_size": [-2, "1 parsec", True, 1e9, None],
     "compilation_cache_dir": [3, True],
     "numpy_dtype_promotion": ["loose", None],
     "numpy_rank_promotion": ["sometimes", None, 1],

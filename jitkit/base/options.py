@@ -63,7 +63,11 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def _bytes(value: Any) -> int:
-    """Return a number of bytes, given as an int, or as text such as 1000000, 512M or "1 GiB". Raise ValueError for anything else."""
+    """Return a number of bytes, given as an int, or as text such as 1000000, 512M or "1 GiB"; -1, JAX's default, stands for no limit.
+    Raise ValueError for anything else.
+    """
+    if str(value).strip() == "-1":
+        return -1
     match = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:I?B)?", str(value).strip().upper())
     if match is None:
         raise ValueError(f"expected a number of bytes such as 1000000, 512M or 1GiB, got {value!r}")
@@ -134,7 +138,7 @@ OPTIONS = {
         Option("traceback_filtering", "auto", _FILTERING, "hide jitkit's own frames in tracebacks"),
         Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
         Option("enable_compilation_cache", True, boolean, "use the folder of executables, if there is one"),
-        Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold"),
+        Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold; 0 turns it off, -1 sets no limit"),
         Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
         Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
         Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 import struct
 import time
@@ -35,8 +36,9 @@ _UNFINISHED = (".part", ".tmp")  # files being written, as `whole_file` names th
 
 
 def enabled() -> bool:
-    """Whether a folder is configured."""
-    return config.value("compilation_cache_dir") is not None and config.value("enable_compilation_cache")
+    """Whether a folder is configured, and may hold anything."""
+    wanted = config.value("enable_compilation_cache") and config.value("compilation_cache_max_size") != 0
+    return wanted and config.value("compilation_cache_dir") is not None
 
 
 def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
@@ -86,7 +88,8 @@ def _store(path: str, data: Callable[[], bytes]) -> None:
     folder = os.path.dirname(path)
     try:
         content = _pack(data())
-        limit = config.value("compilation_cache_max_size")
+        limit: float = config.value("compilation_cache_max_size")
+        limit = math.inf if limit == -1 else limit
         if len(content) > limit:
             warnings.warn(
                 f"jitkit's disk cache leaves out a program of {len(content)} bytes: all of them may take {limit} "
@@ -136,7 +139,7 @@ def _unpack(content: bytes) -> bytes:
     return data
 
 
-def _make_room(folder: str, limit: int) -> None:
+def _make_room(folder: str, limit: float) -> None:
     """Delete the least recently used files until the others fit into the limit, and files that a dead process left unfinished."""
     files, total = [], 0
     for name in os.listdir(folder):
