@@ -138,7 +138,12 @@ OPTIONS = {
         Option("traceback_filtering", "auto", _FILTERING, "hide jitkit's own frames in tracebacks"),
         Option("compilation_cache_dir", None, _optional_text, "folder of executables kept between processes"),
         Option("enable_compilation_cache", True, boolean, "use the folder of executables, if there is one"),
-        Option("compilation_cache_max_size", 1 << 30, _bytes, "bytes that the folder may hold; 0 turns it off, -1 sets no limit"),
+        Option(
+            "compilation_cache_max_size",
+            1 << 30,
+            _bytes,
+            "bytes that the folder may hold; 0 turns it off, -1 sets no limit",
+        ),
         Option("cc", None, _optional_text, 'the command of the C compiler that `jit(f, backend="c")` uses'),
         Option("errors_page", None, _optional_text, "the page to whose sections messages of errors point"),
         Option("platforms", None, _optional_text, "platforms to look for devices on, read at the first use of one"),
