@@ -1,4 +1,4 @@
-"""`python -m jitkit`: the script `jitkit`, where it is not on the path."""
+"""`python -m jitkit` runs what the script `jitkit` does, where that is not on the path."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Looks into a compiled program while it runs, with `print` and `callback`; and at the shardings of arrays
 
-In a traced function Python's `print` runs once, while tracing, and shows tracers. These record an equation instead,
-without results but with an effect, so that nothing drops it. When the program gets there, it calls Python with the
-values. Neither changes what the program computes.
+In a traced function Python's `print` runs once, while tracing, and shows tracers. The two functions here record an
+equation instead, without results but with an effect, so that nothing drops it. When the program gets there, it calls
+Python with the values. Neither changes what the program computes.
 
     x:f32[] = ...
     debug_print[fmt=x is {} ordered=False ...] x

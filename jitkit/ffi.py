@@ -6,7 +6,7 @@
     b:f32[3] = ffi_call[attributes=(('eps', np.float32(1e-05)),) ... target_name=norm] a
 
 The call is one operation of the program; keywords are attributes, which the function reads. XLA passes pointers to the arrays'
-memory. It knows no derivative; a function with `custom_jvp` or `custom_vjp` around the call may have one.
+memory. The call has no derivative; for one, put it in a function with `custom_jvp` or `custom_vjp`.
 
 JAX: jax/_src/ffi.py:ffi_call
 """

@@ -3,8 +3,8 @@
     jax.monitoring.register_event_duration_secs_listener(lambda event, seconds, **about: print(event, seconds, about))
 
 A program may record events of its own. The stages of the pipeline are recorded when they end, the later ones with the length of time
-that they took; JAX records the beginning of a stage (a scalar) when it begins. A function that another one calls while that is
-traced is a part of the other's trace, and is not recorded.
+that they took; JAX records the beginning of a stage (a scalar) when it begins. A function that is called while another one is traced
+is a part of that one's trace, and is not recorded.
 
 JAX: jax/_src/monitoring.py:record_event_duration_secs
 """

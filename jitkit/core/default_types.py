@@ -175,7 +175,8 @@ def dtype(x: Any) -> DType:
     """Return the dtype of a value, scalar, scalar type, dtype or name of a dtype, narrowed unless x64 mode is on.
 
     Values with a `weak_type` (Array, Tracer, ShapedArray) keep their dtype: it was narrowed when they were made, and
-    one made in x64 mode stays. The dtype of a `ShapeDtypeStruct` was written by its user, so it is narrowed.
+    one made in x64 mode stays. The dtype of a `ShapeDtypeStruct` was written by its user, so it is narrowed. Warn if
+    this narrows a NumPy scalar type, a dtype or a name.
 
     Raises:
       ValueError: for None.

@@ -20,8 +20,8 @@ from collections.abc import Set as AbstractSet
 
 
 class Effect:
-    """One kind of effect: its name, and whether its operations keep their order. A library's own class of effects is
-    called without a name.
+    """One kind of effect: its name, and whether its operations keep their order. Without a name (a library subclasses
+    this, and gives none) it has the name of its class.
     """
 
     __slots__ = ("name", "ordered")

@@ -1,8 +1,8 @@
 """Defines the infix operators, indexing and array methods that Array and Tracer share.
 
 `x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But `numpy` is one of the top rooms and
-arrays are near the bottom, so the operators are empty here, and `numpy.array_methods` fills each at first use. Sharing
-also lets a closed-over Array with a traced index reach the current trace: both have one `__getitem__`.
+arrays are near the bottom, so the operators are empty here, and `numpy.array_methods` fills each at first use. Since
+both classes share `__getitem__`, a traced function can also index an Array that it closes over by a tracer.
 
 JAX: jax/_src/numpy/array_methods.py:_set_array_base_attributes
 """
@@ -19,7 +19,7 @@ from ..base.traceback_util import filter_traceback
 
 
 class _Open:
-    """An unfilled operator or method: a descriptor that fills it at first use, replacing itself."""
+    """A descriptor in the place of an operator or method. At its first use, the real one is made and replaces it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -119,7 +119,7 @@ def forward_method(symbol: str, function: Callable[[Any, Any], Any]) -> Callable
             except BaseException as error:
                 filter_traceback(error)
                 raise
-        # Other libraries' parameters can return an array. (JAX's tracers have this attribute, too, but it is None.)
+        # A parameter of another library may have this method: use the array that it returns. (In JAX's tracers it is None.)
         give = getattr(other, "__jax_array__", None)
         return NotImplemented if give is None else forward(self, give())
 

@@ -6,8 +6,8 @@ Every operation of the library ends in `Primitive.bind(*operands, **params)`. Wh
 - no trace: the operation runs, now, on concrete arrays (`dispatch` fills the slot `eager`);
 - a trace: its `process_primitive` receives the primitive, its operands and parameters (`trace`).
 
-This module also decides which values can be operands: those with an aval, whose type is in `aval_of_type`, or known to
-the slot `foreign`.
+This module also decides which values can be operands: tracers, and values that have an aval because their type is in
+`aval_of_type`, or is known to the slot `foreign`.
 
 JAX: jax/_src/core.py:Primitive
 """
@@ -86,12 +86,12 @@ aval_without_value: dict[type, Callable[[Any], Any]] = {}
 
 
 def aval_of_constant(x: Any) -> Any:
-    """Return the aval of a constant of a jaxpr, which may have no value."""
+    """Return the aval of a constant of a jaxpr. The constant may be a `ShapeDtypeStruct`, which has no value."""
     return aval_without_value.get(type(x), get_aval)(x)
 
 
 def typeof(x: Any) -> Any:
-    """Return the aval of an array, a number or a token, as `get_aval` does. Raise TypeError for anything else."""
+    """Return the aval of an array, a number or a token. Raise what `get_aval` raises; only the text of the TypeError differs."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         refuse_jax_array(x)
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
@@ -183,7 +183,7 @@ class Primitive:
     for primitives whose parameters hold jaxprs: the cache would keep them, and the arrays in them, alive.
     """
 
-    # Interpreters of libraries read these: they say whether a primitive calls a function in JAX's older style. Ours do not.
+    # Libraries' interpreters ask whether a primitive calls a function, as some did in older releases of JAX. None does here.
     call_primitive = map_primitive = False
 
     __slots__ = (
@@ -217,7 +217,7 @@ class Primitive:
         """Set the function to call if there is no trace: `impl(*values, **params)` returns the results. Most primitives
         do not have one: they are compiled.
 
-        Libraries set one, and their shape rules may have side effects, so from now on this primitive's rule is not cached.
+        It also turns off the cache of the shape rule: mostly libraries call this, whose rules may have side effects.
         """
         self.impl, self.pure_shape_rule = impl, False
         return impl

@@ -4,8 +4,8 @@
 reached, going up, from every one of them. Weak types are nodes, too, written `int*`, `float*` and `complex*`. Their
 place matters: `int*` is below all integers, `float*` above integers of 8 bits and more, and below all floats. So int32
 and a Python float meet in `float*`, which is the default float, and bfloat16 and a Python float meet in bfloat16. If all
-operands are weak, the result is weak, also in a trace. The narrowest types (floats of 8 bits and fewer, integers of
-fewer) have nothing above them: mixing two of them, or one with float32, is an error.
+operands are weak, the result is weak, also in a trace. The narrowest types (floats of at most 8 bits, integers of fewer
+than 8) have nothing above them: mixing two of them, or one with float32, is an error.
 
 With the option `numpy_dtype_promotion` at "strict" nothing lies above a dtype, and only weak types are converted
 (`strict_bound`).

@@ -82,7 +82,7 @@ def current_trace() -> Trace | None:
 
 
 class set_current_trace:
-    """Make `trace` the thread's current trace inside the block, and restore the trace before it at the end, also after an error."""
+    """Make `trace` the thread's current trace inside the block. At its end restore the previous one, also after an error."""
 
     __slots__ = ("_before", "_state", "_trace")
 

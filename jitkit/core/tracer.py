@@ -24,8 +24,8 @@ from .trace import Trace
 
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
-    """Within `ensure_compile_time_eval`, return the innermost trace, among those that have not ended, to which a tracer among
-    the values belongs; None if there is none. Elsewhere return None: there such a tracer has escaped.
+    """Return the innermost trace that still runs, among the traces of the tracers in `values`; None if there is none. It is
+    asked where no trace is current. Outside of `ensure_compile_time_eval` such a tracer has escaped: return None.
     """
     found: Trace | None = None
     if not config.local.state.compile_time:
@@ -118,7 +118,7 @@ class Tracer(Operators):
     def __reversed__(self) -> Iterator[Any]:
         return iter(operator.getitem(cast(Any, self), slice(None, None, -1)))
 
-    # attributes that are not
+    # attributes that are not known while tracing
 
     def __getattr__(self, name: str) -> Any:
         """Raise the error for an attribute that only a concrete array has, or that nothing has. For a method of concrete arrays

@@ -37,8 +37,8 @@ Results = list[tuple[PyTreeDef, list[Any]]]
 class CustomCall(Primitive):
     """The primitive of calls whose parameter `call_jaxpr` is the function.
 
-    Each equation has its own jaxpr: evaluating one in a trace traces the function again, as in JAX. So a printed
-    program does not share them.
+    As in JAX, evaluating such an equation under a trace traces its jaxpr again. So each equation has a jaxpr of its
+    own, and a printed program does not share them.
     """
 
     __slots__ = ()
@@ -219,7 +219,7 @@ def dce_of_call(
 ) -> tuple[list[bool], JaxprEqn | None]:
     """Eliminate dead code of a call whose rule is its parameter `rule`: the function and the rule return fewer results.
 
-    Operands stay: the rule may read what the function no longer does.
+    All operands stay: the rule may read one that the function no longer reads.
     """
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None

@@ -81,7 +81,7 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """Partial evaluation rule: inline the call, since its rule is no longer needed; since JAX 0.11, keep the call."""
+    """Partial evaluation rule: inline the call, because its rule is no longer needed. JAX 0.11 and later keep the call."""
     if since(0, 11):
         with core.set_current_trace(trace.tangents):
             outs: list[Any] = custom_jvp_call_p.bind(*operands, call_jaxpr=call_jaxpr, **params)

@@ -12,7 +12,7 @@
     key_reuse       jaxpr -> which random keys it uses up
     mlir            Jaxpr -> StableHLO, rule by rule; `mlir_rules` has the rules, `mlir_module` and `mlir_text`
                     the module and its syntax; `mlir_main` writes a whole program
-    pxla, xla       two names that libraries expect there
+    pxla, xla       names that libraries look up there
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 """

@@ -101,8 +101,8 @@ class JVPTracer(DualTracer):
         return f"JVPTracer(primal={self.primal!s}, tangent={self.tangent!s})"
 
     def converted(self) -> DualTracer:
-        """Return what a conversion to the pair's own type returns. JAX converts a known primal in spite of its type, and so its tangent
-        gets the weak type of the primal.
+        """Return what a conversion to the pair's own type returns. If the primal is known, JAX does not leave this conversion out, and
+        the tangent gets the weak type of the primal.
         """
         if self.to_concrete_value() is None:
             return self
@@ -264,7 +264,7 @@ class JVPTrace(DualTrace):
         return array.Array(x._buf, known, known) if x._key is x.aval else x
 
     def is_within_a_trace(self) -> bool:
-        """Whether an outer trace is active: it would record an array that is made here as a constant."""
+        """Whether an outer trace is active that is not a JVPTrace: it would record an array that is made here as a constant."""
         outer = self.parent
         while isinstance(outer, JVPTrace):
             outer = outer.parent

@@ -83,7 +83,7 @@ class LoweringContext:
         # the name of the latest token of each ordered effect
         self.tokens = {effect: f"%token{i}" for i, effect in enumerate(function.ordered)}
         self._constants: dict[Any, str] = {}  # names of constants already written
-        self._inlining = False  # whether the body of a call is written in its place
+        self._inlining = False  # whether lines have the enclosing equation as their origin, not their own
 
     # writing
 

@@ -4,8 +4,8 @@
 jaxpr has three kinds of places: where its inputs are bound, its equations, and where its outputs are read.
 `check_jaxpr` walks through them in order with the set of variables bound so far, and the error names the rule.
 
-Everything after tracing relies on these rules: `eval_jaxpr` never meets an unbound variable, a lowering never an
-undeclared type, dead code elimination never a hidden effect, and a jaxpr in a parameter can be moved anywhere.
+Everything after tracing relies on these rules. `eval_jaxpr` never meets an unbound variable, a lowering knows the type
+of each result, dead code elimination sees all effects, and a jaxpr in a parameter can be moved anywhere.
 
 Weak types are not compared: they only affect promotion, which is done before an equation is written.
 
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One rule. `violations` yields a message for each violation at a place, JAX's where JAX has the rule."""
+    """One rule. `violations` yields a message for each violation at a place: JAX's message, if JAX has the rule."""
 
     number: str
     law: str
@@ -53,7 +53,9 @@ class Rule(NamedTuple):
 
 
 def check_jaxpr(jaxpr: Jaxpr, checked: set[Jaxpr] | None = None) -> None:
-    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Jaxprs in `checked` are known to obey them."""
+    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Those in `checked` are known to obey them;
+    this one, and those inside, are added.
+    """
     checked = set() if checked is None else checked
     bound: set[Var] = set()
     for place in _places(jaxpr, bound, checked):

@@ -1,4 +1,4 @@
-"""Jaxpr -> HTML: the printer's text in colours; the pointer shows where each variable comes from
+"""Jaxpr -> HTML: the printer's text in colours, with a tooltip that says where each variable comes from
 
 JAX prints jaxprs for terminals only.
 
@@ -20,7 +20,7 @@ from .printer import JaxprPpSettings, ParamName, pp_toplevel_jaxpr
 
 
 def jaxpr_to_html(jaxpr: Jaxpr, title: str = "", whole: str = "print(jaxpr)") -> str:
-    """Return a jaxpr as HTML; `title` is above it, `whole` is the code that shows all of a long one."""
+    """Return a jaxpr as HTML, with `title` above it. A long one is cut; `whole` is the code that shows all of it."""
     return frame(title, _lines(jaxpr), whole)
 
 
@@ -46,7 +46,7 @@ def _pieces(line: pp.Line, origins: _Origins) -> Iterator[Piece]:
 
 
 class _Origins:
-    """Says where the variables of a jaxpr, and of those inside, come from. The words are made on demand."""
+    """Says where the variables of a jaxpr, and of the jaxprs inside it, come from. The words are made on demand."""
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self._makers: dict[Var, JaxprEqn | str] = {}

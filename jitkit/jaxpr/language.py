@@ -10,8 +10,8 @@ Variables are objects without names: the printer (`printer`) makes up names. `ch
 well-formed, and which two are the same program.
 
 Inputs come in two kinds: `invars` are what the caller passes; `constvars` stand for arrays that the function
-closed over, whose values are `consts`. JAX long had two classes for this, ClosedJaxpr for a Jaxpr with its
-consts. Here, as in later JAX, it is one: a jaxpr is *closed* when every constvar has its const, and `.jaxpr`
+closed over, whose values are `consts`. JAX long had two classes: Jaxpr, and ClosedJaxpr for a Jaxpr with its
+consts. Here, as in later JAX, there is one: a jaxpr is *closed* when every constvar has its const, and `.jaxpr`
 returns the jaxpr itself, so code written for either works.
 
 JAX: jax/_src/core.py:Jaxpr
@@ -179,8 +179,8 @@ class Jaxpr(RichDisplay):
     """A program: `{ lambda constvars; invars. let eqns in outvars }`, with the values of its constvars when
     it is closed.
 
-    Immutable by agreement: `replace` makes another one. Hashes and compares by identity; see
-    `check.jaxprs_equal`.
+    Nothing changes a jaxpr once it is made: `replace` makes another one. Jaxprs hash and compare by identity;
+    `check.jaxprs_equal` says whether two are the same program.
     """
 
     __slots__ = ("__weakref__", *_PARTS)

@@ -43,7 +43,7 @@ class JaxprPpSettings(NamedTuple):
 
 
 class ParamName(str):
-    """The name of a parameter, which goes with the text `axis=` so that painters can colour it."""
+    """The name of a parameter. It goes with its text, such as `axis=`, and tells a painter (`html`) how to colour it."""
 
     __slots__ = ()
 
@@ -151,7 +151,7 @@ def pp_type(atom: Atom) -> pp.Doc:
 
 
 def pp_vars(atoms: Sequence[Atom], context: JaxprPpContext, *, separator: str = "", types: bool = False) -> pp.Doc:
-    """Return variables in a row, with their types where they are bound."""
+    """Return atoms in a row; with `types`, which is for variables where they are bound, each followed by its type."""
     docs = [pp_atom(atom, context) for atom in atoms]
     if types:
         docs = [doc + pp_type(atom) for doc, atom in zip(docs, atoms, strict=True)]
@@ -227,7 +227,7 @@ def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
 
 
 def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
-    """Return a printing rule that adds the parameters that JAX has since a release, each with its only value in jitkit."""
+    """Return a printing rule that adds parameters that JAX has since this release. In jitkit each has one value, given in `later`."""
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = eqn.params | later if since(major, minor) else eqn.params

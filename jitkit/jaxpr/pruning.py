@@ -87,8 +87,8 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
 
 
 def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule of primitives without their own. An equation needs all operands and stays if a result is used or it has effects,
-    and otherwise needs none and goes.
+    """DCE rule of primitives without their own: keep an equation, and all its operands, if a result is used or it has effects;
+    otherwise drop it.
     """
     needed = any(used_results) or bool(eqn.effects)
     return [needed] * len(eqn.invars), eqn if needed else None

@@ -22,7 +22,7 @@ _ANSWERS = 256  # at most this many results are kept for one jaxpr
 
 
 def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
-    """Decorator: cache `derive(jaxpr, *args)` as long as the jaxpr lives."""
+    """Decorator: cache `derive(jaxpr, *args)` as long as the jaxpr lives. If a jaxpr has `_ANSWERS` results, they are forgotten."""
     answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(derive)
@@ -46,14 +46,14 @@ def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
 
 @remembered
 def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
-    """Return the jaxpr with only some of its outputs. Its equations stay as they are."""
+    """Return the jaxpr with only those outputs that `keep` marks. Its equations stay as they are."""
     outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
     return jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep))
 
 
 @remembered
 def move_inputs_to_front(jaxpr: Jaxpr, move: tuple[bool, ...]) -> Jaxpr:
-    """Return the jaxpr with some of its inputs before the others."""
+    """Return the jaxpr with the inputs that `move` marks before the others."""
     order = sorted(range(len(move)), key=lambda i: not move[i])
     names = jaxpr.debug_info.safe_arg_names(len(move))
     return jaxpr.replace(

@@ -1,4 +1,4 @@
-"""a miss's lines -> the same, and what to say where there is no advice: that no edit is needed
+"""the lines on a miss -> the same lines, and below each difference without advice that no edit is needed
 
 `explain` says so once, below all misses. The Explorer's page shows one miss at a time, so it says so for each.
 

@@ -45,8 +45,8 @@ def make_jaxpr(
         given: tuple[int, ...] = (operator.index(cast(int, static_argnums)),)
     except TypeError:
         given = () if static_argnums is None else tuple(cast(Sequence[int], static_argnums))
-    # Here negative numbers count from the last argument that is passed; in `jit`, and in later releases of JAX, from the
-    # last parameter.
+    # In `make_jaxpr` before JAX 0.12, negative numbers count from the last argument that is passed; since then, and in
+    # `jit`, from the last parameter.
     counts_back = any(i < 0 for i in given) and not since(0, 12)
 
     @wraps(fun)

@@ -13,8 +13,8 @@ from .jit import jit
 
 
 def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
-    """Return a primitive's results for values: it is compiled once for each combination of operand types and parameters. A library makes
-    it the implementation of a primitive of its own (`def_impl`).
+    """Run a primitive on values, and return its results. Its program is compiled once for each combination of operand types and
+    parameters. Libraries give this function to `def_impl`, as the implementation of their own primitives.
     """
     return _compiled(prim, tuple(params.items()))(*args)
 

@@ -61,8 +61,8 @@ def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any],
     """With `debug_nans` or `debug_infs`, run the function again, operation by operation, to find which of them makes the nan
     or the infinity. Return the traceback to raise the error with.
 
-    The error then names this operation, and has the traceback of the user's line. A jitted function that is called inside
-    does the same, and prints a message about it, as in JAX.
+    The error then names this operation, and has the traceback of the user's line; or it says that no operation made one.
+    As in JAX, print a message first; so does each jitted function that is called inside.
     """
     options = config.local.state.run_options
     if (options.debug_nans or options.debug_infs) and not options.disable_jit:

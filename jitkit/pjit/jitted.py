@@ -64,7 +64,7 @@ class Jitted(Traceable):
             self.replayed, self.replayed_by_name = replaying.Replayed(fun), replaying.Replayed(self.with_arguments)
         self.guesses = Guesses(after=1, keeps_values=True)
         self.forms: dict[tuple[Any, ...], CallForm] = {}  # forms of the calls so far, by arity and keywords
-        # (arity, and keywords if any) -> the function that looks up calls of this form, or the tree of its last call
+        # (arity, and keywords if any) -> the function that looks up calls of this form; and the tree of the last such call
         self.look_ups: dict[int | tuple[Any, ...], LookUp] = {}
         self.seen: dict[int | tuple[Any, ...], PyTreeDef] = {}
 

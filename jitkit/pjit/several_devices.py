@@ -39,6 +39,8 @@ def pmap(
 ) -> Callable[..., Any]:
     """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; jitkit has one device here.
 
+    Arguments at `static_broadcasted_argnums` stay Python values. `devices`, `backend` and `donate_argnums` are not used.
+
     Raises:
       NotImplementedError: at a call, if the axis does not have exactly one element.
     """
@@ -88,7 +90,7 @@ def shard_map(
     """Return a function that runs `f` on each device of a mesh, with that device's part of the arguments. jitkit has one device
     here, which gets the whole arguments; each axis of the mesh has one element.
 
-    Without a function, returns a decorator. On one device nothing depends on `axis_names` and `check_vma`.
+    Without a function, returns a decorator. On one device nothing depends on the specs, `axis_names` and `check_vma`.
 
     Raises:
       NotImplementedError: at a call, without a `mesh`, or if it has more than one device.

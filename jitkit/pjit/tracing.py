@@ -214,7 +214,7 @@ class Traceable:
         return (config.local.state.options, tree, api_util.static_key(arguments.statics), *avals)
 
     def traced_alone(self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any]) -> TracedCall:
-        """Return what `traced` returns, and record the miss: for callers that do not compile at once."""
+        """Return the traced call, and record a miss if it was traced now: for callers that do not compile at once."""
         start = time.perf_counter()
         names = api_util.argument_names(self.fun, arguments)
         traced, was_traced = self.traced(arguments, tree, avals, names)

@@ -117,8 +117,8 @@ def infer_missing(
 def infer_argnums_and_argnames(
     sig: inspect.Signature, argnums: Any, argnames: Any
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the chosen arguments by position and by name, as tuples, as a private function of JAX's that libraries call does: see
-    `infer_missing`.
+    """Return the chosen arguments by position and by name, as tuples: see `infer_missing`. (Libraries call JAX's private function of
+    this name.)
     """
     nums = None if argnums is None else _as_positions(argnums, "argnums")
     names = None if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)

@@ -47,8 +47,8 @@ _ITERATED: tuple[type, ...] = (
 
 
 class _NodeTypes(dict[type, NodeType | None]):
-    """The NodeType of a type, or None. Caches all answers, for named tuples and leaves too, except those for iterators,
-    since it warns of each.
+    """Maps a type to its NodeType, or to None for leaves. Answers are cached, for named tuples and leaves, too; except for
+    iterators, since each of these gets a warning.
     """
 
     def __missing__(self, cls: type) -> NodeType | None:
@@ -81,7 +81,7 @@ node_types = _NodeTypes()
 
 
 class _Foreign(Slots):
-    """Slot for classes that are not registered here: `runtime` asks JAX's registry."""
+    """A slot that `runtime` fills: `node_type(cls)` asks JAX's registry about a class that is not registered here."""
 
     node_type: Callable[[type], NodeType | None]
 

@@ -158,7 +158,7 @@ class PyTreeDef:
             return NotImplemented
         return same_node(self, other) and self._children == other._children
 
-    plain = property(lambda self: self)  # for users: the treedef itself
+    plain = property(lambda self: self)  # the treedef that users see: for an `ExactTreeDef`, another object
 
     @property
     def exact(self) -> PyTreeDef:

@@ -181,8 +181,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     """Return all prefixes of `elems`, combined by an associative function: `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`,
     ...
 
-    Combine neighbours, and find the prefixes of these pairs by the same method: they are every second result. Each other
-    result takes one more combination. So the depth is logarithmic, and the work linear.
+    It combines neighbours, and finds the prefixes of these pairs by the same method: they are every second result. Each
+    other result takes one more combination. So the depth is logarithmic, and the work linear.
 
     Args:
       fn: takes two trees like `elems`, returns one; elementwise along `axis`.
