@@ -129,7 +129,7 @@ def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Rule:
-    """A rule whose first arguments are the values that the function closed over. Hashed by identity."""
+    """A rule whose first arguments are the values that the function closed over. Rules compare and hash by identity."""
 
     rule: VmapRule
 

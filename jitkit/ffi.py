@@ -73,7 +73,7 @@ def include_dir() -> str:
 # --- the call -------------------------------------------------------------------------------------------------------
 
 
-_effect = Effect("FFI")  # of a call that is made even if its results are not used
+_effect = Effect("FFI")  # the effect of a call that is made even if its results are not used
 ffi_call_p = Primitive("ffi_call", multiple_results=True)
 ffi_call_p.effects = lambda params: frozenset({_effect}) if params["has_side_effect"] else frozenset()
 
@@ -192,7 +192,7 @@ class _Hashable:
 
 
 def _contents(value: Any) -> Any:
-    """Return a value as something that is hashable if all in it is: an array by its shape, dtype and bytes."""
+    """Return a stand-in for a value, hashable if everything in the value is; an array's has its shape, dtype and bytes."""
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype, value.tobytes()
     if isinstance(value, dict):

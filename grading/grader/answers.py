@@ -204,7 +204,7 @@ class Answers:
 
 
 def _is_ours_by_name(path: str, lab: Lab) -> bool:
-    """Whether a file is called as one that the course hands out, and lies in the lab's folder: it counts before those beside it."""
+    """Whether a file has the name of one that the course hands out, and lies in the lab's folder. It is preferred to other files."""
     place = pathlib.PurePosixPath(path)
     return place.parent.name == lab.name and place.name in _HANDED_OUT
 

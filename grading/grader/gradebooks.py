@@ -181,7 +181,7 @@ def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
 
 
 def _named(student: Student) -> dict[str, str]:
-    """Return those of nbgrader's fields for a student that we know."""
+    """Return a student's first name, last name and email, under nbgrader's names; leave out those that we do not know."""
     first, _, last = student.name.rpartition(" ")
     return {k: v for k, v in {"first_name": first, "last_name": last, "email": student.email}.items() if v}
 

@@ -4,7 +4,7 @@ Besides its arguments, two kinds of state decide what a call does: the *options*
 *current trace*. Both live here, in one thread-local object, because every warm call reads them: one attribute read,
 `local.state.key`, tells whether the thread runs eagerly, and with which options. While no trace is active it is the
 interned options; under a trace (or with `disable_jit`) it is None. So a call that should be recorded never finds an entry
-in a dispatch table, whose keys contain it.
+in a dispatch table: the keys there contain options, never None.
 
 An option has a global value (environment variable, then `config.update`) and may be overridden for a thread
 by a context manager. Options that change what a trace records or what is compiled are part of `Options`, the

@@ -26,7 +26,7 @@ _LINE = r"(?m)^from (\S+) import (\w+) as (\w+)$"
 def attach(package: str) -> None:
     """Let a package import the names of its stub, and its rooms, on first use. `dir` shows all of them from the start.
 
-    (With a `def __getattr__`, the package would have every name in the eyes of mypy.)
+    (The function is set here, and not written as `def __getattr__` in the package: then mypy would accept every name.)
     """
     module = sys.modules[package]
 
@@ -88,7 +88,7 @@ def import_room(name: str, package: str | None = None) -> Any:
 class Slots:
     """Base of classes with slots: the attributes are functions of rooms above, which set them when they are imported."""
 
-    if not TYPE_CHECKING:  # it would have every name in the eyes of mypy
+    if not TYPE_CHECKING:  # with this method, mypy would accept every name
 
         def __getattr__(self, name: str) -> Any:
             if name not in fillers:

@@ -24,7 +24,7 @@ _PACKAGE = __name__.partition(".")[0]
 def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] | None = None) -> None:
     """Make a module, `jitkit.inside` to users, explain its missing names; `sentences` has special texts for some.
 
-    (With a `def __getattr__`, the module would have every name in the eyes of mypy.)
+    (The function is set here, and not written as `def __getattr__` in the module: then mypy would accept every name.)
     """
     before = vars(module).get("__getattr__")
     vars(module)["__getattr__"] = functools.partial(_look_up, inside, module, before, sentences or {})

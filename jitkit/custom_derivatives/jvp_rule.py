@@ -28,7 +28,7 @@ from .calling import Results, check_results, fields_of
 class JvpRule:
     """The rule of one call: `jvp(*static_args, primals, tangents)`, where the last two are trees like `in_tree`.
 
-    Hashed by identity: it is part of an equation, and static arguments need not be hashable.
+    Rules compare and hash by identity: a rule is a parameter of an equation, and its static arguments may have no hash.
     """
 
     name: str  # the function's name

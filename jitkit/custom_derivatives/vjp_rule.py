@@ -57,7 +57,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class VjpRule:
-    """The rule of one call, on flat lists. Hashed by identity, as part of equations."""
+    """The rule of one call, on flat lists. Rules compare and hash by identity: a rule is a parameter of an equation."""
 
     name: str  # the function's name
     fwd: Callable[..., Any]

@@ -57,7 +57,7 @@ from .saving import Parts, check_effects, not_there, split_by_policy, split_rule
 
 remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
 remat_p.effects = lambda params: params["jaxpr"].effects
-remat_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr, (), *args)  # operation by operation, as JAX: the same bits
+remat_p.impl = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr, (), *args)  # one operation at a time, as JAX
 
 
 @remat_p.def_abstract_eval

@@ -1,5 +1,5 @@
-"""The names of `jax.experimental.hijax`, for libraries that import them: their own types and operations with state.
-None work here
+"""The names of `jax.experimental.hijax`, with which libraries define types and operations of their own, also with state.
+Here they can be imported, and do not work
 
 flax defines such operations at import, and uses them only on request.
 

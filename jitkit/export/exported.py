@@ -26,7 +26,7 @@ maximum_supported_calling_convention_version = 10
 
 
 class _Later(Slots):
-    """Slots for functions of the modules that read this one."""
+    """Slots for functions of modules that import this one."""
 
     call: Callable[..., Any]
     serialize: Callable[..., bytearray]

@@ -183,7 +183,7 @@ sqrt, sqrt_p = unary_of_accuracy("sqrt", INEXACT, "stablehlo.sqrt", "The square 
 rsqrt, rsqrt_p = unary_of_accuracy("rsqrt", INEXACT, "stablehlo.rsqrt", "1 / sqrt(x).")
 cbrt, cbrt_p = unary_of_accuracy("cbrt", FLOAT, "stablehlo.cbrt", "The cube root, of negative numbers too.")
 square, square_p = unary("square", NUMBER, _square, "x * x.")
-# Derivatives use it since JAX 0.11.
+# JAX's derivatives use this operation since JAX 0.11.
 one_minus_square, one_minus_square_p = unary(
     "one_minus_square", NUMBER, _one_minus_square, "1 - x * x, exact for x near 1."
 )

@@ -132,7 +132,7 @@ def _fraction(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
 
 
 def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
-    """Return the share below x, or above it unless `below`; or the derivative that `what` names."""
+    """Return the share below x, or without `below` the share above x; or the derivative of it that `what` names."""
     zero, nan = full_like(a, 0), full_like(a, float("nan"))
     is_nan = ne(a, a) | ne(x, x)
     x_is_zero, x_is_inf = x == 0, x == float("inf")

@@ -74,8 +74,8 @@ def _reduced_shape(operand: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ..
 
 
 def without_axes(operand: ShapedArray, axes: tuple[int, ...]) -> list[int]:
-    """Return the sizes of the axes that are not reduced. As in JAX's older rules, an axis beyond the end is an
-    IndexError. Raise ValueError for a negative axis or a repeated one.
+    """Return the sizes of the axes that are not reduced. Raise ValueError for a negative axis or a repeated one, and
+    IndexError, as in JAX's older rules, for an axis beyond the end.
     """
     if len(set(axes)) != len(axes) or any(axis < 0 for axis in axes):
         raise ValueError(f"reduction axes must be distinct and nonnegative, got {axes}")

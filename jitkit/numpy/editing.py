@@ -201,8 +201,9 @@ def ravel_multi_index(
       dtype: of the result.
 
     Raises:
-      ValueError: for an unknown mode or order, or a dtype that is not an integer type or too small.
-      TypeError: for indices that are not integers.
+      ValueError: for an unknown mode or order, a dtype that is not an integer type or too small, and without `dtype` for
+        indices that are not integers.
+      TypeError: with `dtype`, for indices that are not integers.
       AssertionError: for another number of indices than axes.
     """
     if len(multi_index) != len(dims):

@@ -94,8 +94,8 @@ def parse(index: Any, shape: tuple[int, ...]) -> list[Part]:
     """Return the parts of an index of an array of this shape.
 
     Raises:
-      IndexError: for too many parts, several ellipses, and objects that are not indices.
-      TypeError: for lists in place of a tuple, and arrays that are neither integers nor bools.
+      IndexError: for too many parts, and several ellipses.
+      TypeError: for lists in place of a tuple, arrays that are neither integers nor bools, and objects that are not indices.
     """
     indices = index_as_tuple(index)
     kinds = [_kind_of(i) for i in indices]

@@ -36,13 +36,13 @@ from .ufuncs import constant
 class Plan(NamedTuple):
     """The arguments of gather and scatter for an index."""
 
-    result_shape: tuple[int, ...]  # the shape of x[index], with the axes of None
+    result_shape: tuple[int, ...]  # the shape of x[index], with the axes that None inserts
     window_shape: tuple[int, ...]
     positions: Any
     dimension_numbers: GatherDimensionNumbers
     only_slices: bool  # no index array has axes, so the positions are sorted and unique
-    reversed_axes: tuple[int, ...]  # axes of the result, counted without the axes of None
-    new_axes: tuple[int, ...]  # the axes of None in the result
+    reversed_axes: tuple[int, ...]  # axes of the result, counted without `new_axes`
+    new_axes: tuple[int, ...]  # axes of the result that None inserts
     mask_axes: tuple[int, ...]  # axes of size 1, to be inserted into x for `True` and `False` as indices
 
 

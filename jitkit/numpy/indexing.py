@@ -214,13 +214,13 @@ def _dynamic_slice(x: Any, parts: list[Part], normalize: bool) -> Any:
 
 
 def _new_axes(parts: list[Part]) -> tuple[int, ...]:
-    """Return the positions of the axes of None in the result."""
+    """Return the positions, in the result, of the axes that None inserts."""
     kept = [part for part in parts if part.kind in (Kind.SLICE, Kind.NEW_AXIS)]
     return tuple(i for i, part in enumerate(kept) if part.kind is Kind.NEW_AXIS)
 
 
 def _finish(x: Any, reversed_axes: Sequence[int], squeezed: Sequence[int], new_axes: Sequence[int]) -> Any:
-    """Return x with some axes reversed, the axes of ints removed, and the axes of None inserted."""
+    """Return x with some axes reversed, those removed that ints consume, and those inserted that None asks for."""
     if reversed_axes:
         x = lax.rev(x, reversed_axes)
     if squeezed:

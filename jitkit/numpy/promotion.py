@@ -43,8 +43,8 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
 
 
 def narrowed(x: Any) -> Any:
-    """Return x; a scalar of numpy gets the dtype that it has as an argument of a jitted function: without x64 mode, one of at
-    most 32 bits for each number.
+    """Return x; but a numpy scalar in the dtype that it has as an argument of a jitted function, which is narrowed unless x64 mode
+    is on.
     """
     if not isinstance(x, np.generic):
         return x

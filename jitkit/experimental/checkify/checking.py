@@ -2,8 +2,9 @@
 
     check[debug=False] a b c
 
-Its operands are the leaves of an Error. Without a trace it raises. `checkify` joins it to the error that it carries.
-What is left of it in a compiled program is refused, since a program cannot raise; with `debug=True` it is dropped.
+Its operands are the leaves of an Error. Without a trace it raises that error. `checkify` adds the error to the one that it
+carries through the function. A `check` that is left when a program is compiled is refused, since a program cannot raise;
+with `debug=True` it is dropped.
 
 JAX: jax/_src/checkify.py:check_p
 """

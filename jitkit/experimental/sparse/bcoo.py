@@ -156,12 +156,12 @@ class BCOO(JAXSparse):
     # --- arithmetic ---
 
     def transpose(self, axes: Sequence[int] | None = None) -> BCOO:
-        """Return the array with its axes in another order, by default the opposite one."""
+        """Return the array with its axes in this order, by default reversed."""
         return bcoo_transpose(self, permutation=range(self.ndim)[::-1] if axes is None else axes)
 
     @property
     def T(self) -> BCOO:
-        """The array with its axes in the opposite order."""
+        """The array with its axes reversed."""
         return self.transpose()
 
     def sum(self, axis: int | Sequence[int] | None = None) -> Any:
@@ -225,7 +225,7 @@ class BCOO(JAXSparse):
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, Any]) -> BCOO:
-        """Return the array of `tree_flatten`."""
+        """Return the array from what `tree_flatten` returned."""
         made = object.__new__(cls)
         made.data, made.indices = children
         vars(made).update(aux_data)
@@ -246,7 +246,7 @@ def _check_matmul(left: Any, right: Any) -> None:
 
 
 def _times_dense(mat: BCOO, v: Any) -> Any:
-    """Return the entries, multiplied by those of a dense array, which is broadcast."""
+    """Return the entries, each multiplied by the element of a dense array, broadcast to the same shape, at its place."""
     if np.ndim(v) == 0:
         return mat.data * v
     if v.shape == mat.shape:
@@ -274,8 +274,8 @@ def bcoo_fromdense(
     """Return the sparse array of a dense one, its entries in row-major order.
 
     Args:
-      nse: the number of entries, which is counted if it is None; under `jit` it has to be given. Places beyond those that are not 0 have
-        indices outside of the array.
+      nse: the number of entries, which is counted if it is None; under `jit` it has to be given. If fewer elements are not 0, the
+        other entries have indices outside of the array.
       n_dense: how many of the last axes are dense.
       n_batch: 0. Raise NotImplementedError for another number.
     """
@@ -307,8 +307,8 @@ def bcoo_todense(mat: BCOO) -> Any:
 
 
 def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
-    """Return the array with its axes in another order: sparse ones among each other, and dense ones. Raise NotImplementedError if a sparse
-    axis would become dense, TypeError if `permutation` is not a permutation of the axes.
+    """Return the array with its axes in another order, in which the sparse axes still come before the dense ones. Raise
+    NotImplementedError for any other order, TypeError if `permutation` is not a permutation of the axes.
     """
     order = [operator.index(axis) for axis in permutation]
     if sorted(order) != list(range(mat.ndim)):
@@ -341,7 +341,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 def bcoo_dot_general(
     lhs: BCOO, rhs: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Return the product of a sparse array and a dense one, summed over pairs of axes, as `lax.dot_general` does; dense. Raise
+    """Return the dense product of a sparse array and a dense one, summed over pairs of axes, as `lax.dot_general` does. Raise
     NotImplementedError if the sparse array has dense axes, or for batch axes. `out_sharding` is not used.
     """
     if lhs.n_dense:

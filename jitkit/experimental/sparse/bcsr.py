@@ -94,8 +94,8 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """Return the matrix of a BCOO array, whose entries are sorted first if they may not be. Raise NotImplementedError unless it has
-        two sparse axes.
+        """Return the matrix of a BCOO array, whose entries are sorted first if they may be unsorted. Raise NotImplementedError unless it
+        has two sparse axes.
         """
         if arr.n_sparse != 2:
             raise NotImplementedError(f"BSCR.from_bcoo requires n_sparse=2; got arr.n_sparse={arr.n_sparse}")
@@ -151,7 +151,7 @@ class BCSR(JAXSparse):
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, Any, Any]) -> BCSR:
-        """Return the matrix of `tree_flatten`."""
+        """Return the matrix from what `tree_flatten` returned."""
         made = object.__new__(cls)
         made.data, made.indices, made.indptr = children
         vars(made).update(aux_data)

@@ -291,7 +291,7 @@ class _Forking(_Copied):
         super().send(request | {"in_a_fork": True})
 
     def close(self) -> None:
-        """Give the worker back when its copy has ended; end it if that takes too long."""
+        """Give the worker back when its copy has ended; if that takes too long, end the worker."""
         limit = time.monotonic() + 1.0
         with contextlib.suppress(TimeoutError):
             while self.ended is None and self.next_frame(limit - time.monotonic()) is not None:

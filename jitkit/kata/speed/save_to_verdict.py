@@ -68,7 +68,7 @@ class Felt(NamedTuple):
 
 
 class SaveToVerdict(Benchmark):
-    """A benchmark of exercises from the labs, some of which compile."""
+    """Measures the time from a save to the verdict, for exercises whose checks compile something, and for others."""
 
     name = "kata"
     title = "From a save to the verdict: `jitkit watch`, and `jitkit check` from a cold start"
