@@ -149,7 +149,9 @@ def _config(version: int, legacy: str | None, attributes: Sequence[tuple[str, An
 
 
 def _attribute(value: Any) -> str:
-    """Return the text of an attribute: a number with its type, a text, an array, a tuple or a dict of them."""
+    """Return the text of an attribute: a number with its type, a text, an array, a tuple or a dict of them. Raise TypeError for
+    anything else.
+    """
     if isinstance(value, _Hashable):
         value = value.value
     if isinstance(value, Mapping):
@@ -205,7 +207,9 @@ def _contents(value: Any) -> Any:
 
 @register_batcher(ffi_call_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, vmap_method: str | None, **params: Any) -> Any:
-    """Batching rule, by `vmap_method`: a call for each element, or one call with whole batches, batch axes first."""
+    """Batching rule, by `vmap_method`: a call for each element, or one call with whole batches, batch axes first. Raise
+    NotImplementedError for another `vmap_method`, such as None.
+    """
     vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
     if vmap_method in ("sequential", "sequential_unrolled"):
         outs = _one_after_another(vals, dims, vmap_method, params)

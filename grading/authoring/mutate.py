@@ -136,7 +136,7 @@ def _as_a_learner_writes_it(function: ReferenceFunction, mutation: Mutation) -> 
 
 class _Trial:
     """Tries mutants of an exercise's functions: for each, a fork of this process runs the checks, until one gives another result
-    than the reference.
+    than the reference. Raise RuntimeError if a check fails with the reference itself.
     """
 
     def __init__(self, checks: Sequence[Check], uses_xla: bool) -> None:

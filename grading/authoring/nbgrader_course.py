@@ -131,8 +131,8 @@ def source_notebook(lab: Lab) -> str:
 
 
 def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
-    """Return the cells of an exercise: the task, the solution, a cell that runs the public checks, and the cells with
-    points.
+    """Return the cells of an exercise: the task, the solution, a cell that runs the public checks, and for each check a cell with
+    its points. Raise GenerateError if two checks have one name.
     """
     checks = checks_of(lab, exercise.id, hidden_checks(lab))
     marks = dict(zip((c.name for c in checks), shares(exercise.points, len(checks)), strict=True))

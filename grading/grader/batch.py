@@ -162,6 +162,8 @@ def run_on_dask(
 
     If a worker is lost, its task may run twice: rows with equal keys become one. A submission that the scheduler loses is
     INFRA, and the next `grade` grades it again.
+
+    Raise JailError if Dask is not installed, or no scheduler answers.
     """
     try:
         distributed: Any = importlib.import_module("distributed")

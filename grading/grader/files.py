@@ -221,7 +221,9 @@ def _opened(path: pathlib.Path) -> IO[bytes]:
 
 
 def _of_archive(data: bytes, name: str, budget: _Budget, depth: int, newest: float) -> Iterator[Found]:
-    """Yield the files of an archive. A member whose time is after the archive's, or before the year 2000, gets the archive's."""
+    """Yield the files of an archive. A member whose time is after the archive's, or before the year 2000, gets the archive's.
+    Raise Invalid if the archive cannot be unpacked, is too large, or is nested too deep.
+    """
     if depth > 1:
         raise Invalid(f"{shown(name)} is an archive in an archive in an archive.")
     prefix = stem(name) + "/" if depth or "/" in name else ""

@@ -117,7 +117,7 @@ class Grader(Trials):
 
     def _compute(self, workers: Workers, exercise: Exercise) -> dict[str, Any]:
         """Run the reference, and return the result of `expected`. Its values come from an import without holes; a control run checks that
-        holes, and executables that are used again, give the same values.
+        holes, and executables that are used again, give the same values. Raise JailError if the reference fails a check.
         """
         trouble = ""
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):

@@ -137,8 +137,11 @@ def gradescope_results(records: Sequence[Record], warning: str, handins: Sequenc
 
 
 def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
-    """Write points into nbgrader's gradebook, check by check. Only one process may do this: nbgrader's database does not allow
-    several writers.
+    """Write points into nbgrader's gradebook, check by check; return a sentence that says how many submissions are written. Only one
+    process may do this: nbgrader's database does not allow several writers.
+
+    Raise ExportError if nbgrader is not installed, or there is no such file. If the gradebook lacks the assignment of a lab, write
+    all other labs, and then raise ExportError.
     """
     try:
         api: Any = importlib.import_module("nbgrader.api")

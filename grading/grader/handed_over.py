@@ -309,7 +309,7 @@ _OF_A_FILE = (None, errno.ENAMETOOLONG, errno.EEXIST, errno.EISDIR, errno.ENOTDI
 
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo, target: pathlib.Path, zone: datetime.tzinfo) -> None:
-    """Write one file of a zip, whole or not at all, with its time."""
+    """Write one file of a zip, whole or not at all, with its time. Raise Invalid for a link or a device."""
     place = target / files.safe_path(info.filename)
     if info.is_dir():
         return

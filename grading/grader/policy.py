@@ -202,7 +202,7 @@ def _more_than_0(table: TomlTable, key: str, kind: type[_T], default: _T) -> _T:
 
 
 def _lab(number: Any, numbers: Collection[str], table: TomlTable, *keys: str) -> str:
-    """Return the number of a lab, which must exist."""
+    """Return the number of a lab. Raise ManifestError, which names the place in the file, if there is no such lab."""
     if number not in numbers:
         raise table.error(f"there is no lab {number!r}; the labs are {', '.join(sorted(numbers))}", *keys)
     return str(number)
@@ -221,7 +221,7 @@ def _of_lab(table: TomlTable, zone: datetime.tzinfo) -> LabPolicy:
 
 
 def _of_exercise(id: str, table: TomlTable, exercises: Mapping[str, tuple[Lab, Exercise]]) -> ExercisePolicy:
-    """Read a table `[exercise."05.3"]`."""
+    """Read a table `[exercise."05.3"]`. Raise ManifestError for an unknown exercise or check, and if all weights are 0."""
     if id not in exercises:
         raise table.error(f"there is no exercise {id!r}" + near(id, exercises))
     with table:
@@ -239,7 +239,7 @@ def _of_exercise(id: str, table: TomlTable, exercises: Mapping[str, tuple[Lab, E
 def _of_student(
     id: str, table: TomlTable, zone: datetime.tzinfo, numbers: Collection[str], roster: Collection[Student]
 ) -> Extension:
-    """Read a table `[student."ann"]`."""
+    """Read a table `[student."ann"]`. Raise ManifestError if there is a roster without this student."""
     ids = [s.id for s in roster]
     if ids and id not in ids:
         raise table.error(f"{id!r} is not on the roster" + near(id, ids))

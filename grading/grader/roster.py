@@ -72,7 +72,9 @@ def read_requests(path: pathlib.Path, roster: Sequence[Student], exercises: Coll
 
 
 def _rows(path: pathlib.Path, needed: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """Yield the rows of a table that are not empty: the line's number, and the cells by column."""
+    """Yield the rows of a table that are not empty: the line's number, and the cells by column. Raise PolicyError if the file cannot be
+    read, a needed column is missing, or the first needed one is not the first column.
+    """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file)

@@ -63,7 +63,7 @@ def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
 
 
 def source_of(file: Found, labs: Sequence[Lab]) -> Source:
-    """Return a file as text. Raise Invalid if it is not a text."""
+    """Return a submitted file as a Source. Raise Invalid if it is not a text."""
     name = shown(unicodedata.normalize("NFC", file.path))
     try:
         text = file.data.decode(_declared(file) or "utf-8-sig")
@@ -87,7 +87,7 @@ def source_of(file: Found, labs: Sequence[Lab]) -> Source:
         module = ".".join(inside[:-1] if inside[-1] == "__init__" else inside)
         if module not in {t.module for lab in labs for e in lab.exercises for t in e.targets}:
             module = ""
-            text = ""  # the rest of a package of their own: the reference stands in for it
+            text = ""  # a module of the student's whole package without exercises: the reference's module is used
     return Source(name, text, hint, {}, (), frozenset(), module, file.time)
 
 

@@ -207,8 +207,8 @@ def standing(
 
 
 def _with_what_was_not_run(records: list[Record], rows: Sequence[Grade], most: Mapping[str, float]) -> list[Record]:
-    """Return the records. If there are none, or none of a lab that others have handed in, add one about the student's last submission of
-    which nothing could be run. It may have been for this lab, even if another lab was handed in later.
+    """Return the records of a student. If there are none, or a lab that others have handed in has none, begin with a record of the
+    student's last submission of which nothing could be run, if there is one: it may have been for that lab.
     """
     last = {key: row for row in rows for key in (row.submission, row.path)}
     whole = [
@@ -224,7 +224,7 @@ def _with_what_was_not_run(records: list[Record], rows: Sequence[Grade], most: M
     return [
         Record(newest, None, absent if records else newest.max, newest.flags),
         *records,
-    ]  # a person decides what it counts
+    ]  # the new record has no points: a person decides how many it gets
 
 
 def _worth(labs: Iterable[Lab], policy: Policy) -> dict[str, int]:

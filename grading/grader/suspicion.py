@@ -1,4 +1,4 @@
-"""a student's code -> what a person should look at: names that an answer does not use, and likeness with others"""
+"""a student's code -> what a person should look at: names that honest answers do not need, and likeness with others"""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _USUAL_IN_A_PACKAGE = frozenset(
 )
 
 # Below are names by which code can look around, reach out of the process or into others, write code, or get at JAX itself.
-# `_USUAL_MODULES` of Python are not suspicious, since they compute. Any other may run a text, or import what a text names.
+# Of Python's modules, only `_USUAL_MODULES` are not suspicious: the others may run a string as code, or import what a string names.
 _USUAL_MODULES = frozenset(
     {
         "__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "collections", "colorsys", "contextlib",
@@ -71,7 +71,7 @@ _SUSPECT_ANYWHERE = frozenset(
 
 
 def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
-    """Return the flags of an exercise's functions; `nodes` has these functions, and the helpers that come with them."""
+    """Return what a person should look at in an exercise's functions, as `"uses eval"`. `nodes` has these functions, and their helpers."""
     used = sorted(_suspects(nodes).difference(*map(_suspects_of_reference, functions)))
     flags = [f"uses {name}" for name in used]
     if sum(map(_size, functions)) > _TELLING and all(is_ours(f, t) for t, f in functions.items()):
@@ -142,8 +142,8 @@ def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
 
 
 def of_package(trees: Sequence[ast.AST], solution: frozenset[str]) -> list[str]:
-    """Return the flags of a whole package. A package may do more than a function: call `xla.compile`, look at frames
-    for its errors, and so on.
+    """Return what a person should look at in a whole package. Less is suspicious there than in a function: a package may call
+    `xla.compile`, or look at frames for its errors.
 
     Args:
       solution: the longer functions of the reference's package.

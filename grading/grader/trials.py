@@ -53,7 +53,7 @@ _VERDICT_SECONDS = 1.0  # the comparison of an answer may take this much process
 _SHORT = 1 << 14  # answers below this size cannot take a second to compare, and need no watching thread
 _COMPUTES = 0.5  # a check that has computed for this share of its seconds is taken for an endless one
 _STOPPED_BY_ITSELF = 1.0  # processor seconds beyond that share: a single process has met its own limit by then
-_WAITED_FOR_NOTHING = 0.9  # a check that computed less than this part of its share was waiting for a processor
+_WAITED_FOR_NOTHING = 0.9  # a check that ran out of time and computed less than this part of its share had to wait
 
 
 Kind = tuple[str, bool, Exercise | None]  # the kind of a jail: the arguments of `Workers.zygote`
@@ -175,7 +175,7 @@ class Trials:
         outcomes = run(how, deadline, alone, rest, ended)
         honest = not any(flag.startswith("uses ") for flag in item["flags"])
         if not how.uses_xla and honest and any(map(_misses_jax, outcomes)):
-            # the reference compiles nothing, and this answer does: the missing jax is not its fault
+            # the reference compiles nothing, so there was no jax; this answer compiles: run it again with jax
             outcomes = run(how._replace(uses_xla=True), deadline, alone, rest, ended)
             if notes is not None:
                 notes.append(RUN_WITH_JAX)

@@ -88,7 +88,7 @@ class Workers:
             if packages == JAXLIB:
                 base = self.shipped.ladder
             zygote = Zygote(base, packages, self.backend, imported)
-            if zygote.called:  # a hole was called that a plain import had not called
+            if zygote.called:  # a function was called that a plain import does not call, so it cannot be a hole
                 zygote.close()
                 self.shipped.kept = self.kept() | zygote.called
                 continue

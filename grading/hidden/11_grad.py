@@ -10,9 +10,7 @@ from jitkit.kata.checking import check, module, raised, run_by_numpy
 
 
 def interpreters(jk):
-    """Return `jk.interpreters` with all rules of derivatives, which come with the room `derivatives` when somebody asks
-    for it.
-    """
+    """Return `jk.interpreters` with all rules of derivatives: the first use of `jk.derivatives` imports them."""
     return jk.derivatives and jk.interpreters
 
 

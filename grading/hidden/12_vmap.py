@@ -15,7 +15,7 @@ def normal(rng, *shape):
 
 
 def values(jk, f, *arguments, **options):
-    """Return the results of `vmap(f)`, which numpy computes from its jaxpr."""
+    """Trace `vmap(f, **options)`, and return the results that numpy computes from the jaxpr."""
     program = jk.make_jaxpr(jk.vmap(f, **options))(*arguments)
     return run_by_numpy(program, *jk.tree_util.tree_leaves(arguments))
 

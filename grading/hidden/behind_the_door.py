@@ -1,4 +1,4 @@
-"""Programs of the rungs behind the door that learners do not see: what their pages ask, asked in other words."""
+"""Programs that learners do not see, of the rungs behind the door: what the pages of these rungs ask, asked in other words."""
 
 import numpy as np
 from behind import behind, optimised, own

@@ -1,4 +1,4 @@
-"""The programs of the ladder that are used in grading only: what its pages ask, asked in other words."""
+"""The programs of the ladder that are used in grading only: what the ladder's pages ask, asked in other words."""
 
 import gc
 import itertools

@@ -74,7 +74,7 @@ def _what_passes(theirs: logging.Logger) -> Callable[[logging.LogRecord], bool]:
 
 
 class _Finder:
-    """The first finder in the list; finds the modules of JAX."""
+    """Finds the modules of JAX. It is the first finder in `sys.meta_path`."""
 
     @staticmethod
     def find_spec(
@@ -102,7 +102,7 @@ class _Loader(importlib.abc.Loader):
         module.__spec__ = self.spec
         if not hasattr(
             module, "__path__"
-        ):  # then Python asks the finder for modules below, and the error names the importer
+        ):  # with a path, Python asks our finder for submodules, whose error names the importer
             module.__path__ = []
 
 

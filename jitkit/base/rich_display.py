@@ -127,7 +127,7 @@ def box(markup: str, above: str = "", below: str = "") -> str:
 
 
 def cut_sentence(count: int, whole: str) -> str:
-    """Return the sentence below a text of `count` lines that was cut."""
+    """Return the sentence below a text that was cut: how many of its `count` lines are shown, and where all are (`whole`)."""
     return f"These are the first {MAX_LINES} of {count} lines. All of them: {whole}"
 
 

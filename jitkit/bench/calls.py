@@ -83,8 +83,8 @@ class Calls(NamedTuple):
 def watch(program: Iterator[Any]) -> Calls:
     """Run a program to its end, or to its first error, and return its calls with their times. The error is kept, not raised.
 
-    What it does before its first `yield` belongs to the first call, unless that `yield` is bare. If it
-    yields a float, that is the time of the call.
+    What the program does before its first `yield` belongs to the first call, unless that `yield` is bare. If the program yields a
+    Python float, that is the time of the call.
     """
     calls: list[Call] = []
     results: list[Any] = []

@@ -59,8 +59,8 @@ SOURCES = (JAX, MCKINNEY, JONES, NAIN)  # cited by their number in this list
 
 
 class Side(NamedTuple):
-    """One way to do it. `prepare` makes what is measured: an action to be repeated; with `is_once`, one that does everything anew in each
-    round, and returns the seconds itself.
+    """One of the ways that a claim compares. `prepare` makes the action that is measured. It is repeated in batches; with `is_once` it
+    runs once a round, does everything anew, and returns the seconds itself.
     """
 
     name: str

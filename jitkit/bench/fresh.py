@@ -26,7 +26,7 @@ jax.jit(network(jnp))(params, x).block_until_ready()
 print(time.perf_counter() - start)
 """
 
-# What a user waits for after `python script.py`. Each is evaluated behind the imports.
+# What a user waits for after `python script.py`: the seconds of these two programs include the imports, which run first.
 FIRST_RESULT = "print(jax.jit(lambda x: jnp.sin(x) * 2 + x.sum())(jnp.arange(3.0)))"
 TRAINING = """
 def loss(params, x, y):
@@ -61,7 +61,7 @@ def import_seconds(library: str, then: str = "") -> float:
 
 
 def _run(program: str) -> str:
-    # Both libraries from compiled modules: without this an installed JAX would have them and a clone of jitkit not.
+    # Without this variable Python keeps compiled modules for both libraries; with it, only an installed JAX would have them, not a clone.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)

@@ -120,7 +120,7 @@ class Timing(Shown):
 
 
 class Comparison(Shown):
-    """Warm calls of several functions, measured in turns. `ratios` are those to the first function's time, within
+    """Warm calls of several functions, measured in turns. `ratios` compare each function's time with the first function's, within
     rounds.
     """
 
@@ -240,8 +240,8 @@ def compare(
 
 
 def misses(program: Callable[..., Any] | Iterator[Any], inputs: Iterable[Any] = ()) -> Misses:
-    """Call a function with one input after the other. Return how long each call took, and why it missed the cache, if it did. The
-    function's error is raised; a generator's ends the calls.
+    """Call a function with one input after the other. Return how long each call took, and why it missed the cache, if it did. An error
+    of a function is raised; an error of a generator ends the calls, and is not raised.
 
     Args:
       program: a function, or a generator that makes calls itself, and yields the result of each.

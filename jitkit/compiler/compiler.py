@@ -133,7 +133,9 @@ class Executable:
     is_pure: bool = True  # whether the traced program has no effects; a `pure_callback` does not count as an effect
 
     def place(self, x: Any, aval: ShapedArray, sharding: runtime.Sharding | None = None) -> runtime.Buffer:
-        """Return the buffer of an argument on this program's devices; copy only what is elsewhere."""
+        """Return the buffer of an argument on this program's devices; copy only what is elsewhere. Raise RuntimeError for a deleted
+        array.
+        """
         sharding = sharding or self.sharding
         if type(x) is Array:
             x = x._buf

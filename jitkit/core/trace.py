@@ -34,7 +34,7 @@ class Trace:
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Return the results that this trace gives an application of a `Primitive`. Operands may be tracers of this
-        trace or an outer one, or concrete values.
+        trace or an outer one, or concrete values. Each kind of trace defines this method; here it raises NotImplementedError.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
@@ -56,7 +56,7 @@ class Trace:
 
     @property
     def writes_down(self) -> bool:
-        """Whether operations end in a jaxpr, of this trace or an outer one; otherwise they are computed."""
+        """Whether operations become equations of a jaxpr, this trace's or an outer one's. If not, they are computed at once."""
         return self.writer is not None
 
     def in_words(self) -> str:

@@ -25,7 +25,7 @@ Schedule = Callable[[Any], Any]  # number of a step -> size of the step
 
 
 class Optimizer(NamedTuple):
-    """The three functions."""
+    """An optimizer for trees of arrays: parameters -> state; step's number, gradients and state -> state; state -> parameters."""
 
     init_fn: Callable[[Any], Any]
     update_fn: Callable[[Any, Any, Any], Any]
@@ -33,7 +33,9 @@ class Optimizer(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """The state of all arrays: its leaves for each, the tree of arrays, and the tree of each array's state."""
+    """The state of an optimizer: the leaves of each array's state, the structure of the tree of arrays, and the structure of each
+    array's state.
+    """
 
     packed_state: Sequence[Any]
     tree_def: Any
@@ -320,7 +322,7 @@ def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
 
 
 class JoinPoint:
-    """One array's state as a leaf: an iterable of one element, like a container of arrays."""
+    """One array's state, wrapped so that it is a leaf of a tree. Iterating over it gives the state, once."""
 
     def __init__(self, subtree: Any) -> None:
         self.subtree = subtree
@@ -335,7 +337,7 @@ def unpack_optimizer_state(opt_state: Any) -> Any:
 
 
 def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """Return the inverse of `unpack_optimizer_state`."""
+    """Return the state from which `unpack_optimizer_state` made a tree."""
     points, tree = tree_flatten(marked_pytree)
     assert all(isinstance(point, JoinPoint) for point in points), "each leaf of a marked tree is a JoinPoint"
     return _packed([point.subtree for point in points], tree)

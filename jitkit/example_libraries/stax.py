@@ -163,7 +163,7 @@ FanInSum = _without_parameters(lambda shapes: shapes[0], sum)
 
 
 def FanOut(num: int) -> Layer:
-    """Return a layer that repeats the input this number of times."""
+    """Return a layer whose output is a list with the input `num` times."""
     return _without_parameters(lambda shape: [shape] * num, lambda inputs: [inputs] * num)
 
 

@@ -74,7 +74,9 @@ class Exploration(RichDisplay):
 
 
 def save(html: str, path: str | os.PathLike[str] | None, name: str) -> pathlib.Path:
-    """Write a page as `Exploration.save` does; return its path. `name` is the function's name."""
+    """Write a page as `Exploration.save` does; return its path. `name` is the function's name. Raise FileExistsError instead of
+    overwriting a file that is not such a page.
+    """
     where = pathlib.Path(path or ".")
     if where.is_dir():
         where /= f"{file_name(name)}.html"

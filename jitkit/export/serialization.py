@@ -127,7 +127,9 @@ def _tree_to_json(tree: PyTreeDef) -> Any:
 
 
 def _example(tree: Any) -> Any:
-    """Return a tree with the structure that this JSON describes; its leaves are 0."""
+    """Return a tree with the structure that this JSON describes; its leaves are 0. Raise ValueError for a node type that is not
+    registered.
+    """
     if tree is None or tree == "leaf":
         return None if tree is None else 0
     kind, children, *rest = tree

@@ -190,7 +190,9 @@ class DualTrace(Trace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Return the results and their tangents, by a JVP rule."""
+        """Return the results and their tangents, by a JVP rule. Each kind of trace defines this method; here it raises
+        NotImplementedError.
+        """
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:

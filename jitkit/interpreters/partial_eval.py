@@ -331,8 +331,8 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
 
 
 def check_no_leaks(trace: Any, traced_for: str = "") -> None:
-    """Raise an error if a tracer of the finished trace is still referenced from somewhere. The message says
-    what the function was traced for: `traced_for`, or if that is empty, what the trace's `debug_info` says.
+    """Raise an exception with a message about leaked tracers if a tracer of the finished trace is still referenced from somewhere.
+    The message says what the function was traced for: `traced_for`, or if that is empty, what the trace's `debug_info` says.
     """
     if not _living_tracers(trace):
         return

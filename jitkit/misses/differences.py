@@ -225,7 +225,7 @@ def _type(change: Change, calls: Calls) -> Iterator[Difference]:
     old, new = aval_of(change.before), aval_of(change.now)
     show_weak = any(is_weak(aval_of(key)) or of_python(key) for key in (change.before, change.now))
     before, now = _type_text(change.before, show_weak), _type_text(change.now, show_weak)
-    # Another x64 mode gives one value another type: the option's own advice covers that.
+    # If x64 mode has changed, the same value has another type: the advice on that option is enough.
     advice = "" if calls.x64_differs else of_keys(old, new) or _TYPE_ADVICE[change.kind](change, calls)
     yield _difference(change, before, now, advice)
 

@@ -82,7 +82,7 @@ class _Builder:
         self.axis_of_x += 1
 
     def scalar(self, index: Any, size: int) -> None:
-        """Select one element of an axis, which the result does not have. Raise IndexError for an axis without elements."""
+        """Select one element of an axis; the result lacks this axis. Raise IndexError if the axis has no elements."""
         if size == 0:
             raise IndexError(f"index is out of bounds for axis {self.axis_of_x} with size 0")
         self.positions.append((lax.convert_element_type(index, self.dtype), len(self.position_shape)))

@@ -132,7 +132,9 @@ def _as_columns(x: Any) -> Any:
 
 
 def _refuse_an_array(name: str, given: Any, error: Exception) -> None:
-    """Raise `error`, with advice added, if the argument after the sequence of arrays is an array with axes: `jnp.stack(x, y)`."""
+    """Raise an error like `error`, with advice added, if the argument `given` after the sequence of arrays is an array with axes:
+    `jnp.stack(x, y)`. Otherwise do nothing.
+    """
     if isinstance(getattr(given, "ndim", None), int) and given.ndim:
         raise type(error)(f"{error}{edits.OF_ONE_SEQUENCE.format(name)}")
 

@@ -132,7 +132,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         there is none either, from the first element. Elements where `where` is False are left out.
 
         Raise ValueError unless the function takes two arguments and returns one result. If there is neither an identity nor
-        `initial`, raise ValueError also for a `where`, or no elements. Raise NotImplementedError if `out` is given.
+        `initial`, raise ValueError also for a `where`, or no elements. Raise NotImplementedError if `out` is given. (As in JAX, an
+        array as `out` gives ValueError: it has no hash.)
         """
         name = f"{self.__name__}.reduce"
         check_arraylike(name, a)
@@ -185,7 +186,11 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnames=("self", "axis", "dtype"))
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """Return the folds of the first 1, 2, 3, ... elements along `axis`. Raise ValueError as `reduce` does."""
+        """Return the folds of the first 1, 2, 3, ... elements along `axis`.
+
+        Raise ValueError unless the function takes two arguments and returns one result. Raise ValueError also for an `axis` of None,
+        except that `add` and `multiply` then take all elements in row-major order. Raise NotImplementedError if `out` is given.
+        """
         self._check_binary("accumulate", out)
         return (self._shorter["accumulate"] or self._scan)(a, axis=axis, dtype=dtype)
 
@@ -247,7 +252,10 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
     @jit(static_argnames=("self", "axis", "dtype"))
     def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
         """Return the folds of the elements from each index up to before the next one, along `axis`. If the next index is not
-        greater, the result is the element at the index. Raise ValueError as `reduce` does.
+        greater, the result is the element at the index.
+
+        Raise ValueError unless the function takes two arguments and returns one result, for an `a` without axes, for indices with
+        other than one axis, and for an `axis` that is not one integer. Raise NotImplementedError if `out` is given.
         """
         self._check_binary("reduceat", out)
         return (self._shorter["reduceat"] or self._fold_parts)(a, indices, axis=axis, dtype=dtype)
@@ -277,7 +285,9 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnums=(0,))
     def outer(self, A: Any, B: Any, /) -> Any:
-        """Return the function's results for each pair of an element of `A` and one of `B`. Raise ValueError as `reduce` does."""
+        """Return the function's results for each pair of an element of `A` and one of `B`. Raise ValueError unless the function takes
+        two arguments and returns one result.
+        """
         self._check_binary("outer")
         check_arraylike(f"{self.__name__}.outer", A, B)
         flat = [lax.reshape(x, (np.size(x),)) for x in (A, B)]

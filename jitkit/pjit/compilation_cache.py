@@ -387,7 +387,7 @@ register_clearable(replaying.known)
 
 
 def run_entry(entry: Entry, leaves: Sequence[Any]) -> Any:
-    """Return the result of an entry for leaves of any kinds. If the run fails, the error names the arguments."""
+    """Return the result of an entry for leaves of any kinds. If the run fails, raise an error that names them (`explain_failure`)."""
     try:
         result = entry.run(leaves)
     except (RuntimeError, ValueError) as error:

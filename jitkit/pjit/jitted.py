@@ -214,7 +214,7 @@ class Jitted(Traceable):
         return result
 
     def learn(self, arity: int, names: tuple[str, ...], tree: PyTreeDef, is_flat: bool) -> None:
-        """Write the function that looks up further calls of a form, if the last two calls of this form had the same tree."""
+        """Write the function that looks up further calls of a form, if the last two had the same tree and many had it (`is_due`)."""
         form = (arity, *names) if names else arity
         if self.seen.get(form) is tree and is_due(tree, 0):
             if len(self.look_ups) >= _MOST_FORMS:

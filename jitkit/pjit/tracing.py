@@ -125,7 +125,9 @@ class Traceable:
     # --- what they are made of ------------------------------------------------------------------------------
 
     def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, PyTreeDef, list[Any]]:
-        """Return a call's arguments, split into static and dynamic ones, the tree of the dynamic ones, and the avals of its leaves."""
+        """Return a call's arguments, split into static and dynamic ones, the tree of the dynamic ones, and the avals of its leaves.
+        For a leaf without an aval, raise the error that `refusal` returns.
+        """
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
         avals = []

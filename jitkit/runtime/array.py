@@ -161,7 +161,7 @@ class Array(Operators, metaclass=_ArrayMeta):
     # waiting, deleting
 
     def block_until_ready(self) -> Array:
-        """Wait until the array is computed, and return it."""
+        """Wait until the array is computed, and return it. If its program failed, raise JaxRuntimeError."""
         try:
             self._buf.block_until_ready()
         except RuntimeError as error:

@@ -59,7 +59,7 @@ def first_device() -> Device:
 
 
 def default_device() -> Device:
-    """Return the device where uncommitted values live now."""
+    """Return the device for values that are committed to none: that of the option `default_device`, or else the first device."""
     chosen = config.local.state.run_options.default_device
     if chosen is None:
         return first_device()

@@ -128,7 +128,7 @@ class _CacheKey:
 
 
 def block_until_ready(buffers: Sequence[Buffer]) -> None:
-    """Wait until all of these are computed."""
+    """Wait until all of these are computed. Raise JaxRuntimeError if a program failed."""
     if buffers:
         try:
             gate().ext.batched_block_until_ready(list(buffers))

@@ -15,7 +15,7 @@ from ..numpy.util import as_array, given_array
 
 
 def promoted(name: str, *args: Any) -> list[Any]:
-    """Return the arguments as arrays of one inexact dtype and one rank; scalars may stay scalars."""
+    """Return the arguments as arrays of one inexact dtype, and of one rank, except that scalars may stay scalars."""
     return list(map(as_array, promote_inexact(name, *map(given_array, args))[1]))
 
 

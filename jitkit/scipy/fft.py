@@ -39,7 +39,7 @@ def _along(values: Any, axis: int, ndim: int) -> Any:
 
 
 def _turned(n: int, k: Any) -> Any:
-    """Return the factors that turn each frequency back by a quarter of a step."""
+    """Return exp(-i pi k / 2n): the factors that turn frequency k back by a quarter of a step."""
     count, k = promote_dtypes_complex(n, k)
     return exp(-0.5j * np.pi * k / count)
 

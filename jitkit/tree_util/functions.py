@@ -258,7 +258,7 @@ def tree_map_with_path(
 
 
 def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf: IsLeaf | None) -> list[Any]:
-    """Return the parts of `other` at the leaves of `tree`; the error says in words where and how they differ."""
+    """Return the parts of `other` at the leaves of `tree`. Raise ValueError, which says where, if their structures differ."""
     take_apart = written("guess", treedef)
     parts = None if take_apart is None else take_apart(other)  # in most calls `other` has the same structure
     if parts is not None:

@@ -194,7 +194,7 @@ class PyTreeDef:
     def from_node_data_and_children(
         registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
-        """Return the structure with this root and children, or a leaf if `node_data` is None; `registry` is not used."""
+        """Return the structure with this root (None: a leaf) and children; ignore `registry`. Raise RuntimeError for an unknown type."""
         if node_data is None:
             return LEAF
         cls, data = node_data

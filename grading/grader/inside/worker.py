@@ -283,7 +283,9 @@ def _package(data: dict[str, Any], compiler: int) -> tuple[ModuleType, Callable[
 
 
 def _translate(channel: int, source: str) -> bytes:
-    """Return machine code for C. This replaces `cc.translate` in a jail, where no compiler runs: the grader compiles."""
+    """Return machine code for C. This replaces `cc.translate` in a jail, where no compiler runs: the grader compiles. Raise ValueError if
+    the compiler refuses the text, RuntimeError if the grader does not compile it.
+    """
     text = source.encode("utf-8", "replace")
     if channel < 0:
         raise RuntimeError("there is no C compiler here: only the programs of rungs 19 and up may ask for one")

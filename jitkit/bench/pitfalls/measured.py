@@ -122,7 +122,7 @@ def measure_pair(pitfall: Pitfall, effort: Effort) -> Result:
 
 
 class Pitfalls(Benchmark):
-    """The benchmark: all pitfalls, or those that are named."""
+    """The benchmark: all pitfalls, or the one that is named. Raise LookupError for an unknown name."""
 
     name = "pitfalls"
     title = f"Pitfalls of jit, and how to fix them: programs of {CALLS} calls"

@@ -52,7 +52,7 @@ def positions_slow() -> Iterator[Any]:
         if i % 2 == 0:
             yield jax.jit(in_digits, static_argnums=0)(3, X)
         else:
-            yield jax.jit(in_digits, static_argnums=1)(X, 3)  # JAX 0.10 to 0.12: what the call before gave
+            yield jax.jit(in_digits, static_argnums=1)(X, 3)  # JAX 0.10 to 0.12 give the result of the call before
 
 
 @jax.jit
@@ -108,7 +108,7 @@ def identity_slow() -> Iterator[Any]:
 
 @dataclasses.dataclass(frozen=True)
 class FrozenConfig:
-    power: int  # equal and of one hash, when the power is
+    power: int  # two configs with the same power are equal, and have the same hash
 
 
 def identity_mended() -> Iterator[Any]:

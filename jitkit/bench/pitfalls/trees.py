@@ -83,7 +83,7 @@ def optional_slow() -> Iterator[Any]:
 
 def optional_mended() -> Iterator[Any]:
     for i in range(CALLS):
-        weights = W if i % 3 else np.ones_like(W)  # weights of one, where there are none
+        weights = W if i % 3 else np.ones_like(W)  # weights of 1 where none are given
         yield loss({"x": B, "weights": weights})
 
 

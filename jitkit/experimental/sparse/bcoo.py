@@ -246,7 +246,9 @@ def _check_matmul(left: Any, right: Any) -> None:
 
 
 def _times_dense(mat: BCOO, v: Any) -> Any:
-    """Return the entries, each multiplied by the element of a dense array, broadcast to the same shape, at its place."""
+    """Return the entries, each multiplied by the element at its place in a dense array, which is broadcast to the same shape. Raise
+    NotImplementedError if the array does not broadcast to it.
+    """
     if np.ndim(v) == 0:
         return mat.data * v
     if v.shape == mat.shape:

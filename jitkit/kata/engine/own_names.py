@@ -91,7 +91,9 @@ def first_statement(function: Function) -> int:
 
 
 def own_imports(function: Function, file: LearnerFile, known: Mapping[str, str]) -> list[ast.stmt]:
-    """Return the imports that `with_own_names` puts into a function; raise the SpliceError that it raises."""
+    """Return the imports that `with_own_names` puts into a function. Raise SpliceError if a decorator or a default value, which is
+    outside of the body, needs one of them.
+    """
     used = globals_used(function)
     theirs = {name: own for name, own in _other_imports(file, known).items() if name in used}
     theirs |= {name: _of_a_sibling(name, file) for name in used & file.homes.keys() - known.keys()}

@@ -38,7 +38,7 @@ _IMPORTS = "import numpy as np\n\nimport jitkit as jax\nimport jitkit.numpy as j
 _FEWEST = 2  # at least this many programs run after a save, even if they are slow
 GRADED = 20  # grading runs this many programs of a check, unless the course or the check says otherwise
 _graded: list[int] = []  # in grading: how many programs to run for a check without a number of its own
-_given: list[list[Given]] = []  # in grading: the programs of the next call, which are not written again
+_given: list[list[Given]] = []  # in grading: programs that are written already, for the next call to run
 _seconds: list[float] = []  # after this many seconds of processor time, no new program begins
 
 

@@ -33,7 +33,9 @@ def choose(names: Iterable[str], *more: Target) -> list[Target]:
 
 
 def trace(function: Callable[..., Any], shapes: Sequence[ShapeDtypeStruct], file: str) -> Traced:
-    """Trace a function of `file`, jitted or not, for these types. Raise Problem, with the reason, if that fails."""
+    """Trace a function of `file`, jitted or not, for these types. Raise Problem, with the reason, if that fails. Raise WrongUsage, which
+    says what to change, for a function that JAX made, and if tracing fails in a function that uses JAX's names.
+    """
     if of_jax.made_by_jax(function):
         raise WrongUsage(of_jax.sentence(function, file))
     plain, arguments = unbound(function, shapes)

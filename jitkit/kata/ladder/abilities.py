@@ -102,7 +102,7 @@ def _rounded(number: float) -> str:
 
 
 def run(place: Place, screen: Screen) -> int:
-    """Measure, show the results, and write `card.svg`; return the exit status."""
+    """Measure, show the results, and write `card.svg`; return the exit status. Raise Problem if the card cannot be written."""
     with screen.progress("running all programs of the ladder, then the clock"):
         found = measured(place)
     screen.line()

@@ -250,7 +250,7 @@ class Climber:
         self, rungs: Sequence[Rung], wanted: dict[Rung, list[Check]], seed: int, forks: Forks | None
     ) -> list[Outcome]:
         """Return jitkit's results of the wanted checks of some rungs, all from one process: an operation that it compiles for one rung
-        serves the next.
+        serves the next. Raise RuntimeError if jitkit fails one of the programs.
         """
         files = (*(rung.programs for rung in rungs), *self.hidden)
         job = self.job(Climb({}, files), [check for rung in rungs for check in wanted[rung]], rungs, seed)

@@ -42,7 +42,7 @@ class Rung(NamedTuple):
 
     @property
     def page(self) -> str:
-        """Its text."""
+        """The text of its page."""
         return (self.folder / "page.md").read_text(encoding="utf-8")
 
     @property

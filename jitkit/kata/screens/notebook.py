@@ -112,7 +112,7 @@ def check(id: str, checks: str | None = None) -> Shown:
 
 def hint(id: str, step: int | None = None) -> Hint:
     """Return the next hint on an exercise, one step further each time. The third looks at what this notebook defines.
-    Raise LookupError if there is no such exercise.
+    Raise LookupError if there is no such exercise or step.
 
     Args:
       step: one of the four to read again, counted from 1.
@@ -264,7 +264,7 @@ def _passed_functions(lab: Lab, source: LearnerSource, but: Exercise | None) -> 
 
 
 def _notebook(names: dict[str, Any]) -> Notebook:
-    """Return the cells that ran in this kernel, or, outside of one, the calling file."""
+    """Return the cells that ran in this kernel, or, outside of one, the calling file. Raise LookupError if there is no file either."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is not None:

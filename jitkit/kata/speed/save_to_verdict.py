@@ -159,7 +159,7 @@ class _Measurement:
 
     def processor(self) -> Felt:
         """Return the processor times of saves that are checked as in `watch`: of this process, and of the spare process
-        that runs the check.
+        that runs the check. Raise Problem if a check of the reference's functions does not pass.
         """
         with _workspace() as root, contextlib.closing(_Noted()) as spare:
             workspace = Workspace.find(root)

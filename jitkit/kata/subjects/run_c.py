@@ -204,7 +204,7 @@ class _Code:
         self.scopes = []
 
     def line(self, line: str) -> None:
-        """Add the lines of Python for a line of C."""
+        """Add the lines of Python for a line of C. Raise CError for a line of another form than jitkit's compiler writes."""
         if not line or line.startswith("#"):
             return
         if match := _FOR.match(line):

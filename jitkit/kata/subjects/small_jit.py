@@ -1,6 +1,6 @@
-"""A jit of a few lines, whose key is given to it: to see what a wrong one does. A function of lab 05.
+"""A jit of a few lines, whose cache key the user gives. A function of lab 05.
 
-It compiles and runs like the real one, on one array, and checks nothing. So the results show what a wrong key does.
+It compiles and runs like the real `jit`, on one array, and checks nothing. So its results show what a wrong key does.
 """
 
 from __future__ import annotations

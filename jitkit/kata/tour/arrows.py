@@ -27,7 +27,9 @@ def show_function(screen: Screen) -> None:
 
 
 def source_of(function: Callable[..., Any]) -> str:
-    """Return the source of a function without its docstring and annotations, which only our own checks need."""
+    """Return the source of a function without its docstring and annotations, which only our own checks need. Raise TypeError for
+    anything but a `def`.
+    """
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     if not isinstance(tree, ast.FunctionDef):
         raise TypeError(f"expected the source of a function, got {ast.dump(tree)}")

@@ -27,7 +27,7 @@ SIZE = 1_000_000
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Take the tour, and return the exit status."""
+    """Take the tour, and return the exit status. Raise Problem if the folder for its files cannot be made."""
     start = time.monotonic()
     screen = Screen.of(sys.stdout)
     folder = arguments.output

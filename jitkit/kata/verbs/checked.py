@@ -24,7 +24,8 @@ def check(
     arguments: argparse.Namespace, spare: Spare, workspace: Workspace, wanted: Sequence[tuple[Lab, Exercise]]
 ) -> int:
     """Check these exercises of a workspace, and show the verdicts. Return 0 if all of them pass, otherwise 1. If the command
-    line names no exercise, those that are not written are left out; Problem is raised if none is left.
+    line names no exercise, those that are not written are left out; Problem is raised if none is left. Raise WrongUsage if the file
+    of hidden checks does not exist.
     """
     screen = Screen.of(sys.stdout)
     hidden = None if arguments.hidden == "never" else pathlib.Path(arguments.hidden)

@@ -70,7 +70,9 @@ def report(arguments: argparse.Namespace, explored: Explored) -> dict[str, Any]:
 
 
 def explore(arguments: argparse.Namespace) -> Explored:
-    """Explore one function, or with a file alone every function of a run: write the pages, and say where they are."""
+    """Explore one function, or with a file alone every function of a run: write the pages, and say where they are. Raise WrongUsage for
+    options that exclude each other, and for a function that uses JAX's names without `--jax`.
+    """
     if ":" not in arguments.function and Path(arguments.function).is_file() and not arguments.shapes:
         return explore_run(arguments)
     if arguments.against and (arguments.json or arguments.calls is not None):
@@ -137,7 +139,9 @@ def has_failed(page: Exploration) -> bool:
 
 
 def explore_run(arguments: argparse.Namespace) -> Explored:
-    """Run a script; write a page for each function that it called, and an index of them, into a folder."""
+    """Run a script; write a page for each function that it called, and an index of them, into a folder. Raise WrongUsage for an option
+    that needs one function, Problem if the pages cannot be written.
+    """
     if arguments.json or arguments.against or arguments.static or arguments.calls:
         raise WrongUsage(
             f"--json, --against, --static and --calls SCRIPT need one function: {arguments.function}:FUNCTION. "

@@ -44,7 +44,7 @@ class Outcome(NamedTuple):
 
 def explore_again(arguments: argparse.Namespace) -> int:
     """Explore, show the page, and do so again after each save, until Ctrl-C. Return the exit status, at once if the command line is
-    wrong.
+    wrong. Raise WrongUsage with `--json`.
     """
     if arguments.json:
         raise WrongUsage("--watch shows pages in a browser, and --json prints: take one of them.")

@@ -42,7 +42,7 @@ def here() -> Place:
 
 def start(arguments: argparse.Namespace) -> int:
     """Make a folder of the ladder, or complete one. An existing package and README.md stay; the given files and the pages are
-    written anew.
+    written anew. Raise Problem for a folder with other things in it, or that cannot be written, and for `--at` with a package.
     """
     screen = Screen.of(sys.stdout)
     root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()
@@ -87,7 +87,9 @@ def start(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    """Check a rung, and those below it (`rungs_up_to`). Return 0 if all of them pass, otherwise 1."""
+    """Check a rung, and those below it (`rungs_up_to`). Return 0 if all of them pass, otherwise 1. Raise WrongUsage for a JUnit report,
+    which pytest writes here.
+    """
     place, screen = here(), Screen.of(sys.stdout)
     rung = _rung(arguments.what) if arguments.what else place.furthest()
     with contextlib.closing(Spare(str(machine_file()))) as spare:
@@ -180,7 +182,7 @@ def _fingerprint(place: Place) -> str:
 
 
 def hint(arguments: argparse.Namespace) -> int:
-    """Show the next hint of a rung."""
+    """Show the next hint of a rung, or one to read again. Raise WrongUsage for a `--step` that it does not have."""
     place = here()
     rung = _rung(arguments.id) if arguments.id else place.current()
     if arguments.step is not None and arguments.step > len(rung.hints):
@@ -210,7 +212,9 @@ def show_hint(screen: Screen, place: Place, rung: Rung, wanted: int | None = Non
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Show a rung's page, its solution, or the report on the package."""
+    """Show a rung's page, its solution, or the report on the package. Raise Problem for the solution of a rung that does not pass,
+    unless the learner gives up.
+    """
     place, screen = here(), Screen.of(sys.stdout)
     if arguments.report:
         return abilities.run(place, screen)
@@ -273,7 +277,9 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def reset(arguments: argparse.Namespace) -> int:
-    """Restore the given `xla` or `cc`. Rungs have no stubs, so there is nothing else to restore."""
+    """Restore the given `xla` or `cc`. Rungs have no stubs, so there is nothing else to restore: raise WrongUsage for another name, and
+    Problem if the file cannot be written.
+    """
     place, screen = here(), Screen.of(sys.stdout)
     given = {file.stem: file for file in given_files()}.get(arguments.id)
     if given is None:

@@ -33,7 +33,9 @@ class Change(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make a workspace, or bring one up to date."""
+    """Make a workspace, or bring one up to date. Raise WrongUsage for `--at`, which is for the ladder, and Problem if the workspace
+    cannot be written.
+    """
     if arguments.at is not None:
         raise WrongUsage("--at is about the ladder: `jitkit start --from-scratch --at 19 my-jax`.")
     screen = Screen.of(sys.stdout)
@@ -62,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _root(folder: pathlib.Path | None, into_existing: bool) -> tuple[pathlib.Path, bool]:
-    """Return the workspace's folder, and whether it has to be made."""
+    """Return the workspace's folder, and whether it has to be made. Raise Problem for a file, or a folder with other things in it."""
     if folder is None:
         here = pathlib.Path.cwd()
         known = next((f for f in (here, *here.parents) if (f / KEPT).is_dir()), None)

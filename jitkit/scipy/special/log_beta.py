@@ -1,7 +1,7 @@
 """Computes the logarithm of the beta function, also where differences of `lgamma` would lose all digits.
 
-By DiDonato and Morris, "Algorithm 708: Significant digit computation of the incomplete beta function ratios" (1992), whose
-names and constants these are.
+Names and constants are those of DiDonato and Morris, "Algorithm 708: Significant digit computation of the incomplete beta function
+ratios" (1992).
 
 JAX: jax/_src/third_party/scipy/betaln.py:betaln
 """

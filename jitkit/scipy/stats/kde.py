@@ -36,6 +36,10 @@ class gaussian_kde:
       dataset: n points as the columns of a d by n matrix, or a vector of n numbers.
       bw_method: "scott" (the default), "silverman", a number, or a function of the estimate that gives one.
       weights: the weights of the points, equal by default.
+
+    Raises:
+      NotImplementedError: for complex points.
+      ValueError: for less than two numbers, other weights than one for each point, or another `bw_method`.
     """
 
     neff: Any
