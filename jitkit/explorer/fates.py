@@ -184,13 +184,8 @@ class _Fates(Merging):
             return self._told("removed", "changes nothing", equation.unchanged.words)
         partner = equation.unchanged.partner if equation.unchanged else self._undone_by.get(number)
         if partner is not None and (equation.unchanged or set(self._readers.get(number, ())) <= self.gone):
-            other = self._equations[partner]
-            return self._told(
-                "removed",
-                "cancels",
-                f"it and the {other.primitive} of {self._line(partner)} undo each other",
-                like=partner,
-            )
+            words = f"it and the {self._named_by(partner)} undo each other"
+            return self._told("removed", "cancels", words, like=partner)
         for twin in () if equation.why_constant or number in self._is_in else equation.same_as:
             if self._equations[twin].live and (twin not in self.gone or twin < number):
                 return self._computed_once(number, twin)
@@ -389,8 +384,11 @@ class _Fates(Merging):
             if fate["fate"] != "unknown" or not readers or self._equations[number].is_result:
                 continue
             if all(self._needs_no_more(each, number) for each in readers):
-                words = f"dead code, once the {self._equations[readers[0]].primitive} of {self._line(readers[0])} was removed"
+                words = f"dead code, once the {self._named_by(readers[0])} was removed"
                 self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
+                part = self._told("removed", "dead", f"dead code: a part of the {self._named_by(number)}", like=number)
+                inside = [str(each) for each in self._inside.get(number, ())]
+                self.found.update({each: part for each in inside if self.found[each]["rule"] != "dead"})
 
     def _needs_no_more(self, reader: int, number: int) -> bool:
         """Whether the equation `reader`, which XLA removed, no longer needs the result of `number`."""

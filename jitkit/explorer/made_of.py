@@ -81,8 +81,15 @@ def between(
             results.setdefault(each.parent, []).append(number)
 
     def read_by(number: int) -> set[int]:
-        made = {each for origins in equations[number].operands for each in origins}
-        return {inner for each in made for inner in ([each] if each in inputs else results.get(each, [each]))}
+        reads = zip(equations[number].eqn.invars, equations[number].operands, strict=True)
+        pairs = {(each, _type(atom)) for atom, origins in reads for each in origins}
+        return {inner for each, type_ in pairs for inner in ([each] if each in inputs else made_in(each, *type_))}
+
+    def made_in(number: int, shape: tuple[int, ...], dtype: str) -> list[int]:
+        """Return the equations that make a loop's results of this type in a turn; the equation itself if it is not a loop."""
+        stacked = {shape[1:]} if equations[number].primitive == "scan" else set()
+        types = {(each, dtype) for each in {shape, *stacked}}
+        return [n for n in results.get(number, ()) if types & {*map(_type, equations[n].eqn.outvars)}] or [number]
 
     found: set[int] = set()
     waiting = [origin for sink in sinks for origin in read_by(sink) if origin in gone]
@@ -367,6 +374,10 @@ def counted(
 
     own = iotas([number])
     return bool(own), next(iter([*own, *iotas(readers)]), None)
+
+
+def _type(atom: Any) -> tuple[tuple[int, ...], str]:
+    return tuple(getattr(atom.aval, "shape", ())), str(getattr(atom.aval, "dtype", ""))
 
 
 def _size(atom: Any) -> int:

@@ -295,6 +295,9 @@ class Merging(Origins):
         place = self._equations[number].place
         return f"line {place.line}" if place else "no line of yours"
 
+    def _named_by(self, number: int) -> str:
+        return f"{self._equations[number].primitive} of {self._line(number)}"
+
     def _owner(self, at: Key) -> str:
         named = [self._equations[each] for each in self._links.called[at][:1]]
         return f", which has the name of the {named[0].primitive}{self._lines_of(at)}" if named else ""

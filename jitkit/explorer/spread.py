@@ -43,9 +43,13 @@ def spread_behind(
         before = {*source, *all_behind(equations, source[0])} if source else set()
         behind = [n for n in sorted(before) if number in all_behind(equations, n)]
         readers = [n for n in behind if any(number in made for made in equations[n].operands)]
-        others = {each for n in readers for made in equations[n].operands for each in made if each in gone}
-        if any("broadcast" in wrote.get(each, ()) for each in (*readers, *others)):
-            found[at] = [number, *(n for n in behind if n in readers or equations[n].size == size)]
+        is_behind_all = bool(source) and source[0] in small and equations[source[0]].size == size
+        passed = {each for n in (behind if is_behind_all else readers) for each in _passed(n, equations, {*gone, *small})}
+        others = [n for n in sorted(passed) if n in gone and n != number and "broadcast" in wrote.get(n, ())]
+        others = [n for n in others if equations[n].size == size]
+        if others or any("broadcast" in wrote.get(each, ()) for each in readers):
+            behind = [n for n in behind if n in readers or equations[n].size == size]
+            found[at] = list(dict.fromkeys([number, *behind, *others]))
             continue
         # the broadcast is of another operand of a later operation, such as a number that the value is compared with
         behind = [n for n in behind if "broadcast" in wrote.get(n, ())]

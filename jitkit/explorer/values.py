@@ -71,6 +71,7 @@ class _Same:
         self.equations, self.by_eqn, self.dialect = equations, by_eqn, dialect
         self.value_of: dict[int, Any] = {}
         self.makers: dict[int, Any] = {}
+        self.kept: dict[int, int] = {}  # results of equations that change nothing, and what they equal
         self.constant: set[int] = set()
         self.filled: dict[int, Any] = {}  # variables all of whose elements are one number
         self.calls: collections.Counter[int] = collections.Counter()
@@ -150,9 +151,10 @@ class _Same:
             with np.errstate(all="ignore"):
                 self.filled[id(eqn.outvars[0])] = _COMPUTED[equation.primitive](*map(kind, numbers)).item()
         equation.fill = self.filled.get(id(eqn.outvars[0])) if eqn.outvars else None
-        found = _unchanged(equation.primitive, eqn, self.makers.get, self.number_in, self.value)
+        found = _unchanged(equation.primitive, eqn, self._maker, self.number_in, self.value)
         if found:
             source, words, partner = found
+            self.kept.update({id(eqn.outvars[0]): id(source)} if words else {})
             kept = next((i for i, atom in enumerate(eqn.invars) if atom is source), None)
             equation.unchanged = Unchanged(words, None if partner is None else self.by_eqn[id(partner)], kept)
             self.value_of[id(eqn.outvars[0])] = self.value(source)
@@ -160,6 +162,10 @@ class _Same:
                 self.filled[id(eqn.outvars[0])] = self.number_in(source)
         elif equation.primitive == "stop_gradient":
             self.value_of.update({id(v): self.value(a) for v, a in zip(eqn.outvars, eqn.invars, strict=True)})
+
+    def _maker(self, key: int) -> Any:
+        """Return the equation that makes a variable, behind equations that change nothing."""
+        return self._maker(self.kept[key]) if key in self.kept else self.makers.get(key)
 
     def _of_an_iota(self, eqn: Any) -> tuple[Any, str] | None:
         """Return the result of comparing an `iota` with a number, if it is the same for all elements, and the reason;
@@ -263,7 +269,7 @@ def _unchanged(
         return first, "it pads nothing", None
     if primitive == "integer_pow" and eqn.params.get("y") == 1:
         return first, "x ** 1 is x", None
-    if primitive in _KEEPS and _alike(first.aval, result) and (primitive != "transpose" or keeps_the_order(eqn)):
+    if primitive in _KEEPS | _REDUCES and _alike(first.aval, result) and (primitive != "transpose" or keeps_the_order(eqn)):
         return first, "it changes neither shape nor type", None
     if primitive in _SCALES:
         return _scaled_back(eqn, maker, number_in)
@@ -276,6 +282,8 @@ def _unchanged(
     if primitive == its == "transpose":
         inner, outer = before.params["permutation"], eqn.params["permutation"]
         undone = [inner[axis] for axis in outer] == list(range(len(outer)))
+    elif primitive == its == "convert_element_type":
+        undone = getattr(result.dtype, "kind", "") in "iufV" and bool(np.can_cast(result.dtype, first.aval.dtype))
     elif primitive == its and primitive in _UNDOES_ITSELF:
         undone = eqn.params == before.params
     else:

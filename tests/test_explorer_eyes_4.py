@@ -1,0 +1,65 @@
+"""Programs that fresh eyes explored: loops of one turn, and broadcasts that were moved behind several operations."""
+
+from __future__ import annotations
+
+import knockout
+from test_explorer_eyes_3 import answered, spec
+
+import jitkit.numpy as jnp
+from jitkit import lax
+
+
+def linked(trial, opcode):
+    """Return the primitives of the equations that each instruction with this opcode is linked to. All its links have to hold."""
+    found = [at for at in trial.links() if trial.cones.at[at].opcode == opcode]
+    assert [at for at in found if trial.link(at) != "right"] == []
+    return [[trial.equations[n].primitive for n in trial.read.links.exact[at]] for at in found]
+
+
+def test_a_sum_behind_a_loop_of_one_turn_is_not_of_the_loop_s_counter():
+    def f(x):
+        def turn(carry):
+            return carry[0] + 1, jnp.broadcast_to(jnp.sin(carry[1]).sum(), (3,))
+
+        return lax.while_loop(lambda carry: carry[0] < 1, turn, (0, x))[1].sum(keepdims=True)
+
+    assert linked(knockout.Trial(f, (spec(3),)), "multiply") == [["reduce_sum"]]
+
+
+def test_a_broadcast_that_was_moved_behind_several_operations_is_of_all_of_them():
+    def f(x):
+        rows = jnp.broadcast_to(x.sum(axis=1)[:, None], (4, 3)) != 0
+        others = jnp.broadcast_to(jnp.sin(x).sum(axis=1)[:, None], (4, 3)) != 0
+        chosen = jnp.broadcast_to((x[:, 0] > 0)[:, None], (4, 3))
+        return jnp.where(chosen, rows, others).astype("float32") == 0.5
+
+    [owners] = linked(knockout.Trial(f, (spec(4, 3),)), "broadcast")[-1:]
+    assert owners.count("broadcast_in_dim") == 3
+    assert {"select_n", "convert_element_type", "eq"} <= {*owners}
+
+
+def test_a_widening_and_a_narrowing_undo_each_other_also_around_what_changes_nothing():
+    def f(x):
+        widened = lax.reduce_sum_p.bind(x.astype("float16").astype("float32"), axes=(), out_sharding=None)
+        return jnp.sin(widened.astype("float16").astype("float32"))
+
+    found, unknown = answered(f, spec(8))
+    assert [name for name, _ in found["cancels"]] == ["convert_element_type"] * 2
+    assert [name for name, _ in found["changes nothing"]] == ["reduce_sum"]
+    assert unknown == []
+
+
+def test_a_narrowing_is_not_undone_by_a_widening():
+    found, _ = answered(lambda x: jnp.sin(x.astype("int8").astype("float32") + x), spec(8))
+    assert "cancels" not in found
+
+
+def test_what_is_in_a_loop_that_is_removed_is_dead_too():
+    def f(x):
+        turned, _ = lax.scan(lambda c, _: ((c * 5 + 1) ^ (c * 5), None), x, None, length=3)
+        return x + (turned < turned)
+
+    found, unknown = answered(f, spec(8, dtype="int32"))
+    assert sorted(name for name, _ in found["dead"]) == ["add", "mul", "mul", "scan", "xor"]
+    assert "duplicate" not in found
+    assert unknown == []
