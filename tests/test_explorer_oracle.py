@@ -165,7 +165,7 @@ def test_the_oracle_tells_a_true_merger_that_is_there_twice_from_a_false_one():
             jnp.any(s), lambda s: lax.cond(jnp.any(s), lambda s: s * 3, lambda s: s, s), lambda s: -s, s
         ), jnp.sin(y)
 
-    trial = knockout.Trial(f, (ints(), spec(5)))
+    trial = knockout.Trial(f, (ints(1), spec(5)))
     merged = [int(number) for number, fate in trial.fates.items() if fate["rule"] == "merged"]
     assert len(merged) == 2
     assert all(map(trial.reason, merged))
