@@ -13,7 +13,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     hlo, costs, turns, copies, opcodes, again   optimised HLO -> Listing: a tree of fusions and loops; costs; why copies are there
     by_line        kernels + their links -> what each line of Python became
     machine, own_c   LLVM IR, PTX, bundles; the C of our own compiler, and its assembly -> Listing
-    values, reads  which equations compute a value that is there already; which make the operands of each
+    values, folded, reads  which equations compute a value that is there already, or a known number; which make the operands of each
     origins, parts, fates   which instructions make what an equation reads; why nothing is left of it, and how that is known
     made_of, merging, spread, dimensions   instruction that XLA has merged, or recognised as a whole -> the equations in it
     apart          kernels that read one another -> why they are not one

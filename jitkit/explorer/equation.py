@@ -70,6 +70,7 @@ class Equation:
       branch or a turn.
     - `constant`: whether its result does not depend on the arguments; `why_constant`: the reason, if it reads arguments
       nevertheless (`x & False`); `becomes`: the number that the result then is.
+    - `never_taken`: why the branch in which it stands is never taken, or "".
     - `fill`: the number that all elements of its result are, if they are equal.
     - `same_as`: the numbers of the equations that compute the same; `unchanged`: why its result is a value that exists
       already, or None.
@@ -86,6 +87,7 @@ class Equation:
     constant: bool = False
     why_constant: str = ""
     becomes: Any = None
+    never_taken: str = ""
     fill: Any = None
     same_as: tuple[int, ...] = ()
     unchanged: Unchanged | None = None

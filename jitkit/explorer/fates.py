@@ -162,6 +162,8 @@ class _Fates(Merging):
     def _fate(self, number: int) -> dict[str, Any]:
         equation = self._equations[number]
         was_lowered = any(each in self._wrote for each in [number, *self._inside.get(number, ())])
+        if equation.never_taken:
+            return self._told("removed", "dead", f"dead code: never taken, since {equation.never_taken}")
         if not equation.live:
             is_part = equation.parent is not None and not self._equations[equation.parent].live
             part = "a part of an operation of which " if is_part else ""

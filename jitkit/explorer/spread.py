@@ -44,7 +44,9 @@ def spread_behind(
         behind = [n for n in sorted(before) if number in all_behind(equations, n)]
         readers = [n for n in behind if any(number in made for made in equations[n].operands)]
         is_behind_all = bool(source) and source[0] in small and equations[source[0]].size == size
-        passed = {each for n in (behind if is_behind_all else readers) for each in _passed(n, equations, {*gone, *small})}
+        passed = {
+            each for n in (behind if is_behind_all else readers) for each in _passed(n, equations, {*gone, *small})
+        }
         others = [n for n in sorted(passed) if n in gone and equations[n].size == size]
         others = [n for n in others if "broadcast" in wrote.get(n, ())]
         if others or any("broadcast" in wrote.get(each, ()) for each in readers):

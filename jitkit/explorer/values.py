@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .equation import Dialect, Equation, Unchanged
+from .folded import computed, converted, untaken
 
 # primitive -> (its neutral constant, whether that may be the first operand, too, why the result is the other operand)
 _NEUTRAL = {
@@ -35,10 +36,6 @@ _ABSORBING: dict[str, tuple[Any, str]] = {"mul": (0, "x * 0 is 0"), "and": (0, "
 _WITH_ITSELF: dict[str, tuple[Any, str]] = {
     "sub": (0, "x - x is 0"), "xor": (0, "x ^ x is 0"), "eq": (True, "x == x is True"), "ne": (False, "x != x is False"),
     "lt": (False, "x < x is False"), "gt": (False, "x > x is False"), "le": (True, "x <= x is True"), "ge": (True, "x >= x is True"),
-}  # fmt: skip
-_COMPUTED: dict[str, Callable[[Any, Any], Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply}
-_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
 _RESHAPES = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim"})
 # primitives that change nothing with some parameters
@@ -116,6 +113,8 @@ class _Same:
             self.value_of.update({id(var): (known[0], i) for i, var in enumerate(eqn.outvars)})
             self.makers.update((id(var), eqn) for var in eqn.outvars)
             inner = list(jaxprs_of(eqn, self.dialect))
+            index = self.number_in(eqn.invars[0]) if equation.primitive == "cond" else None
+            self._leave_out(untaken(eqn, index, self.dialect), f"the index is always {index}")
             called = inner[0] if self._is_one_call(eqn, inner) else None
             if called is not None:
                 self._enter(called, eqn)
@@ -131,6 +130,13 @@ class _Same:
             for number in numbers:
                 self.equations[number].same_as = tuple(other for other in numbers if other != number)
 
+    def _leave_out(self, jaxprs: list[Any], words: str) -> None:
+        """Mark the equations of branches that are never taken, and of what only these branches call."""
+        for jaxpr in jaxprs:
+            for eqn in jaxpr.eqns if self.calls[id(jaxpr)] == 1 else ():
+                self.equations[self.by_eqn[id(eqn)]].never_taken = words
+                self._leave_out(list(jaxprs_of(eqn, self.dialect)), words)
+
     def _learn(self, equation: Equation, eqn: Any) -> None:
         """Note what an equation's operands say about its result."""
         absorbed = _absorbed(equation.primitive, eqn, self.value, self.number_in) or self._of_an_iota(eqn)
@@ -141,15 +147,10 @@ class _Same:
         if equation.constant:
             self.constant.update(map(id, eqn.outvars))
         if equation.primitive in _KEEPS and self.number_in(eqn.invars[0]) is not None:
-            number = _converted(self.number_in(eqn.invars[0]), getattr(eqn.outvars[0].aval, "dtype", None))
+            number = converted(self.number_in(eqn.invars[0]), getattr(eqn.outvars[0].aval, "dtype", None))
             self.filled.update({} if number is None else {id(eqn.outvars[0]): number})
-        numbers = [self.number_in(atom) for atom in eqn.invars]
-        if equation.primitive in _COMPARED and None not in numbers and eqn.invars[0].aval.dtype.kind in "biuf":
-            self.filled[id(eqn.outvars[0])] = bool(_COMPARED[equation.primitive](*numbers))
-        if equation.primitive in _COMPUTED and None not in numbers and eqn.outvars[0].aval.dtype.kind in "iuf":
-            kind = eqn.outvars[0].aval.dtype.type
-            with np.errstate(all="ignore"):
-                self.filled[id(eqn.outvars[0])] = _COMPUTED[equation.primitive](*map(kind, numbers)).item()
+        number = computed(equation.primitive, eqn, [self.number_in(atom) for atom in eqn.invars])
+        self.filled.update({} if number is None else {id(eqn.outvars[0]): number})
         equation.fill = self.filled.get(id(eqn.outvars[0])) if eqn.outvars else None
         found = _unchanged(equation.primitive, eqn, self._maker, self.number_in, self.value)
         if found:
@@ -269,7 +270,11 @@ def _unchanged(
         return first, "it pads nothing", None
     if primitive == "integer_pow" and eqn.params.get("y") == 1:
         return first, "x ** 1 is x", None
-    if primitive in _KEEPS | _REDUCES and _alike(first.aval, result) and (primitive != "transpose" or keeps_the_order(eqn)):
+    if (
+        primitive in _KEEPS | _REDUCES
+        and _alike(first.aval, result)
+        and (primitive != "transpose" or keeps_the_order(eqn))
+    ):
         return first, "it changes neither shape nor type", None
     if primitive in _SCALES:
         return _scaled_back(eqn, maker, number_in)
@@ -321,17 +326,6 @@ def _is_one(first: Any, second: Any, dtype: Any) -> bool:
         return False
     with np.errstate(all="ignore"):
         return bool(dtype.type(first) * dtype.type(second) == 1)
-
-
-def _converted(number: Any, dtype: Any) -> Any:
-    """Return a number converted to a dtype, as a Python number; None if it does not fit, or for another dtype, such as that of keys."""
-    if getattr(dtype, "kind", "") not in "biufV" or not hasattr(dtype, "type"):
-        return None
-    with np.errstate(all="ignore"):
-        try:
-            return dtype.type(number).item()
-        except (TypeError, ValueError, OverflowError, AttributeError):
-            return None
 
 
 def _absorbed(
