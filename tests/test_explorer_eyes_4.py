@@ -71,7 +71,7 @@ def test_a_branch_that_is_never_taken_is_dead():
         return lax.switch(jnp.clip(length - 4, 0, 2), [lambda x: x * 3, lambda x: x * 5 + 7, lambda x: x ^ 9], x)
 
     found, unknown = answered(f, spec(5, dtype="int32"))
-    reasons = {name: why for name, why in found["dead"]}
+    reasons = dict(found["dead"])
     assert sorted(name for name, _ in found["dead"]) == ["mul", "xor"]
     assert reasons["xor"] == "dead code: never taken, since the index is always 1"
     assert unknown == []
