@@ -31,7 +31,7 @@ def computed(primitive: str, eqn: Any, numbers: Sequence[Any]) -> Any:
     given, made = (getattr(getattr(atom.aval, "dtype", None), "kind", "") for atom in (eqn.invars[0], eqn.outvars[0]))
     if primitive in _COMPARED and given in "biuf":
         return bool(_COMPARED[primitive](*numbers))
-    kind = getattr(eqn.outvars[0].aval.dtype, "type", None)
+    kind: Any = getattr(getattr(eqn.outvars[0].aval, "dtype", None), "type", None)
     with np.errstate(all="ignore"):
         if primitive in _COMPUTED and made in "iuf":
             return _COMPUTED[primitive](*map(kind, numbers)).item()
