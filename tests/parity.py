@@ -622,9 +622,9 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
         "TypeError, which asks for a tuple of positions",
     ),
     (
-        "a Python number as an argument, which `grad(has_aux=True)` at once returns in the auxiliary data",
-        "a `TypedFloat` or `TypedInt`, a number with a dtype",
-        "the number",
+        "an attribute that a program sets on an array, `x.name = 'w'`",
+        "kept",
+        "AttributeError, since an array with room for more is made more slowly",
     ),
     ("`jacrev(f, argnums=())`", "ValueError: Too few leaves", "`()`"),
     ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),

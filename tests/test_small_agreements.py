@@ -675,7 +675,7 @@ def test_an_axis_that_could_not_be_named_is_forgotten(jax, jnp):
     return raised(total, ["a"]), total("a"), jax.jit(lambda: total("b"))()
 
 
-@pytest.mark.parametrize("name", ["jit", "jit of jit", "by name", "ahead of time", "io_callback"])
+@pytest.mark.parametrize("name", ["jit", "jit of jit", "by name", "ahead of time", "io_callback", "at once"])
 @same_as_jax
 def test_a_callback_that_fails_after_a_good_call_raises_the_class_of_jax(jax, jnp, name):
     """JAX runs later calls of a jitted function without effects in C++, where XLA's errors become ValueErrors."""
@@ -691,10 +691,13 @@ def test_a_callback_that_fails_after_a_good_call_raises_the_class_of_jax(jax, jn
                 raise IndexError("no such number")
             return np.float32(x)
 
-        jitted = jax.jit(lambda x: callback(number, result, x))
+        def eager(x):
+            return callback(number, result, x)
+
+        jitted = jax.jit(eager)
         jitted = jax.jit(jitted) if name == "jit of jit" else jitted
         run = jitted.lower(jnp.float32(1)).compile() if name == "ahead of time" else jitted
-        call = (lambda x: run(x=x)) if name == "by name" else run
+        call = {"by name": lambda x: run(x=x), "at once": eager}.get(name, run)
         return [raised(lambda: jax.block_until_ready(call(jnp.float32(1))))[0] for _ in range(4)]
 
     return classes(1, 2, 3, 4), classes(2, 4), classes(3)
@@ -710,3 +713,65 @@ def test_numpy_s_arrays_are_reshaped_by_numpy(jax, jnp, options):
         for shape in (-1, (2, -1), (3, -1), (5,), (2, -1, -1))
     ]
     return found, str(jax.make_jaxpr(lambda x: x + jnp.reshape(arrays[1], (2, 2), **options))(1.0))
+
+
+def kind_and_dtype(x):
+    """What a program can see of a value: its kind, its dtype, and its text, by which JAX's and ours differ only in an array's class."""
+    kind = "array" if hasattr(x, "shape") else type(x).__name__
+    return (
+        kind,
+        str(getattr(x, "dtype", "none")),
+        np.asarray(x).tolist(),
+        isinstance(x, float | int | complex) and str(x),
+    )
+
+
+@pytest.mark.parametrize("x", [1.5, 3, 1j, True, np.float64(1.5), np.int64(3), np.ones(2), np.float16(2)], ids=str)
+@pytest.mark.parametrize("name", ["custom_jvp", "custom_vjp", "checkpoint", "vjp", "value_and_grad"])
+@same_as_jax
+def test_outside_of_a_trace_plain_values_have_the_dtypes_of_a_trace(jax, jnp, name, x):
+    seen = []
+
+    def f(x):
+        seen.append(x)
+        return x, x * 2
+
+    def found():
+        if name == "value_and_grad":
+            return jax.value_and_grad(lambda x: (jnp.sum(x), x), has_aux=True)(x)
+        if name == "vjp":
+            return jax.vjp(f, x)[0]
+        if name == "checkpoint":
+            return jax.checkpoint(lambda x: (x, x))(x)
+        made = getattr(jax, name)(f)
+        if name == "custom_jvp":
+            made.defjvp(lambda primals, tangents: (f(*primals), (tangents[0], tangents[0])))
+        else:
+            made.defvjp(lambda x: (f(x), (x, x * 2)), lambda res, g: (seen.extend(res) or g[0],))
+            if isinstance(x, float):
+                jax.grad(lambda x: made(x)[0])(x)
+        return made(x)
+
+    results = raised(lambda: list(map(kind_and_dtype, jax.tree.leaves(found()))))
+    return results, [kind_and_dtype(x) for x in seen if not isinstance(x, jax.core.Tracer)]
+
+
+@same_as_jax
+def test_the_dtype_of_a_number_can_be_asked_for_in_a_function_with_a_rule(jax, jnp):
+    @jax.custom_jvp
+    def spread(x):
+        return jnp.zeros(2, x.dtype) + x * jnp.finfo(x.dtype).max
+
+    spread.defjvps(lambda t, ans, x: jnp.ones(2, x.dtype) * t)
+    with jax.enable_x64(True):
+        wide = spread(1.0)
+    of_each = [
+        (jnp.asarray(y), y + jnp.int8(1), jnp.result_type(y, jnp.int8)) for y in jax.checkpoint(lambda: (1, 1.5, 1j))()
+    ]
+    return spread(1.0), spread(np.float64(1)), wide, jax.grad(lambda x: spread(x)[0])(1.0), of_each
+
+
+@pytest.mark.parametrize("unroll", [None, False, True, 0, 1, 2])
+@same_as_jax
+def test_steps_of_a_loop_with_traced_bounds_are_not_unrolled(jax, jnp, unroll):
+    return raised(lambda: jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: x + i, 1.0, unroll=unroll))(3))

@@ -3,6 +3,7 @@
 Input: an operation and its operands. Output: whatever the current trace makes of it. In the order of reading:
 
     primitive        `Primitive.bind`, and which values are operands
+    typed_numbers    numbers with a dtype
     avals            what is known of a value while tracing: shape, dtype, weak type
     trace            what handles operations while a function is traced
     tracer           stands for a value while tracing; it belongs to a trace

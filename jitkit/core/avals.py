@@ -22,6 +22,7 @@ import numpy as np
 
 from ..base.late_rooms import Slots
 from . import dtypes
+from .default_types import dtypes_of_x64
 
 
 class _Places(Slots):
@@ -41,13 +42,15 @@ class AbstractValue:
 
     __slots__ = ()
 
+    is_wide: bool = False  # whether only x64 mode has the dtype
+
 
 class ShapedArray(AbstractValue):
     """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in
     promotion?). A type that a user makes may have a `sharding`, which `jit` ignores: types of arguments do not have it.
     """
 
-    __slots__ = ("__weakref__", "_sharding", "dtype", "ndim", "shape", "size", "weak_type")
+    __slots__ = ("__weakref__", "_sharding", "dtype", "is_wide", "ndim", "shape", "size", "weak_type")
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -80,6 +83,7 @@ class ShapedArray(AbstractValue):
                 self.shape, self.dtype, self.weak_type, self._sharding = key
                 self.ndim = len(shape)
                 self.size = int(np.prod(shape, dtype=object)) if shape else 1
+                self.is_wide = dtype in dtypes_of_x64
                 cls._interned[key] = self
             return self
 

@@ -31,7 +31,7 @@ from ..jaxpr import printer as jaxpr_printer
 from ..lax import stop_gradient
 from ..lax.utils import derivatives
 from ..signature import api_util
-from ..tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from ..tree_util import PyTreeDef, tree_map
 from .calling import (
     CustomCall,
     FlatFun,
@@ -183,12 +183,10 @@ class custom_jvp:
             raise AttributeError(f"No JVP defined for custom_jvp function {name} using defjvp.{edits.NO_JVP_RULE}")
         args = by_position("custom_jvp", self.fun, args, kwargs)
         statics = {i: tree_map(_undifferentiated, x) for i, x in arguments_at(self.nondiff_argnums, args).items()}
-        if core.current_trace() is None:
-            check_arrays(custom_jvp_call_p, tuple(tree_leaves([x for i, x in enumerate(args) if i not in statics])))
-            leaves, out_tree = tree_flatten(self.fun(*args))
-            return tree_unflatten(out_tree, leaves)  # in new containers, as under a trace
 
         def rule(leaves: list[Any], in_tree: PyTreeDef) -> JvpRule:
+            if core.current_trace() is None:
+                check_arrays(custom_jvp_call_p, tuple(leaves))
             return JvpRule(name, jvp, tuple(statics.values()), in_tree, self.symbolic_zeros)
 
         return call_with_rule(self.fun, args, statics, rule, _WAYS, "custom_jvp fun")

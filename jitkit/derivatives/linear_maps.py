@@ -22,6 +22,7 @@ from .. import core
 from ..base import edits, errors, source_info, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
+from ..core.typed_numbers import with_dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
@@ -187,6 +188,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     A cotangent is a tree like the result, with a weight for each of its elements. With `has_aux`, `fun` returns a pair,
     and its second part comes third.
     """
+    leaves, tree = tree_flatten(primals)
+    primals = tree_unflatten(tree, with_dtypes(leaves))
     flat, _, outs, program = _linearize(fun, primals, has_aux, _check_primal)
     out_avals = [core.get_aval(x) for x in outs]
     pull = functools.partial(_pull_back, program, flat.in_tree, flat.out_tree, out_avals)

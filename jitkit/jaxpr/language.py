@@ -28,7 +28,7 @@ from ..base.late_rooms import Slots
 from ..base.rich_display import RichDisplay
 from ..base.source_info import UNKNOWN, SourceInfo
 from ..core import Primitive
-from ..core.default_types import dtypes_of_x64, python_scalar_types
+from ..core.default_types import python_scalar_types
 from ..core.effects import Effect, Effects, no_effects
 
 _T = TypeVar("_T")
@@ -74,7 +74,7 @@ def _as_recorded(atom: Atom | None, x: Any) -> Any:
     """Return operand x. If it is a Python number, and the dtype of `atom`, the equation's own operand, does not have 64 bits, return
     it as a numpy scalar of that dtype.
     """
-    if type(x) not in python_scalar_types or atom is None or atom.aval.dtype in dtypes_of_x64:
+    if type(x) not in python_scalar_types or atom is None or atom.aval.is_wide:
         return x
     return atom.aval.dtype.type(x)
 
@@ -126,8 +126,12 @@ class JaxprEqn:
 
     def _is_wide(self) -> bool:
         """Whether an operand or a result has a dtype that only x64 mode has."""
-        found = [getattr(x.aval, "dtype", None) for x in (*self.invars, *self.outvars)]
-        return not dtypes_of_x64.isdisjoint(found)
+        is_wide = False
+        for x in self.outvars:  # loops: `any` of a generator costs four times as much
+            is_wide |= x.aval.is_wide
+        for y in self.invars:
+            is_wide |= y.aval.is_wide
+        return is_wide
 
     def __repr__(self) -> str:
         return printing.eqn_to_text(self)

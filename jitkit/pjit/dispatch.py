@@ -65,6 +65,7 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
         else (config.local.state.run_options, primitive, keys)
     )
     entry = _programs.entries.get(key)
+    is_new = entry is None
     if entry is None:
         with _programs.lock:
             entry = _programs.entries.get(key)
@@ -81,7 +82,10 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
             eval_jaxpr(params["jaxpr"], params["jaxpr"].consts, *args)  # its error names the operation
         raise
     except (RuntimeError, ValueError) as error:
-        raise explain_failure(error, args, entry.executable.consts) from None
+        if is_new:  # what runs for the first time raises another error
+            _programs.entries.pop(key, None)
+        in_cpp = not is_new and entry.executable.is_pure
+        raise explain_failure(error, args, entry.executable.consts, in_cpp=in_cpp) from None
 
 
 def _key_of(x: Any) -> Any:
