@@ -3,7 +3,6 @@
 Input: an operation and its operands. Output: whatever the current trace makes of it. In the order of reading:
 
     primitive        `Primitive.bind`, and which values are operands
-    typed_numbers    numbers with a dtype
     avals            what is known of a value while tracing: shape, dtype, weak type
     trace            what handles operations while a function is traced
     tracer           stands for a value while tracing; it belongs to a trace
@@ -39,6 +38,7 @@ from .primitive import is_array_type as is_array_type
 from .primitive import is_array_value as is_array_value
 from .primitive import not_arrays as not_arrays
 from .primitive import typeof as typeof
+from .primitive import with_dtypes as with_dtypes
 from .trace import Trace as Trace
 from .trace import current_trace as current_trace
 from .trace import ensure_compile_time_eval as ensure_compile_time_eval

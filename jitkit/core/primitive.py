@@ -14,7 +14,8 @@ JAX: jax/_src/core.py:Primitive
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -167,6 +168,62 @@ for _scalar in (bool, int, float, complex):
     aval_of_type[_scalar] = _aval_of_python_scalar(_scalar)
 for _numpy_scalar in dtypes.numpy_scalar_types:
     aval_of_type[_numpy_scalar] = _aval_of_numpy
+
+
+# --- plain values that have the types of a trace ----------------------------------------------------------------------
+# Outside of a trace, functions with rules of their own (`custom_jvp`, `custom_vjp`) and `checkpoint` get and return plain values. These
+# have the dtypes that a trace would give them. JAX: jax/_src/literals.py:TypedFloat
+
+
+class _Typed:
+    """A number with a dtype, which is weak. It prints with the dtype."""
+
+    aval: Any
+    weak_type = True
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype that the number had in the mode (x64 or not) in which it was made."""
+        return self.aval.dtype
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dtypes.plain_number(self)}, dtype={self.dtype.name})"
+
+
+class TypedInt(_Typed, int):
+    """An int with a dtype."""
+
+
+class TypedFloat(_Typed, float):
+    """A float with a dtype."""
+
+    __str__ = float.__repr__
+
+
+class TypedComplex(_Typed, complex):
+    """A complex number with a dtype."""
+
+
+_TYPES: dict[type, Any] = {int: TypedInt, float: TypedFloat, complex: TypedComplex}
+for _typed in _TYPES.values():
+    aval_of_type[_typed] = operator.attrgetter("aval")
+
+
+def with_dtypes(values: Iterable[Any]) -> list[Any]:
+    """Return values: ints, floats and complex numbers as ones with a dtype, and values of numpy's as arrays of the narrowed dtype. Return
+    others unchanged, and within a trace all of them.
+    """
+    return list(values) if config.local.state.trace else [_with_dtype(x) for x in values]
+
+
+def _with_dtype(x: Any) -> Any:
+    if (typed := _TYPES.get(type(x))) is not None:
+        number = typed(x)
+        number.aval = get_aval(x)
+        return number
+    if (type(x) is np.ndarray or isinstance(x, np.generic)) and dtypes.is_array_dtype(x.dtype):
+        return np.asarray(x, dtypes.canonicalize_dtype(x.dtype))
+    return x
 
 
 # --- primitives ---------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from .. import core
 from ..core import Primitive
-from ..core.typed_numbers import with_dtypes
 from ..interpreters import mlir, partial_eval
 from ..interpreters.ad import DualTrace
 from ..interpreters.ad_linearize import PartialTrace
@@ -113,7 +112,7 @@ def call_with_rule(
 def _call_flat(call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
     trace = core.current_trace()
     if trace is None:
-        return fun(*with_dtypes(leaves))
+        return fun(*core.with_dtypes(leaves))
     if isinstance(trace, PartialTrace) and not any(map(trace.is_tangent, leaves)):
         with core.set_current_trace(trace.parent):  # inside another function's rule, behave as in the outer trace
             return _call_flat(call, fun, rule, leaves)

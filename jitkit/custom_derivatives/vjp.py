@@ -17,7 +17,6 @@ from .. import core
 from ..base import edits, traceback_util
 from ..base.errors import UnexpectedTracerError
 from ..core import Primitive, Tracer
-from ..core.typed_numbers import with_dtypes
 from ..interpreters import mlir, partial_eval
 from ..interpreters.ad_linearize import PartialTrace, linearize_rules, partial_eval_rules
 from ..interpreters.ad_rules import Zero, instantiate_zeros, primitive_jvps, primitive_transposes, tangent_aval
@@ -118,7 +117,7 @@ def _transpose(
     cts: Sequence[Any], *operands: Any, num_res: int, bwd: _Backward, in_zeros: Sequence[bool], **params: Any
 ) -> list[Any]:
     show = SymbolicZero.show if bwd.rule.symbolic_zeros else instantiate_zeros
-    residuals = tree_unflatten(bwd.res_tree, with_dtypes(operands[:num_res]))
+    residuals = tree_unflatten(bwd.res_tree, core.with_dtypes(operands[:num_res]))
     found = bwd.rule.backward(residuals, tree_unflatten(bwd.out_tree, list(map(show, cts))))
     return [None] * num_res + [ct for ct, zero in zip(found, in_zeros, strict=True) if not zero]
 

@@ -23,7 +23,6 @@ from ..base import source_info, traceback_util
 from ..base.jax_version import since
 from ..base.util import merge_lists, partition_list, wraps
 from ..core import Primitive, dtypes
-from ..core.typed_numbers import with_dtypes
 from ..interpreters import ad
 from ..interpreters.ad_linearize import PartialTrace, partial_eval_rules, split_jaxpr
 from ..interpreters.ad_rules import (
@@ -58,14 +57,7 @@ from .saving import Parts, check_effects, not_there, split_by_policy, split_rule
 
 remat_p = Primitive("remat2", multiple_results=True, pure_shape_rule=False)
 remat_p.effects = lambda params: params["jaxpr"].effects
-
-
-def _run(*args: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """Run one operation at a time, as JAX does."""
-    return with_dtypes(eval_jaxpr(jaxpr, (), *args))
-
-
-remat_p.impl = _run
+remat_p.impl = lambda *args, jaxpr, **params: core.with_dtypes(eval_jaxpr(jaxpr, (), *args))  # one by one, as JAX
 
 
 @remat_p.def_abstract_eval

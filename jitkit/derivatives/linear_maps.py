@@ -22,7 +22,6 @@ from .. import core
 from ..base import edits, errors, source_info, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
-from ..core.typed_numbers import with_dtypes
 from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
 from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
@@ -189,7 +188,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     and its second part comes third.
     """
     leaves, tree = tree_flatten(primals)
-    primals = tree_unflatten(tree, with_dtypes(leaves))
+    primals = tree_unflatten(tree, core.with_dtypes(leaves))
     flat, _, outs, program = _linearize(fun, primals, has_aux, _check_primal)
     out_avals = [core.get_aval(x) for x in outs]
     pull = functools.partial(_pull_back, program, flat.in_tree, flat.out_tree, out_avals)
