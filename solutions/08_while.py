@@ -254,7 +254,7 @@ def fori_loop(
 
     Raises:
       TypeError: `body_fun` is not a function, the bounds are of different types, or the carry changes its type.
-      ValueError: the bounds are traced, and `unroll` is a number of steps other than 0 and 1.
+      ValueError: the bounds are traced, and `unroll` is a number of steps other than 1.
     """
     if not callable(body_fun):
         raise TypeError(f"lax.fori_loop: body_fun argument should be callable.{edits.FORI_ORDER}")
@@ -262,7 +262,7 @@ def fori_loop(
     trips = known_trips(lower, upper)
     if trips is not None:
         return count_by_scan(lower, trips, body_fun, init_val, False if unroll is None else unroll)
-    if unroll not in (None, False, 1):
+    if unroll not in (None, 1) and unroll is not False:
         raise ValueError(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known.\n"
             "Leave `unroll` out, or make the bounds static: jit(f, static_argnames='n')."

@@ -188,7 +188,7 @@ def fori_loop(
     Raises:
       TypeError: `body_fun` is not a function, the bounds are of different types, or the carry
         changes its type.
-      ValueError: the bounds are traced, and `unroll` is a number of steps other than 0 and 1.
+      ValueError: the bounds are traced, and `unroll` is a number of steps other than 1.
     """
     raise NotImplementedError("08.6")
 
