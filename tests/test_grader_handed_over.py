@@ -131,6 +131,26 @@ def test_the_folders_of_moodle_have_its_numbers(tmp_path):
     assert [p.name for p in found["Zed Zoe"].path.iterdir()] == ["00_hello.py"]
 
 
+def test_nobody_takes_anothers_place_in_moodle_by_the_name_of_a_file(tmp_path):
+    """Without folders a file's name comes after the participant's number, and the student's own name before it."""
+    folder = tmp_path / "moodle"
+    mine, thiefs = (
+        "Someone_99_assignsubmission_file_00_hello.py",
+        "Ann Lee_41_assignsubmission_file_a_99_assignsubmission_file_00_hello.py",
+    )
+    write(folder, mine, thiefs, "X_99_assignsubmission_file_42_assignsubmission_file/00_hello.py")
+    (folder / thiefs).write_text("def relu(x):\n    return 0\n", encoding="utf-8")
+    found = found_in(folder, tmp_path)
+    assert len(found) == 3
+    assert (found["cm"].path / "00_hello.py").read_text(encoding="utf-8") == RELU
+    assert {e.person.number for e in found.values() if e.person is not None} == {"99", "42"}
+
+
+def test_who_hands_in_nothing_but_a_table_is_a_student_who_is_told(tmp_path):
+    write(tmp_path / "moodle", "Zed Zoe_43_assignsubmission_file_data.csv", "roster.csv")
+    assert sorted(found_in(tmp_path / "moodle", tmp_path)) == ["Zed Zoe"]
+
+
 @pytest.mark.parametrize(
     ("names", "students"),
     [

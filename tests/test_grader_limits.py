@@ -601,6 +601,19 @@ def test_a_verdict_takes_a_second_of_a_processor_at_most_and_the_next_one_is_as_
     assert time.thread_time() - began < 3
 
 
+def test_a_short_answer_that_is_long_to_print_is_in_time_too(monkeypatch):
+    """An array of float0 has no bytes: an answer of 16 kB was printed for two seconds."""
+    judge = trials.Trials(LABS[:1], Settings(1, "x"))
+    judge.programs = types.SimpleNamespace(run=lambda *_: 0)
+    monkeypatch.setattr(trials, "_VERDICT_SECONDS", 0.1)
+    checks = judge.checks(LABS[0].exercises[0])[:1]
+    name = checks[0][1].name
+    bare = {"is": "array", "shape": [7] * 5, "dtype": "void", "weak": False, "data": ""}
+    outcome = Outcome(name, {"is": "list", "items": [bare] * 150})
+    (result,) = judge.judge(None, checks, [outcome], {"values": {name: {"is": "int", "value": "3"}}}, ())
+    assert (result.status, "in a second" in result.sentence) == (Status.PROTO, True)
+
+
 def test_what_is_in_time_is_not_ended_and_an_error_of_its_own_comes_through():
     with patience(0.2):
         made = sum(range(1000))

@@ -37,7 +37,7 @@ def pipe():
 
 
 def worker(look):
-    """A worker of a zygote that says this of it: the seconds that it had a processor, and those that it waited for one."""
+    """A worker of a zygote that says this of it: the seconds that it had a processor, and those that each thread waited for one."""
     return types.SimpleNamespace(pid=1, loaded=False, zygote=types.SimpleNamespace(look=lambda pid, own: look()))
 
 
@@ -48,13 +48,13 @@ def quick(monkeypatch):
 
 def test_what_sleeps_is_over_by_the_clock(quick, pipe):
     began = time.monotonic()
-    assert not Time(worker(lambda: (0.0, 0.0)), 0.2).is_ready(pipe[0])
+    assert not Time(worker(lambda: (0.0, {})), 0.2).is_ready(pipe[0])
     assert 0.2 <= time.monotonic() - began < 20
 
 
 def test_waiting_for_a_processor_does_not_count(quick, pipe):
     began = time.monotonic()
-    allowed = Time(worker(lambda: (0.0, time.monotonic() - began)), 0.1)
+    allowed = Time(worker(lambda: (0.0, {"7": time.monotonic() - began})), 0.1)
     answers = threading.Timer(0.6, os.write, (pipe[1], b"x"))
     answers.start()
     assert allowed.is_ready(pipe[0])
@@ -65,13 +65,36 @@ def test_waiting_for_a_processor_does_not_count(quick, pipe):
 def test_who_waits_for_ever_is_over_some_time(quick, pipe, monkeypatch):
     monkeypatch.setattr(time_limits, "_LONGEST", 4.0)
     began = time.monotonic()
-    assert not Time(worker(lambda: (0.0, 1e6)), 0.1).is_ready(pipe[0])
+    assert not Time(worker(lambda: (0.0, {"7": 1e3 * time.monotonic()})), 0.1).is_ready(pipe[0])
     assert time.monotonic() - began >= 0.4
+
+
+def test_many_threads_that_wait_for_each_other_do_not_stop_the_time(quick, pipe):
+    """Forty threads that wake at one moment, and compute for a moment, waited for longer than the clock went."""
+    began = time.monotonic()
+    allowed = Time(worker(lambda: (0.0, dict.fromkeys(range(40), (time.monotonic() - began) / 10))), 0.1)
+    assert not allowed.is_ready(pipe[0])
+    assert allowed.waited <= (time.monotonic() - began) / 10 + 1e-6
+
+
+def test_a_thread_that_waits_after_another_one_is_waited_for(quick, pipe):
+    began = time.monotonic()
+
+    def look():
+        now = time.monotonic() - began
+        return 0.0, {"1": min(now, 0.3), "2": max(0.0, now - 0.3)}
+
+    allowed = Time(worker(look), 0.1)
+    answers = threading.Timer(0.6, os.write, (pipe[1], b"x"))
+    answers.start()
+    assert allowed.is_ready(pipe[0])
+    answers.join()
+    assert allowed.waited > 0.4
 
 
 def test_what_many_processes_compute_together_is_limited(quick, pipe):
     began = time.monotonic()
-    assert not Time(worker(lambda: (3.1, 0.0)), 60.0, computes=3.0).is_ready(pipe[0])
+    assert not Time(worker(lambda: (3.1, {})), 60.0, computes=3.0).is_ready(pipe[0])
     assert time.monotonic() - began < 30
 
 
@@ -108,11 +131,11 @@ def busy(count):
 def test_what_could_run_and_has_no_processor_waits_and_what_sleeps_does_not():
     with busy(3) as others:
         deadline = time.monotonic() + 120
-        while (waited := seconds_of_waiting(others[0].pid)) < 0.5 and time.monotonic() < deadline:
+        while (waited := sum(seconds_of_waiting(others[0].pid).values())) < 0.5 and time.monotonic() < deadline:
             time.sleep(0.1)
         sleeper = subprocess.Popen(["sleep", "600"])
         time.sleep(1.0)
-        slept = seconds_of_waiting(sleeper.pid)
+        slept = sum(seconds_of_waiting(sleeper.pid).values())
         sleeper.kill()
         sleeper.wait()
     assert waited >= 0.5

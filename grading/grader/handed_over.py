@@ -41,6 +41,7 @@ _AGAIN = re.compile(r"-\d+(?=\.\w+$|$)")  # Canvas' suffix for a file that was h
 _MOODLE = re.compile(
     r"(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?P<kind>file|onlinetext)_?(?P<file>.*)", re.DOTALL
 )
+_PARTICIPANT = re.compile(r"_\d+_assignsubmission(?=_)")
 _PUT_TOGETHER = re.compile(r"moodle_(?P<number>\d+)-[0-9a-f]{8}")  # `file_name` of a participant
 
 
@@ -87,7 +88,7 @@ def entries(
     from_canvas = _is_canvas(folder)
     for path in _visible(folder):
         canvas = _CANVAS.fullmatch(path.name) if from_canvas and not path.is_dir() else None
-        moodle = _MOODLE.fullmatch(path.name)
+        moodle = _of_moodle(path)
         if moodle is not None:
             name = "" if path.is_dir() else moodle["file"]
             if moodle["kind"] == "file":
@@ -102,6 +103,16 @@ def entries(
     return sorted(place.found.values(), key=lambda e: os.fsencode(e.path.name))
 
 
+def _of_moodle(path: pathlib.Path) -> re.Match[str] | None:
+    """Return the parts of a path that Moodle has named; None if it has not, or if the name has two participants' numbers. Students
+    choose the names of their files, and some their own: without folders, nobody can tell which of two numbers Moodle has written.
+    """
+    found = _MOODLE.fullmatch(path.name)
+    if found is not None and path.is_dir():
+        return found if not found["file"] else None
+    return found if len(_PARTICIPANT.findall(path.name)) == 1 else None
+
+
 def _is_canvas(folder: pathlib.Path) -> bool:
     """Whether the files' names have Canvas' form, in which a number stands for one user. If two users have the same
     number, it is something else, such as a year, and the form is not Canvas'.
@@ -113,7 +124,7 @@ def _is_canvas(folder: pathlib.Path) -> bool:
 def _visible(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     """Yield the entries of a folder that may be submissions, in order."""
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
-        ours = path.name in ("course.toml", _METADATA) or path.suffix == ".csv"
+        ours = path.name in ("course.toml", _METADATA) or (path.suffix == ".csv" and _of_moodle(path) is None)
         if not path.name.startswith(_HIDDEN_NAMES) and not (ours and path.is_file()):
             yield path
 

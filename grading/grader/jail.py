@@ -348,15 +348,15 @@ class Zygote:
             raise JailError(f"a worker could not be jailed: {(frame or {}).get('text', 'it died')}")
         return worker
 
-    def look(self, pid: int, own: bool) -> tuple[float, float]:
+    def look(self, pid: int, own: bool) -> tuple[float, dict[str, float]]:
         """Return the processor time of a worker so far (without `own`, only that of the processes it started), and how
-        long these waited for a processor. Return infinity and 0 if the zygote is gone.
+        long each of its threads waited for a processor. Return infinity and {} if the zygote is gone.
         """
         with contextlib.suppress(OSError):
             self.control.sendall(json.dumps({"do": "look", "pid": pid, "own": own}).encode())
         answer = self.line()
-        told = json.loads(answer) if answer else {"processor": math.inf, "waited": 0.0}
-        return float(told["processor"]), float(told["waited"])
+        told: dict[str, Any] = json.loads(answer) if answer else {"processor": math.inf, "waited": {}}
+        return float(told["processor"]), told["waited"]
 
     def stop(self, pid: int) -> float:
         """End a worker and all that it started; return the processor seconds that they used, or 0 if the zygote is

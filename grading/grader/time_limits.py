@@ -17,7 +17,8 @@ _LONGEST = 20.0  # by the clock nothing takes longer than its seconds times this
 
 class Time:
     """The time that a task in a worker may take. It stands still while the worker could run but has no processor, so nobody loses a
-    point because the machine is busy.
+    point because the machine is busy. Of several threads that wait at the same time, only the one that waits longest counts:
+    otherwise many threads that wait for each other would stop the time.
 
     Args:
       seconds: the limit by the clock.
@@ -30,7 +31,7 @@ class Time:
         self.began = time.monotonic()
         self.waited = self.forgiven = 0.0  # waiting for a processor: for this task, and for those before it
         self.look = min(seconds, _LOOK)  # when its processor time is looked at next, by the clock
-        self.before = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, 0.0)
+        self.used_before, self.delays = worker.zygote.look(worker.pid, True) if own and worker.loaded else (0.0, {})
         self.compiler: Compiler | None = None  # compiles for the task, outside of its time
 
     def is_ready(self, reads: Any = None, writes: Any = None) -> bool:
@@ -49,15 +50,17 @@ class Time:
         now = time.monotonic()
         if now - self.began > _LOOK:
             self.forgiven += self.waited
-            self.before, self.began, self.waited = self.worker.zygote.look(self.worker.pid, self.own), now, 0.0
+            self.used_before, self.delays = self.worker.zygote.look(self.worker.pid, self.own)
+            self.began, self.waited = now, 0.0
         self.look = min(seconds, _LOOK)
 
     def goes_on(self) -> bool:
         """Measure how much processor time the worker has used; return whether there is time left."""
         spent = time.monotonic() - self.began
-        used, waited = self.worker.zygote.look(self.worker.pid, self.own)
-        self.waited = min(spent, max(self.waited, waited - self.before[1]))
+        used, delays = self.worker.zygote.look(self.worker.pid, self.own)
+        longest = max((delay - self.delays.get(thread, 0.0) for thread, delay in delays.items()), default=0.0)
+        self.waited, self.delays = min(spent, self.waited + max(0.0, longest)), delays
         until = min(self.seconds + self.waited, self.seconds * _LONGEST)
         until += self.compiler.spent() if self.compiler is not None else 0.0
         self.look = min(until, spent + max(_LOOK, spent / 8))
-        return spent < until and used - self.before[0] <= self.computes
+        return spent < until and used - self.used_before <= self.computes

@@ -32,7 +32,7 @@ from typing import Any
 from . import IMPORTED, PLAIN
 from .executables import Executables
 from .imports import Holes, ImageFinder
-from .walls import NEW_PID, call, drop_privileges, enter_namespaces, limit, mount_disk, unmount_disk
+from .walls import NEW_PID, call, drop_privileges, end_first, enter_namespaces, limit, mount_disk, unmount_disk
 
 Modules = dict[str, Any]  # name -> file, whether it is a package, code
 Program = tuple[Any, Any, Any]  # jitkit, the function that makes plain data of results, the object that compiles
@@ -58,6 +58,7 @@ def work(
       alone: whether each check gets a process of its own, in a jail of its own, with functions that are imported there.
         Then this process never runs a student's code, and can tell one check nothing about another.
     """
+    proc = os.open("/proc", os.O_RDONLY) if os.path.isdir("/proc") else -1
     try:
         if jailed:
             os.close(own)
@@ -79,6 +80,8 @@ def work(
             limit(limits)
 
         if not alone:
+            end_first(proc)
+            os.close(proc)
             if jailed:
                 mount_disk(limits)
             enter()
@@ -91,7 +94,7 @@ def work(
             holes.fill([(name, marshal.loads(code)) for name, code in image["fills"]])
         if alone:
             imported = functools.partial(_imported, image, base, holes)
-            _serve_alone(pipe, imported, enter, own if jailed else -1, limits)
+            _serve_alone(pipe, imported, enter, own if jailed else -1, proc, limits)
         elif image["text"] is not None:
             _imported(image, base, holes, False)
             _run_program(pipe, image["text"])
@@ -197,6 +200,7 @@ def _serve_alone(
     imported: Callable[..., Program],
     enter: Callable[[], None],
     own: int,
+    proc: int,
     limits: dict[str, int],
 ) -> None:
     """Run each check in a fork: the first process of a namespace, with an empty /tmp and /dev/shm, that imports the
@@ -218,6 +222,7 @@ def _serve_alone(
         pid = os.fork()
         if pid == 0:
             try:
+                end_first(proc)
                 _open_anew(*fds, says)
                 enter()
                 # the first process of a namespace ignores SIGXCPU, which comes at the first limit; at the second it is killed

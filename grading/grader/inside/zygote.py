@@ -59,8 +59,8 @@ def main(arguments: Sequence[str]) -> int:
     own = os.open("/proc/self/ns/pid", os.O_RDONLY) if jailed else -1
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write(
-            "1000"
-        )  # where memory runs out, the kernel ends a worker, and not the grader or somebody else's program
+            "500"
+        )  # where memory runs out, the kernel ends this rather than the grader, and a check (1000) rather than this
     if jailed:
         load_libraries()
         close_system(os.path.dirname(os.__file__))
@@ -140,17 +140,18 @@ def seconds_of_processor(pid: int, own: bool = True) -> float:
     return sum(_family(pid, own).values()) / os.sysconf("SC_CLK_TCK")
 
 
-def seconds_of_waiting(pid: int, own: bool = True) -> float:
-    """Return how long a process and all that it started were ready to run but had no processor, summed over their
-    living threads. Without `own`, leave out the process itself. Return 0 if Linux does not count this.
+def seconds_of_waiting(pid: int, own: bool = True) -> dict[str, float]:
+    """Return how long each living thread of a process, and of all that it started, was ready to run but had no
+    processor, by the thread's number. Without `own`, leave out the process itself. Return {} if Linux does not count
+    this.
     """
-    waited = 0
+    waited = {}
     for member in _family(pid, own):
         with contextlib.suppress(OSError):
             for thread in os.listdir(f"/proc/{member}/task"):
                 with contextlib.suppress(OSError), open(f"/proc/{member}/task/{thread}/schedstat", "rb") as file:
-                    waited += int(file.read().split()[1])
-    return waited / 1e9
+                    waited[thread] = int(file.read().split()[1]) / 1e9
+    return waited
 
 
 def _family(pid: int, own: bool) -> dict[int, int]:
