@@ -258,6 +258,7 @@ def debug_print(
     Raises:
       IndexError, KeyError: a placeholder has no argument.
       ValueError: an argument has no placeholder, or `fmt` is not a format.
+      TypeError: without `fmt`, there are other arguments than the options.
     """
 
     def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:

@@ -35,7 +35,7 @@ def initialize(
     local_device_ids: Any = None,
     **options: Any,
 ) -> None:
-    """Begin the work of one process, which is the only one. Nothing is sent to the address.
+    """Begin the work of one process, which is the only one. Nothing is sent to the address. `local_device_ids` and `options` do nothing.
 
     Raises:
       NotImplementedError: `num_processes` is not 1.

@@ -82,7 +82,7 @@ def _changes(function: Function) -> Iterator[Change]:
 
 
 def _in(node: ast.AST, place: Place) -> Iterator[Change]:
-    """Yield the changes of a node, then those of its parts."""
+    """Yield the changes that a mutation may make in a node, then those in its parts."""
     for change in _of_node(node):
         yield place, change
     for name, value in ast.iter_fields(node):

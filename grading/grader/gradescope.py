@@ -114,8 +114,8 @@ def write_recipe(folder: pathlib.Path) -> pathlib.Path:
 
 
 def _needs() -> str:
-    """Return the packages that pip installs. jitkit itself runs from its folder, because an installation would bring
-    the tests, too.
+    """Return the arguments of pip that name the packages to install. jitkit itself runs from its folder, because an installation would
+    bring the tests, too.
     """
     data = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return " ".join(shlex.quote(need) for need in data["project"]["dependencies"])

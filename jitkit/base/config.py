@@ -230,7 +230,9 @@ def config_with_absl() -> None:
 
 @contextlib.contextmanager
 def override(**values: Any) -> Iterator[None]:
-    """Set options for this thread until the block ends: `with config.override(enable_x64=True): ...`."""
+    """Set options for this thread until the block ends: `with config.override(enable_x64=True): ...`. Raise AttributeError for an
+    unknown option, ValueError for a value that it does not take.
+    """
     parsed = {option.name: _parsed(option, new) for name, new in values.items() for option in (_option(name),)}
     state = local.state
     before = state.overrides
@@ -283,7 +285,7 @@ def __getattr__(name: str) -> Any:
 
 
 def read(name: str) -> Any:
-    """Return an option's value for this thread, by its name; the same as the attribute of `config`."""
+    """Return an option's value for this thread, by its name: like the attribute of `config`. Raise AttributeError for another name."""
     return value(_canonical_name(name))
 
 

@@ -20,7 +20,7 @@ _KINDS = {"static": "new static value", "option": "option", "passing": "passed o
 
 
 class Call(NamedTuple):
-    """One call."""
+    """One call of a watched program: its number, how long it took, and what it compiled and missed."""
 
     number: int  # from 1
     seconds: float

@@ -212,7 +212,7 @@ class Eager(Benchmark):
         return [Step(program.name, functools.partial(measure_program, program, self.effort)) for program in PROGRAMS]
 
     def lines(self, result: Compared) -> list[Line]:
-        """Return the warm calls, the first calls, and what jit saves."""
+        """Return lines with the warm calls, the first calls, and what jit saves."""
 
         def cells(name: str, spreads: dict[str, Spread]) -> tuple[str, ...]:
             return (name, *[duration(spreads[side].median) if side in spreads else "-" for side in SIDES])
@@ -224,7 +224,7 @@ class Eager(Benchmark):
         ]
 
     def summary(self, results: Sequence[Compared]) -> list[str]:
-        """Return the range of what jit saves."""
+        """Return sentences that say how much jit saves at least and at most."""
         factors = sorted(result.speed_up for result in results)
         return [
             f"With jitkit a jitted call is {times(factors[0])} to {times(factors[-1])} as fast as the same op by op."

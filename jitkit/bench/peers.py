@@ -90,7 +90,7 @@ class Peers(Benchmark):
         ]
 
     def lines(self, result: Result) -> list[Line]:
-        """Return both times, their ratio, and whether the ratio reaches the target."""
+        """Return a line with both times, their ratio, and whether the ratio meets the target."""
         ratio = result.ratio
         cells = (
             result.row.name,
@@ -104,7 +104,7 @@ class Peers(Benchmark):
         return [Line(result.row.group, cells, (), result.is_good)]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return how many targets were met, and how many missed, with their names."""
+        """Return sentences that say how many targets were met, and which were missed."""
         named = {verdict: [r for r in results if r.verdict == verdict] for verdict in ("met", "missed", "not resolved")}
         missed = "; ".join(f"{r.row.name} ({r.ratio.median:.2f})" for r in named["missed"])
         return [

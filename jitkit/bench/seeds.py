@@ -134,7 +134,7 @@ class Seeds(Benchmark):
         return lines
 
     def summary(self, results: Sequence[Measured]) -> list[str]:
-        """Return how many of the claims with a number hold."""
+        """Return a sentence, in a list, that says how many of the claims with a number hold."""
         verdicts = [result.verdict(OURS) for result in results]
         published = len(verdicts) - verdicts.count(UNPUBLISHED)
         return [f"{verdicts.count('holds')} of {published} published claims hold with jitkit, on this machine."]

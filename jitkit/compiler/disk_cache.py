@@ -140,7 +140,7 @@ def _unpack(content: bytes) -> bytes:
 
 
 def _make_room(folder: str, limit: float) -> None:
-    """Delete the least recently used files until the others fit into the limit, and files that a dead process left unfinished."""
+    """Delete the least recently used files until the others fit into the limit, and unfinished files that are older than an hour."""
     files, total = [], 0
     for name in os.listdir(folder):
         path = os.path.join(folder, name)

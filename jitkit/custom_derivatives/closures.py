@@ -33,7 +33,7 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     these arguments: the traced floats that it closed over.
 
     With it, a `custom_vjp` rule for a function that takes functions can differentiate with respect to values that these
-    close over.
+    close over. The returned function raises TypeError for arguments of another structure than the examples.
     """
     leaves, in_tree = tree_flatten(example_args)
     out_trees: list[PyTreeDef] = []

@@ -290,7 +290,7 @@ def checkpoint(
         the call is in the body of a scan. A tuple has a bool, or a tree of bools, for each argument: with False, XLA may
         merge what is computed from that argument alone, such as weights.
       policy: which results are saved, too: one of `checkpoint_policies`; by default none.
-      static_argnums: the positions of arguments that are Python values. Calls with equal values share a trace.
+      static_argnums: the positions of arguments that are Python values; ValueError if a call lacks one. Equal values share a trace.
       static_argnames: accepted, and not used: JAX uses it only with an option that jitkit does not have.
       concrete: an old option. As in JAX, anything but None raises NotImplementedError.
     """

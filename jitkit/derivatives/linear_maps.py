@@ -149,6 +149,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     The function of tangents keeps the values that it needs in memory, and does not compute them again. With `has_aux`,
     `fun` returns a pair, and the pair's second part comes third.
+
+    The function of tangents raises TypeError for another tree than that of `primals`, ValueError for other shapes or dtypes.
     """
     flat, leaves, outs, program = _linearize(fun, primals, has_aux)
     avals = [core.get_aval(x) for x in leaves]
@@ -186,6 +188,9 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
 
     A cotangent is a tree like the result, with a weight for each of its elements. With `has_aux`, `fun` returns a pair,
     and its second part comes third.
+
+    Raise InvalidInputException for a primal that is not an array. The function of cotangents raises TypeError unless it gets one
+    argument, ValueError if that has another tree, shapes or dtypes than the result.
     """
     leaves, tree = tree_flatten(primals)
     primals = tree_unflatten(tree, core.with_dtypes(leaves))

@@ -48,7 +48,7 @@ def create_hybrid_device_mesh(
     """Return an array of devices of the shape `mesh_shape * dcn_mesh_shape`, for `jax.sharding.Mesh`. Devices of one group are neighbours.
 
     A group is a slice of a TPU; with `process_is_granule`, the devices of one process. `mesh_shape` is the shape within a
-    group, `dcn_mesh_shape` that of the groups.
+    group, `dcn_mesh_shape` that of the groups. `allow_split_physical_axes` changes nothing.
 
     Raise ValueError unless there are as many groups, and devices in each, as places, or if devices have no slices.
     """

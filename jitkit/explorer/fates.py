@@ -7,7 +7,7 @@ that an addition adds has the addition's name, but is not an addition.)
 - *removed* by XLA: its value already exists (as a constant, or another equation's), or its reader now reads its operand directly.
 - *renamed*: an instruction with another name does the same to the same operands.
 - *rewritten*: an instruction has its name, but is another operation: a division by a constant becomes a product.
-- *unknown*: none of these can be shown. Only these are guesses.
+- *unknown*: none of the above can be shown. Only what is said of such an equation is a guess.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """

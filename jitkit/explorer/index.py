@@ -67,12 +67,12 @@ class Function(NamedTuple):
 
     @property
     def misses(self) -> list[tuple[int, Call]]:
-        """Its calls that missed, with their numbers among its calls."""
+        """The function's calls that missed, each with its number among all of the function's calls."""
         return [(number, call) for number, call in enumerate(self.calls, 1) if call.miss is not None]
 
     @property
     def failed(self) -> list[tuple[int, Call]]:
-        """Its calls that ended with an error, with their numbers among its calls."""
+        """The function's calls that ended with an error, each with its number among all of the function's calls."""
         return [(number, call) for number, call in enumerate(self.calls, 1) if call.error is not None]
 
     def seconds(self, *stages: str) -> float:

@@ -145,8 +145,8 @@ def _blocks(lines: Sequence[str], wanted: Sequence[int]) -> list[tuple[int, int]
 
 
 def _around(tree: ast.Module, line: int) -> tuple[int, int] | None:
-    """Return the first and last line of the function around a line, with its decorators; outside of functions, of the statement; None
-    if there is neither.
+    """Return the first and last line of the innermost function around a line, with its decorators; outside of functions, of the
+    statement; None if there is neither.
     """
     found: tuple[int, int] | None = None
     for node in ast.walk(tree):

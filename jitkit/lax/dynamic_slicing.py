@@ -296,7 +296,8 @@ def dynamic_update_slice(
     """Return `operand` with `update` written over a window of its shape. If the window would stick out, it is moved
     until it fits.
 
-    For arguments and errors see `dynamic_slice`; raise TypeError also if `update` has another rank or dtype, or is larger.
+    For arguments and errors see `dynamic_slice`. Raise TypeError also if `update` has another rank or dtype, or is larger;
+    raise ValueError if `start_indices` is an array of more than one axis.
     """
     starts = _corner(operand, start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(operand, update, *starts)

@@ -153,7 +153,7 @@ FORMULAS: dict[str, Formula] = {
     "clamp": lambda op, x, t: f"min_{t}(max_{t}({x[1]}, {x[0]}), {x[2]})",
 }  # fmt: skip
 
-# Operations that cost as much as many additions (`cost`).
+# Operations each of which costs as much as 20 additions (`cost`).
 DEAR = {
     "exp", "exp2", "expm1", "log", "log2", "log1p", "logistic", "tanh", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
     "asinh", "acosh", "atanh", "cbrt", "erf", "erfc", "lgamma", "atan2", "pow", "rem",

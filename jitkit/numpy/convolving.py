@@ -28,7 +28,7 @@ def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, prefe
 
 @jit(static_argnames=("mode", "precision", "preferred_element_type"))
 def correlate(a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Return the sums of a[k + j] * conj(v[j]) over j; `mode` as for `convolve`."""
+    """Return, for each k, the sum of a[k + j] * conj(v[j]) over j; `mode` and errors are as for `convolve`."""
     a, v = ensure_arraylikes("correlate", a, v)
     return _conv(a, v, mode=mode, op="correlate", precision=precision, preferred_element_type=preferred_element_type)
 

@@ -229,17 +229,19 @@ def placed(x: Any, device: Any) -> Any:
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of zeros, of the default float dtype unless `dtype` says otherwise."""
+    """Return an array of zeros, of the default float dtype unless `dtype` says otherwise. Raise TypeError for a shape in two
+    arguments, `zeros(2, 3)`.
+    """
     return _fill("zeros", shape, 0, dtype, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of ones, of the default float dtype unless `dtype` says otherwise."""
+    """Return an array of ones, of the default float dtype unless `dtype` says otherwise. Raise TypeError as `zeros` does."""
     return _fill("ones", shape, 1, dtype, device)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array with unspecified values. (They are zeros.)"""
+    """Return an array with unspecified values. (They are zeros.) `dtype` and errors are as for `zeros`."""
     return _fill("empty", shape, None if since(0, 11) else 0, dtype, device)
 
 

@@ -1,4 +1,4 @@
-"""Running sums and products.
+"""Running sums and products. All of them raise NotImplementedError for `out`, TypeError for random keys.
 
 JAX: jax/_src/numpy/reductions.py:cumsum
 """

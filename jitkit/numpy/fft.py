@@ -2,6 +2,8 @@
 
 Input: arrays. Output: arrays, computed by `lax.fft`, which transforms at most three last axes.
 
+All transforms raise ValueError as `fftn` does. Those along one axis do so for a list of axes, those along two for another number.
+
 JAX: jax/_src/numpy/fft.py:fft
 """
 
@@ -220,7 +222,7 @@ def _check_frequencies(name: str, n: Any, d: Any) -> None:
 
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """Return the frequencies of the n results of `fft`, for samples at distances `d`: 0 and upwards, then the negative
-    ones.
+    ones. Raise ValueError for a list as `n` or `d`.
     """
     out_dtype = dtype or dtypes.default_float_dtype()
     _check_frequencies("fftfreq", n, d)
@@ -231,7 +233,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """Return the frequencies of the n // 2 + 1 results of `rfft`, for samples at distances `d`."""
+    """Return the frequencies of the n // 2 + 1 results of `rfft`, for samples at distances `d`. Raise ValueError as `fftfreq` does."""
     dtype = dtype or dtypes.default_float_dtype()
     _check_frequencies("rfftfreq", n, d)
     k = arange(0, (n if n % 2 == 0 else n - 1) // 2 + 1, dtype=dtype)

@@ -141,13 +141,13 @@ def _triangle_size(n: int, m: int, k: int) -> int:
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """Return `tril_indices` of a matrix of this shape."""
+    """Return `tril_indices` of a matrix of the shape of `arr`. Raise ValueError unless `arr` has two axes."""
     n, m = _shape_of("tril_indices_from", arr)
     return tril_indices(n, k=k, m=m)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """Return `triu_indices` of a matrix of this shape."""
+    """Return `triu_indices` of a matrix of the shape of `arr`. Raise ValueError unless `arr` has two axes."""
     n, m = _shape_of("triu_indices_from", arr)
     return triu_indices(n, k=k, m=m)
 

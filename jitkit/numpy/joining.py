@@ -209,18 +209,18 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return a list of parts along the first axis, as `split`."""
+    """Return a list of parts along the first axis, as `split` does, with its errors."""
     return _split("vsplit", ary, indices_or_sections, 0)
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return a list of parts along the second axis, or the only one, as `split`."""
+    """Return a list of parts along the second axis, or the only one, as `split` does, with its errors."""
     ary = ensure_arraylike("hsplit", ary)
     return _split("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Return a list of parts along the third axis, as `split`."""
+    """Return a list of parts along the third axis, as `split` does, with its errors."""
     return _split("dsplit", ary, indices_or_sections, 2)
 
 

@@ -70,7 +70,7 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Return the `quantile` of the elements that are not nan; nan if all are nan."""
+    """Return the `quantile` of the elements that are not nan, with the same errors; nan if all are nan."""
     a, q = ensure_arraylikes("nanquantile", a, q)
     weights = None if weights is None else ensure_arraylike("nanquantile", weights)
     _refuse_buffers("nanquantile", out, overwrite_input)

@@ -355,14 +355,14 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the position of the first largest element along `axis`; if `axis` is None, among all in row-major order. A
-    nan counts as largest. Raise ValueError for no elements.
+    nan counts as largest. Raise ValueError for no elements, IndexError for an `axis` out of bounds, NotImplementedError for `out`.
     """
     return _arg("argmax", _argmax, a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """Return the position of the first smallest element along `axis`; if `axis` is None, among all in row-major order.
-    A nan counts as smallest. Raise ValueError for no elements.
+    A nan counts as smallest. Errors are those of `argmax`.
     """
     return _arg("argmin", _argmin, a, axis, out, keepdims)
 

@@ -126,8 +126,8 @@ def around(a: Any, decimals: int = 0, out: None = None) -> Any:
 
 @jit
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """Return `x` with nan replaced by 0, and infinities by the largest and smallest finite numbers, or by the values
-    given.
+    """Return `x` with nan replaced by `nan`, and infinities by `posinf` and `neginf`, which are by default the largest and the smallest
+    finite number. `copy` changes nothing: `x` itself is never changed.
     """
     x = ensure_arraylike("nan_to_num", x)
     if not dtypes.issubdtype(x.dtype, np.inexact):

@@ -57,6 +57,7 @@ def unique(
       size: how many to return, so that the function can be traced: the least ones if there are more; if there are fewer, the
         rest is `fill_value`, by default the least one.
       equal_nan: whether all nans are one value.
+      sorted: changes nothing: the elements are always in order.
 
     Raises:
       ConcretizationTypeError: for a traced array without `size`.
@@ -280,6 +281,9 @@ def setdiff1d(
     Args:
       assume_unique: promises that `ar1` has no element twice. Then the elements keep their order.
       size: how many to return, so that the function can be traced; what is missing is `fill_value`, by default 0.
+
+    Raises:
+      ConcretizationTypeError: for traced arrays without `size`.
     """
     ar1, ar2 = ensure_arraylikes("setdiff1d", ar1, ar2)
     if size is None:

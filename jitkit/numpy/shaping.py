@@ -260,7 +260,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
     """Return the elements, shifted along `axis` by `shift` positions, cyclically; in row-major order if `axis` is None.
 
-    `shift` may be traced.
+    `shift` may be traced. Raise ValueError if it has more than one axis.
     """
     arr = ensure_arraylike("roll", a)
     if axis is None:

@@ -166,7 +166,7 @@ def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
 
 
 class _Unspecified:
-    """Stands for "no sharding" in a call's parameters, and prints as JAX prints that."""
+    """Stands for "no sharding" in a call's parameters; it has the `repr` that JAX's value for this has."""
 
     def __repr__(self) -> str:
         return "UnspecifiedValue"

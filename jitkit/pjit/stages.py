@@ -202,7 +202,9 @@ class Lowered(_Stage):
         return self._module.text(debug_info)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """Return the program as jaxlib's object: an MLIR module, or with `dialect="hlo"` an `XlaComputation`."""
+        """Return the program as jaxlib's object: an MLIR module, or with `dialect="hlo"` an `XlaComputation`. Raise ValueError for
+        another dialect.
+        """
         return (
             runtime.hlo_computation(self.as_text()) if dialect == "hlo" else runtime.mlir_module(self.as_text(dialect))
         )

@@ -59,7 +59,7 @@ def _resolve_impl(spec: Any) -> PRNGImpl:
 
 
 def key_dtype(impl_spec: Any = None) -> KeyTy:
-    """Return the dtype of an implementation's keys, such as `key<fry>`; for None, the default one's."""
+    """Return the dtype of an implementation's keys, such as `key<fry>`; for None, the default one's. Errors are as for `key`."""
     return KeyTy(_resolve_impl(impl_spec))
 
 
@@ -114,7 +114,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg` and `unsafe_rbg`. Prefer
-    `key`, where `impl` is described.
+    `key`, where `seed`, `impl` and errors are described.
     """
     return _in_style(_seeded("PRNGKey", seed, impl), True)
 
@@ -206,6 +206,7 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
     Raises:
       TypeError: for another dtype or shape.
+      ValueError, NotImplementedError: as for `key`.
     """
     return prng.random_wrap(key_bits_array, _resolve_impl(_one_of("wrap_key_data", impl, dtype)))
 

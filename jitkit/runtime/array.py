@@ -317,7 +317,7 @@ class Array(Operators, metaclass=_ArrayMeta):
                 _iterated.clear()
             _iterated.add(aval)
         # On the CPU numpy reads the buffer and a row is a copy: a fifth of the cost of a slice on the device, and
-        # nothing to compile. From the second iteration on, one program for all rows costs a third of that.
+        # nothing to compile. From the second loop over such an array on, one program makes all rows, for a third of that cost.
         aval = aval.update(shape=aval.shape[1:])
         return (from_host(row.copy(), aval) for row in self._stored)
 

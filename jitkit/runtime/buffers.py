@@ -122,7 +122,9 @@ def address_of(buffer: Buffer) -> int:
 
 
 def dlpack(buffer: Buffer, asked: dict[str, Any]) -> Any:
-    """Return a DLPack capsule: jaxlib makes the usual one, JAX implements the rest of the protocol."""
+    """Return a DLPack capsule of a buffer: jaxlib makes it for a buffer on the CPU; if a stream, a device or a copy was asked for, or the
+    buffer is on another device, JAX does.
+    """
     if _is_on_cpu(buffer) and not any(asked.get(name) for name in ("stream", "dl_device", "copy")):
         return gate().ext.buffer_to_dlpack_managed_tensor(buffer)
     return for_jax(buffer).__dlpack__(**asked)

@@ -80,7 +80,7 @@ def _imported() -> _Gate:
 # --- guards of transfers ------------------------------------------------------------------------------------------
 
 DIRECTIONS = ("host_to_device", "device_to_device", "device_to_host")
-# each function drops constants that are kept on a device: guards would not see their use
+# functions to call before a guard is set: each drops constants that are kept on a device, since a guard would not see their use
 before_guards: list[Callable[[], None]] = []
 
 

@@ -174,7 +174,7 @@ def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | Non
 
 
 def idctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Return the inverse of `dctn`, with the same arguments and errors."""
+    """Return the inverse of `dctn`, with its arguments and errors."""
     x = ensure_arraylike("idctn", x)
     _check("idctn", type, norm)
     if dtypes.issubdtype(x.dtype, np.complexfloating):

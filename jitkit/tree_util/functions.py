@@ -251,7 +251,7 @@ def tree_map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """Return `tree_map(f, tree, *rest)` for an `f` that takes the key path of the leaf first."""
+    """Return `tree_map(f, tree, *rest)` for an `f` that takes the key path of the leaf first; ValueError is raised as there."""
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = [_flatten_up_to(treedef, tree, other, "tree_map_with_path tree", None) for other in rest]
     return tree_unflatten(treedef, [f(*row) for row in zip(*unzip2(pairs), *columns, strict=True)])

@@ -147,7 +147,7 @@ def end_first(proc: int) -> None:
 def mount_disk(limits: dict[str, int]) -> None:
     """Mount a small, empty /tmp and /dev/shm over the present ones."""
     tmp = f"size={limits['disk']},nr_inodes={limits['files']},mode=1777".encode()
-    for place in _DISKS:  # a library can be loaded from /tmp where checks get libraries, and only there
+    for place in _DISKS:  # machine code can be loaded only from /tmp, and only if checks get compiled libraries
         runs = limits["compiles"] and place == _DISKS[0]
         call("mount", b"tmpfs", place, b"tmpfs", _NO_SUID | _NO_DEV | (0 if runs else _NO_EXEC), tmp)
 

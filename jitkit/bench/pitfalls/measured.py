@@ -192,8 +192,8 @@ class Pitfalls(Benchmark):
         }
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return how many pairs compile at every call, the most expensive of the others, and the pairs that counted differently
-        than they should.
+        """Return sentences that say how many pairs compile at every call, which of the others is the most expensive, and which pairs
+        counted differently than they should.
         """
         sentences = []
         if len(results) > 1:

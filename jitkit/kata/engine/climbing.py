@@ -114,7 +114,7 @@ def jaxpr(closed: Any) -> Jaxpr:
 
 
 class NotAProgramError(TypeError):
-    """Raised if something that should be a program is not one."""
+    """Raised if what a package's `make_jaxpr` returned cannot be read as a program."""
 
 
 @dataclasses.dataclass
@@ -388,7 +388,7 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """Return the place of the package's `make_jaxpr`, if an error says that a result is not a program; else []."""
+    """Return the place of the package's `make_jaxpr`, if the error says that what it returned is not a program; else []."""
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []

@@ -247,7 +247,7 @@ class _Comparison:
         )
 
     def makers(self, eqn: Plain) -> Iterator[str]:
-        """Yield the learner's equations that compute an equation's operands in another way than the reference does."""
+        """Yield, as text, the learner's equations that compute an equation's operands in another way than the reference does."""
         makers = (
             self.actual.maker(atom)
             for atom in eqn["operands"]

@@ -332,7 +332,9 @@ class Forks(Spare):
         return self.others[0]
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a process that nobody uses, or None without `fork`. If XLA is used, the copy that answers starts it."""
+        """Return a process that nobody uses, or a new one; None on systems without `fork`. It has not started XLA, whatever `uses_xla`
+        says: the copy of it that answers a request does.
+        """
         if not hasattr(os, "fork"):
             return None
         with contextlib.suppress(IndexError):

@@ -56,7 +56,7 @@ class Package(NamedTuple):
 
     @property
     def beside(self) -> list[pathlib.Path]:
-        """Files beside it that may be a part of it."""
+        """The files beside the package that may be a part of it."""
         return [
             path
             for path in sorted(self.folder.glob("*.py"))

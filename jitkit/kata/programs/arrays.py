@@ -163,7 +163,7 @@ def binary(writer: Writer) -> bool:
 
 
 def scaled(writer: Writer) -> bool:
-    """Write a product of a value and a scalar: an element of another value, or its sum. Return False if no value suits."""
+    """Write a product of a value and a scalar, which is an element or the sum of another value. Return False if no value suits."""
     x, y = writer.pick(lambda value: value.is_float), writer.pick(lambda value: value.is_float and bool(value.shape))
     if x is None or y is None:
         return False

@@ -20,7 +20,7 @@ from .workspace import Look, Workspace
 
 
 class Own(NamedTuple):
-    """The functions in place, and a sentence for each file or exercise that is not."""
+    """The learner's functions that were put in place, and a sentence for each file or exercise that was left out."""
 
     bindings: tuple[Binding, ...]
     left_out: tuple[str, ...]

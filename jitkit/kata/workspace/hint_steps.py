@@ -46,7 +46,7 @@ def hint_text(checker: Checker, lab: Lab, exercise: Exercise, step: int) -> str:
 
 
 def own_bug(checker: Checker, lab: Lab, exercise: Exercise) -> str:
-    """Return what the learner's functions do wrong, as far as it is known."""
+    """Return sentences that say what the learner's functions do wrong, as far as it is known."""
     report = checker.report()
     verdict = report.verdict
     if verdict.status == Status.TODO:

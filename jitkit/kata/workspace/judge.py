@@ -56,7 +56,7 @@ class Judge:
     """Checks exercises of a workspace, and remembers what passes.
 
     Args:
-      spare: processes that wait.
+      spare: processes that wait for the next check.
       hidden: a file with more checks, for an instructor.
     """
 

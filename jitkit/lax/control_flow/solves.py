@@ -43,7 +43,7 @@ from ..elementwise import neg
 from ..utils import derivatives
 from .common import Body, Traced, avals_of, trace_anew, trace_body
 
-Solver = Callable[[Callable[[Any], Any], Any], Any]  # takes the function of an equation, and a tree
+Solver = Callable[[Callable[[Any], Any], Any], Any]  # (f, first guess of its root), or (f, b) -> x: f(x) = b
 
 
 def _check_tree(who: str, what: str, found: PyTreeDef, expected: PyTreeDef, has_aux: bool = False) -> None:

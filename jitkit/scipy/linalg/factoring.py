@@ -1,7 +1,7 @@
 """Factors matrices, and solves systems of linear equations by the factors.
 
-scipy's options about memory and checks (`overwrite_a`, `check_finite`, `lwork`) are accepted and ignored: arrays are
-immutable, and a compiled program cannot check values and raise.
+scipy's options about memory, checks and drivers (`overwrite_a`, `overwrite_b`, `lwork`, `check_finite`, `debug`, `turbo`,
+`lapack_driver`) are accepted and ignored: arrays are immutable, and a compiled program cannot check values and raise.
 
 JAX: jax/_src/scipy/linalg.py:cho_factor
 """

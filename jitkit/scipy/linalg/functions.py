@@ -52,7 +52,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     `max_squarings`.
 
     `upper_triangular` says that A is an upper triangle, which takes less time. Raise ValueError for matrices that are not
-    square.
+    square, TypeError for floats of 16 bits.
     """
     (a,) = promote_dtypes_inexact(A)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -103,7 +103,7 @@ def _pade(coefficients: Sequence[int], a: Any) -> tuple[Any, Any]:
         powers.append(_precise_dot(powers[-1], powers[1]))
 
     def terms(first: int, top: int) -> Any:
-        """Return the sum of powers up to `top`, the highest first, with every second coefficient from `first`."""
+        """Return the sum of the powers of a squared up to `top`, the highest first. The coefficients are every second one from `first`."""
         total = b[first + 2 * top] * powers[top]
         for k in range(top - 1, -1, -1):
             total = total + b[first + 2 * k] * powers[k]

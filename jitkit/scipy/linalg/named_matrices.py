@@ -36,7 +36,9 @@ def invhilbert(n: int) -> Any:
 
 @jit(static_argnames=("n", "kind"))
 def pascal(n: int, kind: str | None = None) -> Any:
-    """Return Pascal's triangle as an n x n matrix, "lower" or "upper", or lower @ upper ("symmetric", the default)."""
+    """Return Pascal's triangle as an n x n matrix, "lower" or "upper", or lower @ upper ("symmetric", the default). Raise ValueError for
+    another `kind`.
+    """
     lower = _kind(kind, "on")
     a = arange(n, dtype=np.float32)
     triangle = _binom(a[:, None], a[None, :])
@@ -45,7 +47,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
 
 @jit(static_argnames=("n", "kind"))
 def invpascal(n: int, kind: str | None = None) -> Any:
-    """Return the inverse of `pascal(n, kind)`."""
+    """Return the inverse of `pascal(n, kind)`, with the same error."""
     lower = _kind(kind, "one")
     a = arange(n, dtype=dtypes.default_float_dtype())
     i, j = a[:, None], a[None, :]

@@ -1,7 +1,7 @@
 """Finds the forms of Schur and Hessenberg, and from Schur's form functions of matrices.
 
 A = Z T Z^H with a unitary Z and a triangle T, so that f(A) = Z f(T) Z^H. The elements of f(T) are found one diagonal after the other:
-Golub and Van Loan, "Matrix computations", 4th ed., 9.1.2 and 9.4.
+Golub and Van Loan, "Matrix computations", 4th ed., 9.1.2 and 9.4. `overwrite_a` and `check_finite` are ignored, as in `factoring`.
 
 JAX: jax/_src/scipy/linalg.py:schur
 """

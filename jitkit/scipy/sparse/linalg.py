@@ -161,7 +161,7 @@ def cg(
 def bicgstab(
     A: Any, b: Any, x0: Any = None, *, tol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None
 ) -> tuple[Any, None]:
-    """Return `(x, None)`, where x nearly solves A x = b, by the method BiCGSTAB, for any A. Arguments as for `cg`."""
+    """Return `(x, None)`, where x nearly solves A x = b, by the method BiCGSTAB, for any A. Arguments and errors are as for `cg`."""
     return _solve(_bicgstab_solve, A, b, x0, tol, atol, maxiter, M, False)
 
 

@@ -42,7 +42,7 @@ def _recurrence(most: int, dtype: Any) -> tuple[Any, Any]:
 
 @functools.partial(jit, static_argnums=(0, 2))
 def _gen_associated_legendre(l_max: int, x: Any, is_normalized: bool) -> Any:
-    """Return the Legendre functions of numbers x, normalised, as a table [order, degree, number]."""
+    """Return the Legendre functions of numbers x, normalised, as a table [order, degree, number]. `is_normalized` changes nothing."""
     table = jnp.zeros((l_max + 1, l_max + 1, x.shape[0]), dtype=x.dtype)
     counts, from_0 = jnp.arange(1, l_max + 1, dtype=x.dtype), jnp.arange(l_max, dtype=x.dtype)
     first = _FIRST / jnp.sqrt(np.pi)
