@@ -8,6 +8,7 @@ classes, tracebacks that end in the user's code, logs. Read `config` first, the 
     errors             tracer -> error: why a value that is not known yet cannot be used in this way
     edits              error -> what to write instead
     habits             name of PyTorch's or NumPy's -> what to write instead
+    pythons_errors     error of Python's own -> what to write instead
     jax_version        the installed JAX -> the version to behave like
     source_info        where in the user's program a value was made
     traceback_util     tracebacks without our own frames

@@ -93,7 +93,89 @@ BOTH_OR_NONE = (
 
 SHIFTED = "\n`<<` and `>>` move the bits of integers. To scale a float, write `x * 2.0**n`."
 
-OF_A_SEQUENCE = "\nMake the list or tuple an array first: `jnp.array(...)`."
+OF_A_SEQUENCE = (
+    "\nMake a list of numbers an array first: `jnp.array(numbers)`. Take several arrays apart first: `a, b = pair`."
+)
+
+OF_TREES = (
+    "\nLists, tuples and dicts of arrays are trees. To compute with each array of them, write "
+    "`jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)`."
+)
+
+OF_A_TEXT = "\nA text is not a number: convert it first, `float(text)`."
+
+IS_NONE = "\nOne value is None: is a `return` missing, or an argument whose default is None?"
+
+NO_METHOD = (
+    "\nThis is an attribute, not a method: write `x.shape`, `x.T` without parentheses. One size is `x.shape[0]`."
+)
+
+NOT_CALLED = (
+    "\nThis is an array. To index it, write brackets: `x[0]`. If it should be a function, an array has been given the "
+    "function's name."
+)
+
+AT_OF_NUMPY = "\nNumPy's arrays have no `at`. Make it an array of this library first: `jnp.asarray(x).at[0].set(1)`."
+
+OF_A_LIST_OF_NUMBERS = (
+    "\nThis is a list. Make it an array first: `jnp.array(x)` of numbers, `jnp.stack(x)` of arrays of one shape."
+)
+
+OF_A_TUPLE = "\nThis is a tuple. If it is the result of a function, take it apart: `y, aux = f(x)`."
+
+OF_A_NUMBER = "\nThis is a number of Python's. `jnp.asarray(x)` makes an array of it."
+
+INDICES_OF_A_LIST = "\nThis is a list, which has one axis. Make it an array first: `jnp.array(x)[:, 0]`."
+
+UNPACKED = "\nAn array is taken apart along its first axis, so there must be `x.shape[0]` names in front of the `=`."
+
+CARRIED = (
+    "\nAn assignment makes the name local to the function in which it stands. A body that changes a value takes it as its carry, and "
+    "returns the new one: `jax.lax.fori_loop(0, 3, lambda i, total: total + i, 0)`."
+)
+
+RECURSION = (
+    "\nBoth branches of `cond` are traced, and no condition on a traced value ends a recursion while tracing. Write a loop: "
+    "`jax.lax.while_loop(condition, body, start)`."
+)
+
+ARGNUMS = "\n`argnums` counts the arguments from 0: `jax.grad(f, argnums=1)`, or `argnums=(0, 1)`. It takes no names."
+
+RETURN_ARRAYS = (
+    "\nReturn arrays and numbers, alone or in tuples, lists and dicts. Make the rest, such as a text, a shape or a function, outside of "
+    "the traced function."
+)
+
+NO_OBJECTS = "\nArrays hold numbers only. Take the numbers out of the object first, for example with `np.asarray(x, dtype='float32')`."
+
+NO_HASH = (
+    "\nA dict, a set or `lru_cache` needs a hash, and arrays have none. Look a number up instead: `int(x)` or `x.item()`; of "
+    "several, `tuple(x.tolist())`."
+)
+
+ONE_KEY = "\nThis is one key. For two, write `k1, k2 = jax.random.split(key)`."
+
+SWITCH_ORDER = "\nThe branches are one list of functions, behind the index: `lax.switch(i, [f, g, h], x)`."
+
+MAPPED_FIRST = "\nThe function comes first: `jax.tree.map(lambda leaf: ..., tree)`."
+
+NOTHING_TO_WAIT_FOR = (
+    "\nWhile tracing there is nothing to wait for. Call it on the result, outside of the traced function."
+)
+
+NOT_AN_ITERATOR = "\nAn iterator such as `zip` has no axis. Pass a tuple of arrays, and the body gets rows: `lax.scan(f, init, (xs, ys))`."
+
+ONE_AXIS = "\nThis takes one axis. For several, make them one first: `jnp.argmax(x.reshape(-1))`."
+
+TWO_SIZES = ".\nThe sizes are arguments of their own: `jnp.eye(3)`, `jnp.eye(3, 4)`"
+
+A_DTYPE = "\nA dtype is written `jnp.float32`, or as a text 'float32'."
+
+TREE_OF_ARRAYS = (
+    "\nFor the arrays in it, use `jax.tree.leaves(tree)`, or `jax.tree.map(lambda leaf: leaf.sum(), tree)`."
+)
+
+APPLIED_TWICE = "\n`{0}(f)` returns a function: call that with the arguments, `{0}(f)(x)`."
 
 OF_A_TREE = "\nTo do this to each array in the dict, write `jax.tree.map(lambda leaf: ..., tree)`."
 
@@ -121,6 +203,8 @@ OF_TWO_ELEMENTS = "\n`associative_scan` calls the function with two elements, an
 A_SHAPE = "\nA shape is a tuple of integers: `(3, 4)`. That of an array is `x.shape`."
 
 NO_LENGTH = "\nThis has the shape (): it has no axis to go along. Use it as it is, or `x[None]`, of length 1."
+
+NO_ROWS = f"array{NO_LENGTH}", f"key array{ONE_KEY}"
 
 HOW_MANY_KEYS = "\nSay how many keys, as an integer: `random.split(key, 3)`, or their shape: `(3, 2)`."
 

@@ -139,8 +139,8 @@ _HOW_TO_CONCRETIZE = _table(
     ("another dtype", "x.astype(jnp.int32), x.astype(jnp.float32)", r"\b(int|float|complex)\("),
     ("a function of `math`", "the one of jitkit.numpy: jnp.sin(x) instead of math.sin(x)", r"\bmath\.\w+\("),
     ("as many values as a mask selects", "keep the shape: jnp.where(mask, x, 0)"),
-    ("to look at it", "jitkit.debug.print('{}', x)"),
-    ("to use it in Python", "return x, and convert it outside of the traced function"),
+    ("to look at it", "jitkit.debug.print('{}', x)", r"\b(print|format|str|log\w*)\(|\bf['\"]|['\"] %"),
+    ("to use it in Python", "return x, and convert it outside of the traced function", r"\.(item|tolist|tobytes)\("),
 )
 
 

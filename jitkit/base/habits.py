@@ -9,9 +9,7 @@ JAX: jax/_src/deprecations.py:deprecation_getattr
 from __future__ import annotations
 
 import re
-import sys
-import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 _GRADIENT = "Differentiate a function with respect to its argument: `jax.grad(loss)(params)`. Arrays keep no gradients."
@@ -144,8 +142,7 @@ _OF_MORE = (
     "split subtract tensordot tile "
 )
 _OF_NN = " celu elu gelu glu leaky_relu log_softmax logsumexp one_hot relu relu6 selu sigmoid silu softmax softplus "
-_UNEXPECTED = r"(\w+)\(\) got an unexpected keyword argument '(\w+)'(?:\. Did you mean '\w+'\?)?$"
-_ROOMS = "numpy", "nn", "random", "lax", "numpy.linalg"
+_UNEXPECTED = r"unexpected keyword argument '(\w+)'"
 
 
 def about_attribute(name: str) -> str:
@@ -195,24 +192,12 @@ def mark(array: type) -> None:
     vars_of_class.__dir__ = __dir__
 
 
-def about_keyword(error: TypeError) -> str:
-    """Return a line with our name of a keyword, if the TypeError says that a function of ours does not have that
-    keyword; otherwise "".
+def about_keyword(message: str, names: Collection[str]) -> str:
+    """Return a line with our name of the keyword that a message refuses, for a function that has parameters of these names;
+    "" if the keyword is not known.
     """
-    found = re.search(_UNEXPECTED, str(error))
-    if not found or found[2] not in KEYWORDS:
-        return ""
-    instead, example = KEYWORDS[found[2]]
-    last = error.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    names = {**last.tb_frame.f_globals, **last.tb_frame.f_locals} if last else {}
-    for room in _ROOMS:
-        function = getattr(sys.modules.get(f"{__package__.partition('.')[0]}.{room}"), found[1], None)
-        if not isinstance(function, types.FunctionType) or names.get(found[1], function) is not function:
-            continue  # a function of the user's own
-        if not instead:
-            return f"\nThere is no such option: {example}."
-        if instead in function.__code__.co_varnames:
-            return f"\nHere it is `{instead}`: {example}."
-    return ""
+    found = re.search(_UNEXPECTED, message)
+    instead, example = KEYWORDS.get(found[1] if found else "", (None, ""))
+    if instead == "":
+        return f"\nThere is no such option: {example}."
+    return f"\nHere it is `{instead}`: {example}." if instead in names else ""

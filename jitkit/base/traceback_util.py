@@ -25,7 +25,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import ParamSpec, TypeVar
 
-from . import config, edits, habits, mixed_with_jax
+from . import config, late_rooms, mixed_with_jax
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -113,14 +113,13 @@ def filter_traceback(error: BaseException) -> None:
     "quiet_remove_frames") hides without a note; "tracebackhide" marks the frames for pytest and IPython, and "off" changes
     nothing. Follow the call with a bare `raise`.
 
-    If real JAX refused one of our values, add to the message what to import. If a function of ours was given a keyword of
-    another library, add our name for it.
+    If real JAX refused one of our values, add to the message what to import. If Python itself raised the error, add what to
+    write instead, where that is known.
     """
     try:
         mode = config.value("traceback_filtering")
         mixed_with_jax.amend_refusal(error)
-        _amend_keyword(error)
-        _amend_assignment(error)
+        late_rooms.import_room(".pythons_errors", __package__).amend(error, is_hidden_file)
         if mode == "tracebackhide":
             for link in _chain(error):
                 _mark_own_frames(link)
@@ -141,17 +140,6 @@ def _mark_own_frames(error: BaseException) -> None:
         if is_hidden_file(node.tb_frame.f_code.co_filename):
             node.tb_frame.f_locals["__tracebackhide__"] = True
         node = node.tb_next
-
-
-def _amend_keyword(error: BaseException) -> None:
-    if isinstance(error, TypeError) and error.args and "unexpected keyword argument" in str(error.args[0]):
-        error.args = (f"{error.args[0]}{habits.about_keyword(error)}",)
-
-
-def _amend_assignment(error: BaseException) -> None:
-    """If NumPy refused to write a traced value into one of its arrays, add advice to the error."""
-    if type(error) is ValueError and error.args == ("setting an array element with a sequence.",):
-        error.args = (f"{error.args[0]}{edits.INTO_NUMPY}",)
 
 
 def filter_text(text: str, entry: str) -> str:

@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, overload
 
+from . import edits
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 T1 = TypeVar("T1")
@@ -161,6 +163,12 @@ def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
         return wrapper
 
     return named
+
+
+def refuse_values(f: Any, leaves: Sequence[Any]) -> None:
+    """Raise TypeError if what `tree.map` should call for each leaf is not a function."""
+    if leaves and not callable(f):
+        raise TypeError(f"{type(f).__name__!r} object is not callable{edits.MAPPED_FIRST}")
 
 
 class Transform(str):

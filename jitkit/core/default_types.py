@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import config, traceback_util
+from ..base import config, edits, traceback_util
 from .element_types import (
     DType,
     ExtendedDType,
@@ -123,7 +123,10 @@ def check_and_canonicalize_user_dtype(dtype: Any, fun_name: str = "") -> DType:
         raise ValueError(
             "Passing an array as a dtype argument is no longer supported; instead of dtype=arr use dtype=arr.dtype."
         )
-    requested = np.dtype(dtype)
+    try:
+        requested = np.dtype(dtype)
+    except TypeError as error:
+        raise TypeError(f"{error}{edits.A_DTYPE}") from None
     if not is_array_dtype(requested):
         where = f" in {fun_name}" if fun_name else ""
         raise TypeError(f"JAX only supports number, bool, and string dtypes, got dtype {dtype}{where}")
@@ -215,7 +218,7 @@ def _checked(x: Any, found: Any) -> Any:
     if not is_array_dtype(found):
         raise TypeError(
             f"Value '{x}' with dtype {found} is not a valid JAX array type. "
-            "Only arrays of numeric types are supported by JAX."
+            f"Only arrays of numeric types are supported by JAX.{edits.NO_TEXT * (getattr(found, 'kind', '') in ('U', 'S'))}"
         )
     return found
 

@@ -131,7 +131,8 @@ class Tracer(Operators):
                 self, f"The '{name}' attribute is not available on {self._error_repr()}.{self._origin_msg()}"
             )
         if name in ("block_until_ready", "copy_to_host_async"):
-            raise AttributeError(f"The '{name}' method is not available on {self._error_repr()}.{self._origin_msg()}")
+            where = f"{self._error_repr()}.{self._origin_msg()}"
+            raise AttributeError(f"The '{name}' method is not available on {where}{edits.NOTHING_TO_WAIT_FOR}")
         if name == "sharding":
             raise AttributeError(
                 f"The 'sharding' attribute is not available on {self._error_repr()}. To query sharding information "
@@ -204,7 +205,8 @@ class Tracer(Operators):
         """Return the name of an argument on which the value depends and that may be made static; "" if there is none,
         None if this is not known.
         """
-        return None
+        inner = getattr(self, "val", getattr(self, "primal", None))  # a batch, or a value that has a derivative
+        return inner._static_name() if isinstance(inner, Tracer) else None if inner is None else ""
 
     def _origin_msg(self) -> str:
         """Return a newline and sentences on where the value comes from; "" if that is not known."""

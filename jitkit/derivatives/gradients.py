@@ -136,7 +136,12 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
     try:
         return operator.index(argnums)
     except TypeError:
+        pass
+    try:
         return tuple(map(operator.index, argnums))
+    except TypeError as error:
+        is_data = any(hasattr(x, "shape") for x in tree_leaves(argnums))
+        raise TypeError(f"{error}{edits.APPLIED_TWICE.format('grad') if is_data else edits.ARGNUMS}") from None
 
 
 def fix_others(

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from .. import core
-from ..base import config, errors, late_rooms, missing_names, source_info
+from ..base import config, edits, errors, late_rooms, missing_names, source_info
 from ..base.util import NameStack
 from ..core import Primitive, dtypes
 from ..core.effects import Effect, no_effects
@@ -324,9 +324,7 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
         raise TypeError(
             f"function {debug_info.func_src_info} traced for {debug_info.traced_for} returned a value of "
             f"type {type(x)}{where}, "
-            "which is not a valid JAX type\n"
-            "Return arrays and numbers, alone or in tuples, lists and dicts. Make the rest, such as a text, a shape "
-            "or a function, outside of the traced function."
+            f"which is not a valid JAX type{edits.RETURN_ARRAYS}"
         )
 
 

@@ -80,7 +80,7 @@ def vmap(
             + (
                 f"\nWrite a tuple with an entry for each argument: in_axes=({in_axes},)."
                 if type(in_axes) is dict
-                else ""
+                else edits.APPLIED_TWICE.format("vmap")
             )
         )
     for name, axes in (("in_axes", in_axes), ("out_axes", out_axes)):
@@ -314,7 +314,9 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
     results = []
     for i, (x, dim, to) in enumerate(zip(outs, dims, wanted, strict=True)):
         if not core.is_array_value(x):
-            raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
+            raise TypeError(
+                f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type{edits.RETURN_ARRAYS}"
+            )
         if to is not None:
             rank = np.ndim(x) + (dim is None)
             if not -rank <= to < rank:

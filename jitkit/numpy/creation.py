@@ -179,7 +179,7 @@ def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
     if not dtypes.is_array_dtype(value.dtype):
         raise TypeError(
             f"Value '{x}' with dtype {value.dtype} is not a valid JAX array type. Only arrays of numeric types are supported "
-            f"by JAX.{edits.NO_TEXT * (value.dtype.kind in 'US')}"
+            f"by JAX.{edits.NO_TEXT if value.dtype.kind in 'US' else edits.NO_OBJECTS}"
         )
     return np.array(value, dtypes.canonicalize_dtype(value.dtype))
 

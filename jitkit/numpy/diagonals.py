@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..base import edits
 from ..base.jax_version import since
 from ..core import dtypes
 from ..lax.placing import placed
@@ -33,7 +34,7 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: 
     offset = ensure_arraylike("eye", k)
     if offset.shape != () or not dtypes.issubdtype(offset.dtype, np.integer):
         raise ValueError(f"k must be a scalar integer; got {k}")
-    (rows,) = canonicalize_shape((N,), "argument of 'N' jnp.eye()")
+    (rows,) = canonicalize_shape((N,), f"argument of 'N' jnp.eye(){edits.TWO_SIZES * isinstance(N, tuple)}")
     shape = (rows, rows if M is None else canonicalize_shape((M,), "argument of 'M' jnp.eye()")[0])
     if any(n < 0 for n in shape):
         raise ValueError(f"negative dimensions are not allowed, got {N} and {M}")

@@ -25,7 +25,7 @@ from ..pjit.jit import inlined, jit
 from .promotion import convert
 from .promotion import where as where_
 from .ufuncs import constant
-from .util import as_array, check_arraylike, ensure_arraylike, given_array
+from .util import as_array, check_arraylike, ensure_arraylike, given_array, one_axis
 
 _FLOATS_OF_16_BITS = (np.dtype("float16"), np.dtype(ml_dtypes.bfloat16))
 _ANY_AXIS = "The axis argument must be known statically."
@@ -373,7 +373,7 @@ def _arg(name: str, function: Callable[..., Any], a: Any, axis: int | None, out:
     a = given_array(a)
     if isinstance(core.typeof(a).dtype, dtypes.ExtendedDType):
         raise ValueError(f"Unsupported dtype for {name.removeprefix('arg')}: {core.typeof(a).dtype.name}")
-    return function(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
+    return function(a, None if axis is None else one_axis(axis), keepdims=bool(keepdims))
 
 
 @inlined(static_argnames=("axis", "keepdims"))

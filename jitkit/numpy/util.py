@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import core, lax
-from ..base import errors, traceback_util
+from ..base import edits, errors, traceback_util
 from ..core import dtypes
 from ..core.operators import Operators
 from ..lax.utils import canonicalize_axis
@@ -62,7 +62,14 @@ def check_arraylike(name: str, *args: Any) -> None:
 def _as_array(x: Any) -> str:
     """Return the advice for a value that NumPy would convert to an array."""
     convert = "\nConvert it first: `jnp.array(...)`, or `jnp.stack(...)` for several arrays. It is not done for you, because it copies."
-    return convert if isinstance(x, list | tuple) else ""
+    return convert if isinstance(x, list | tuple) else edits.TREE_OF_ARRAYS if isinstance(x, dict) else ""
+
+
+def one_axis(axis: Any) -> int:
+    """Return an axis as an int. Raise TypeError for several axes."""
+    if isinstance(axis, tuple | list):
+        raise TypeError(f"{type(axis).__name__!r} object cannot be interpreted as an integer{edits.ONE_AXIS}")
+    return operator.index(axis)
 
 
 def check_arraylike_or_none(name: str, *args: Any) -> None:

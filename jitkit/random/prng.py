@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import core, lax
 from .. import numpy as jnp
-from ..base import config
+from ..base import config, edits
 from ..core import Primitive, ShapedArray, dtypes
 from ..interpreters.ad_rules import defjvp_zero
 from ..interpreters.batching import AxisData, Vals, bdim_at_front, defbroadcasting, defvectorized, register_batcher
@@ -255,7 +255,9 @@ def _check_key_data(data: Any, impl: PRNGImpl) -> None:
     if data.ndim < 1:
         raise TypeError(f"{problem} key_data.ndim >= 1; got ndim={data.ndim}")
     if data.shape[-len(impl.key_shape) :] != impl.key_shape:
-        raise TypeError(f"{problem} key_data.shape to end with {impl.key_shape}; got shape={data.shape} for {impl=}")
+        raise TypeError(
+            f"{problem} key_data.shape to end with {impl.key_shape}; got shape={data.shape} for {impl=}{edits.KEY_FIRST}"
+        )
     if data.dtype not in (np.uint32, dtypes.float0):
         raise TypeError(f"{problem} key_data.dtype = uint32; got dtype={data.dtype}")
 

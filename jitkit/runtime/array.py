@@ -304,7 +304,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __iter__(self) -> Iterator[Any]:
         if not self.aval.shape:
-            raise TypeError(f"iteration over a 0-d {'key ' * self._is_of_keys}array{edits.NO_LENGTH}")
+            raise TypeError(f"iteration over a 0-d {edits.NO_ROWS[self._is_of_keys]}")
         if self._key is not self.aval or runtime.default_backend() != "cpu":
             if config.local.state.trace is None and len(runtime.sharding_devices(self.sharding)) == 1:
                 return self._rows_by_programs()
@@ -327,7 +327,7 @@ class Array(Operators, metaclass=_ArrayMeta):
             yield from unstacking.rows(operator.getitem(cast(Any, self), slice(start, start + _MOST_ROWS)))
 
     def __hash__(self) -> int:
-        raise TypeError(f"unhashable type: {type(self).__name__!r}")
+        raise TypeError(f"unhashable type: {type(self).__name__!r}{edits.NO_HASH}")
 
     def __reduce__(self) -> Any:
         return _unpickle, (self._stored, self.aval)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..base import errors, traceback_util
+from ..base import edits, errors, traceback_util
 
 
 def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:
@@ -85,7 +85,7 @@ def unhashable_static(value: Any, error: Exception) -> ValueError:
     return ValueError(
         "Non-hashable static arguments are not supported. An error occurred while trying to hash an object "
         "of type "
-        f"{type(value)}, {value}. The error was:\nTypeError: {error}\n\n"
+        f"{type(value)}, {value}. The error was:\nTypeError: {str(error).removesuffix(edits.NO_HASH)}\n\n"
         "A static argument is part of the key under which compiled code is found, so it needs a hash. "
         f"{_hashable_instead(value)}"
     )
@@ -131,7 +131,8 @@ def _hashable_instead(value: Any) -> str:
     if isinstance(value, set):
         return "Pass a frozenset instead of a set."
     if hasattr(value, "shape"):
-        return "Do not mark arrays as static: pass them as ordinary arguments."
+        size = " A size or a setting is passed as a Python number: `int(n)`." if value.shape == () else ""
+        return f"Do not mark arrays as static: pass them as ordinary arguments.{size}"
     parts = vars(value) if hasattr(value, "__dict__") else {}
     arrays = [name for name, part in parts.items() if hasattr(part, "shape")]
     if arrays:

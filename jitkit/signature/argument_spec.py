@@ -135,7 +135,11 @@ def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
     try:
         return tuple(map(operator.index, argnums))
     except TypeError as error:
-        raise TypeError(f"{error}\n{what} must be an int or a sequence of ints, got {argnums!r}.") from None
+        by_name = isinstance(argnums, str) or (
+            isinstance(argnums, Iterable) and any(isinstance(x, str) for x in argnums)
+        )
+        names = f" Names are passed as {what.replace('nums', 'names')}={argnums!r}." * by_name
+        raise TypeError(f"{error}\n{what} must be an int or a sequence of ints, got {argnums!r}.{names}") from None
 
 
 def counted_from_zero(positions: Sequence[int], count: int) -> tuple[int, ...]:

@@ -7,9 +7,8 @@ writes as `params["layers"][3].bias` is a number in a list to all later stages.
     leaves, treedef = tree_flatten({"b": 1, "a": (2, None)})    # [2, 1], PyTreeDef({'a': (*, None), 'b': *})
     tree_unflatten(treedef, leaves)                             # {'a': (2, None), 'b': 1}
 
-`nodes` flattens one node, `registry` says what is a node, `treedef` defines structures, `paths` names leaves and
-describes differences of two trees. `guessing` and `compiled` write functions for frequent structures. All public names
-are here.
+`nodes` flattens one node, `registry` says what is a node, `treedef` defines structures, `paths` names leaves and describes differences of
+two trees. `guessing` and `compiled` write functions for frequent structures. All public names are here.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -21,7 +20,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..base import edits
-from ..base.util import unzip2
+from ..base.util import refuse_values, unzip2
 from .guessing import Guesses, everywhere, written
 from .key_entries import DictKey, FlattenedIndexKey, GetAttrKey, KeyEntry, KeyPath, SequenceKey
 from .paths import (
@@ -238,6 +237,7 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | Non
     Raise ValueError where the first tree is not a prefix of another, with the key path and both sides.
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
+    refuse_values(f, leaves)
     if not rest:
         return tree_unflatten(treedef, [f(leaf) for leaf in leaves])
     columns = [leaves, *[_flatten_up_to(treedef, tree, other, "tree_map tree", is_leaf) for other in rest]]

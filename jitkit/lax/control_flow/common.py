@@ -166,10 +166,11 @@ def avals_of(leaves: Sequence[Any]) -> list[Any]:
         if core.is_array_type(type(bad)):
             raise  # an array of text or objects
         kind = str(type(bad)) if isinstance(bad, str) else f"'{type(bad)}'"
+        order = edits.FUNCTION_FIRST * callable(bad)
         raise TypeError(
             f"Argument '{bad}' of type {kind} is not a valid JAX type{errors.about_value_of_jax(bad)}\n"
             "Carries and operands must be trees of arrays. The function can use other values, such as a text, "
-            f"without getting them as an argument.{edits.FUNCTION_FIRST if callable(bad) else ''}"
+            f"without getting them as an argument.{order or edits.NOT_AN_ITERATOR * hasattr(bad, '__next__')}"
         ) from None
 
 
