@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from jitkit import core
+from jitkit.base import edits
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
 from jitkit.interpreters.batching import (
@@ -277,7 +278,9 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
     results = []
     for i, (x, dim, to) in enumerate(zip(outs, dims, wanted, strict=True)):
         if not core.is_array_value(x):
-            raise TypeError(f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type")
+            raise TypeError(
+                f"Output from batched function {x!r} with type {type(x)} is not a valid JAX type{edits.RETURN_ARRAYS}"
+            )
         if to is not None:
             rank = np.ndim(x) + (dim is None)
             if not -rank <= to < rank:

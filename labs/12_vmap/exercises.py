@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from jitkit import core
+from jitkit.base import edits
 from jitkit.base.util import split_list
 from jitkit.core import Primitive
 from jitkit.interpreters.batching import (
