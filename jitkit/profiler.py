@@ -1,53 +1,172 @@
-"""The names of `jax.profiler`: annotations of profiles. jitkit takes no profiles, so they have no effect
+"""The names of `jax.profiler`: profiles of what the host and the devices do, for XProf, TensorBoard and Perfetto
 
-JAX: jax/_src/profiler.py:TraceAnnotation
+jaxlib's profiler takes them: calls of Python functions, XLA's compilations and programs, kernels of a GPU.
+
+JAX: jax/_src/profiler.py:start_trace
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
+import gzip
+import json
+import os
+import pathlib
 import sys
-from collections.abc import Callable
-from typing import Any, NoReturn
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
+from jaxlib import _profile_data, _profiler
+
+from . import runtime
 from .base import missing_names
 
+ProfileData, ProfilePlane = _profile_data.ProfileData, _profile_data.ProfilePlane
+ProfileEvent = _profile_data.ProfileEvent
 
-class TraceAnnotation(contextlib.nullcontext[None]):
-    """A block, which has no effect here; in JAX it names, in a profile, what runs in it."""
 
-    def __init__(self, name: str, **metadata: Any) -> None:
-        super().__init__()
+class ProfileOptions(_profiler.ProfileOptions):
+    """What a profile has, and how much of it: `host_tracer_level`, `python_tracer_level`, `device_tracer_level`, ..."""
+
+
+class TraceAnnotation(_profiler.TraceMe):
+    """A block that has a name in a profile. Keyword arguments are shown with it."""
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A block, which has no effect here; in JAX it names, in a profile, a step of a training loop."""
+    """A block that is one step of a training loop in a profile: pass `step_num=` to number it."""
+
+    def __init__(self, name: str, **kwargs: Any) -> None:
+        super().__init__(name, _r=1, **kwargs)
 
 
-def annotate_function(func: Callable[..., Any], name: str | None = None, **metadata: Any) -> Callable[..., Any]:
-    """Return the function unchanged; in JAX its calls get a name in a profile."""
-    return func
+def annotate_function(func: Callable[..., Any], name: str | None = None, **decorator_kwargs: Any) -> Callable[..., Any]:
+    """Return a function that does what `func` does, and whose calls have a name in a profile: `name`, or its own."""
+    title = name or getattr(func, "__qualname__", None) or func.__name__
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with TraceAnnotation(title, **decorator_kwargs):
+            return func(*args, **kwargs)
+
+    return wrapper
 
 
-_NO_PROFILES = (
-    "jitkit takes no profiles. `jitkit bench` measures, `python -m jitkit.as_jax --explain` says what tracing and compiling cost; for a "
-    "profile of the compiled program run it on JAX."
-)
+class _Profile:
+    """The profile that is being taken, and where it will be written. `session` is None if there is none."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.session: Any = None
+        self.folder = ""
+        self.for_perfetto = False
 
 
-def start_trace(log_dir: Any, **options: Any) -> NoReturn:
-    """Raise NotImplementedError; in JAX it begins a profile."""
-    raise NotImplementedError(_NO_PROFILES)
+_profile = _Profile()
 
 
-def stop_trace() -> NoReturn:
-    """Raise RuntimeError, as in JAX where no profile was begun."""
-    raise RuntimeError("No profile started")
+def start_trace(
+    log_dir: os.PathLike[str] | str,
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    profiler_options: ProfileOptions | None = None,
+) -> None:
+    """Begin a profile, which `stop_trace` writes to the folder `log_dir`/plugins/profile/TIME.
+
+    With `create_perfetto_trace`, `stop_trace` writes perfetto_trace.json.gz, too, which https://ui.perfetto.dev opens.
+
+    Raises:
+      RuntimeError: if a profile has begun, and has not been stopped.
+      NotImplementedError: for `create_perfetto_link`: jitkit serves no files.
+    """
+    if create_perfetto_link:
+        raise NotImplementedError(
+            "create_perfetto_link=True: jitkit serves no files. Pass create_perfetto_trace=True, and open the file that "
+            "stop_trace writes, perfetto_trace.json.gz, at https://ui.perfetto.dev."
+        )
+    with _profile.lock:
+        if _profile.session is not None:
+            raise RuntimeError("Profile has already been started. Only one profile may be run at a time.")
+        runtime.default_device()  # the devices must be there before their tracers begin
+        _profile.session = _profiler.ProfilerSession(profiler_options or ProfileOptions())
+        _profile.folder, _profile.for_perfetto = str(log_dir), create_perfetto_trace
 
 
-def trace(log_dir: Any, **options: Any) -> NoReturn:
-    """Raise NotImplementedError; in JAX it takes a profile of a block."""
-    raise NotImplementedError(_NO_PROFILES)
+def stop_trace() -> None:
+    """End the profile, and write it to the folder that `start_trace` was given. Raise RuntimeError if none has begun."""
+    with _profile.lock:
+        session, _profile.session = _profile.session, None
+        if session is None:
+            raise RuntimeError("No profile started")
+        session.stop_and_export(_profile.folder)
+        if _profile.for_perfetto:
+            _write_for_perfetto(pathlib.Path(_profile.folder))
+
+
+def _write_for_perfetto(folder: pathlib.Path) -> None:
+    """Write the last profile in a folder once more, without the metadata that Perfetto's page refuses."""
+    last = max((folder / "plugins" / "profile").iterdir(), key=os.path.getmtime)
+    (written,) = last.glob("*.trace.json.gz")
+    events = json.loads(gzip.decompress(written.read_bytes()))
+    del events["metadata"]
+    (last / "perfetto_trace.json.gz").write_bytes(gzip.compress(json.dumps(events).encode()))
+
+
+@contextlib.contextmanager
+def trace(
+    log_dir: os.PathLike[str] | str,
+    create_perfetto_link: bool = False,
+    create_perfetto_trace: bool = False,
+    profiler_options: ProfileOptions | None = None,
+) -> Iterator[None]:
+    """Take a profile of a block; arguments and errors are those of `start_trace`."""
+    start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
+    try:
+        yield
+    finally:
+        stop_trace()
+
+
+_servers: list[_profiler.ProfilerServer] = []  # at most one; jaxlib stops it when it is dropped
+
+
+def start_server(port: int, requires_backend: bool = True) -> _profiler.ProfilerServer:
+    """Start a server on this port, which XProf and TensorBoard ask for profiles. Raise ValueError if one is running.
+
+    `requires_backend` says whether the devices are looked up first.
+    """
+    if _servers:
+        raise ValueError("Only one profiler server can be active at a time.")
+    if requires_backend:
+        runtime.default_device()
+    _servers.append(_profiler.start_server(port))
+    return _servers[0]
+
+
+def stop_server() -> None:
+    """Stop the server that `start_server` started. Raise ValueError if there is none."""
+    if not _servers:
+        raise ValueError("No active profiler server.")
+    _servers.clear()
+
+
+def register_subprocess(pid: int, port: int) -> Callable[[], None]:
+    """Let profiles of this process have those of another one, whose server listens to `port`. The result ends that."""
+    end: Callable[[], None] = _profiler.register_subprocess(pid, port)
+    return end
+
+
+def device_memory_profile(backend: str | None = None) -> bytes:
+    """Return which arrays and executables hold a device's memory, in the format of pprof, compressed."""
+    client = (runtime.devices(backend)[0] if backend else runtime.default_device()).client
+    return gzip.compress(client.heap_profile())
+
+
+def save_device_memory_profile(filename: str, backend: str | None = None) -> None:
+    """Write what `device_memory_profile` returns to a file."""
+    pathlib.Path(filename).write_bytes(device_memory_profile(backend))
 
 
 missing_names.explain("profiler", sys.modules[__name__])

@@ -654,6 +654,9 @@ Jaxprs of derivatives are printed as JAX prints them (`tests/test_ad_*.py`), wit
 - In second derivatives, the part of a `scan` in a `checkpoint` that is computed first is not a `closed_call` here.
 - `lstsq` and `det` have the derivatives of the operations that they consist of.
 - Policies of `checkpoint` that offload save on the device; JAX's program puts these values into the host's memory and back.
+- Types do not say in which memory an array is; JAX prints `f32<host>[3]` for one in the host's. Programs compute in the devices' memory:
+  an argument from the host's memory is copied first, results are copied to the memory that `out_shardings`, or a `device_put` at the end
+  of the program, asks for. In JAX a program may read and write the host's memory itself.
 - If a derivative rule multiplies by a number, this number is not a result of a jitted `svd`.
 - A custom rule that closes over a value which is being differentiated is an UnexpectedTracerError. JAX's `make_jaxpr`
   prints a program with a tracer in it that nobody can run; its `grad` and `jit` raise the error, too.

@@ -113,8 +113,7 @@ interpreters.xla: Backend
 flatten_util:
 custom_batching:
 export: SymbolicScope symbolic_args_specs symbolic_dim_bounds symbolic_shape
-profiler: ProfileData ProfileEvent ProfileLine ProfileOptions ProfilePlane ProfileSession device_memory_profile
-export_profile_data register_subprocess save_device_memory_profile start_server stop_server
+profiler: ProfileLine ProfileSession export_profile_data
 dlpack:
 distributed:
 ffi: abstract_token build_ffi_lowering_function ffi_lowering register_ffi_target_as_batch_partitionable

@@ -143,9 +143,13 @@ class Executable:
             return runtime.put(x.as_argument() if type(x) is tokens.Token else x, aval, sharding, False)
         if x.is_deleted():
             raise runtime.deleted_error(aval)
-        if runtime.sharding_devices(x.sharding) != runtime.sharding_devices(sharding):
-            return runtime.put(x, aval, sharding, False)
-        return x
+        here = x.sharding
+        if (
+            runtime.sharding_devices(here) == runtime.sharding_devices(sharding)
+            and here.memory_kind == sharding.memory_kind
+        ):
+            return x
+        return runtime.put(x, aval, sharding, False)
 
     def place_const(self, value: Any) -> runtime.Buffer:
         """Return the buffer of a constant."""
@@ -218,11 +222,11 @@ class EffectfulExecutable(Executable):
 def output_shardings(
     loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
 ) -> list[runtime.Sharding]:
-    """Return the shardings of the results: the program's device; in a program over a mesh, the requested shardings, or the ones that
-    XLA's partitioner has chosen.
+    """Return the shardings of the results: the program's device, in the requested memory; in a program over a mesh, the requested
+    shardings, or the ones that XLA's partitioner has chosen.
     """
     if not runtime.is_over_mesh(sharding):
-        return [sharding] * count
+        return [x or sharding for x in asked] or [sharding] * count
     found = runtime.result_shardings(loaded, sharding, count)
     return [x or decided for x, decided in zip(asked, found, strict=True)] if asked else found
 

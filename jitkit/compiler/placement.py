@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import runtime
 from ..core import ShapedArray
+from ..jaxpr import Jaxpr, Var
 
 
 class Placement(NamedTuple):
@@ -82,15 +83,48 @@ def placement_of(
             "A program runs on one set of devices. Move the result with `jitkit.device_put(x, sharding)` instead."
         )
     if not runtime.is_over_mesh(sharding):
-        return Placement(sharding, True)
+        is_elsewhere = any(runtime.in_device_memory(asked) is not asked for asked in asked_of_results)
+        return Placement(sharding, True, (), tuple(results) if is_elsewhere else ())
     over_mesh = runtime.is_over_mesh
     spread = tuple(
-        key.sharding if isinstance(key, runtime.Placed) and over_mesh(key.sharding) else sharding for key in keys
+        runtime.in_device_memory(key.sharding)
+        if isinstance(key, runtime.Placed) and over_mesh(key.sharding)
+        else sharding
+        for key in keys
     )
     results = [x if x is not None and over_mesh(x) else None for x in results]
     if any(s.mesh.shape != sharding.mesh.shape for s in (*spread, *filter(None, results), *filter(over_mesh, inside))):
         raise NotImplementedError(f"the arguments of {function} are spread over meshes of different shapes")
     return Placement(sharding, True, spread, tuple(results))
+
+
+def with_memories(placement: Placement, jaxpr: Jaxpr) -> Placement:
+    """Return the placement of a program, in which a result that the program itself puts into another memory, by `device_put`, is
+    placed there. Over a mesh, the program's results stay in the devices' memory.
+    """
+    kinds = _memories(jaxpr)
+    if not any(kinds) or runtime.is_over_mesh(placement.sharding):
+        return placement
+    asked = placement.results or (None,) * len(kinds)
+    here = placement.sharding
+    results = [x or (runtime.in_memory(here, kind) if kind else None) for x, kind in zip(asked, kinds, strict=True)]
+    return placement._replace(committed=True, results=tuple(results))
+
+
+def _memories(jaxpr: Jaxpr) -> list[str | None]:
+    """Return the kind of memory into which the program itself puts each result; None for the devices' own."""
+    made: dict[Any, str | None] = {}
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "device_put":
+            made.update(zip(eqn.outvars, map(_memory, eqn.params["devices"]), strict=True))
+        elif eqn.primitive.name == "jit":
+            made.update(zip(eqn.outvars, _memories(eqn.params["jaxpr"]), strict=True))
+    return [made.get(v) if type(v) is Var else None for v in jaxpr.outvars]
+
+
+def _memory(place: Any) -> str | None:
+    kind = getattr(place, "memory_kind", None)
+    return "pinned_host" if getattr(place, "name", "") == "Host" else kind if kind != "device" else None
 
 
 def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:

@@ -65,7 +65,7 @@ def lower_program(
         attributes = _sharding_attributes(jaxpr, spread, attributes)
     paths, _ = tree_flatten_with_path(skeleton(program.out_tree))
     labels = [f"result{keystr(path)}" for path, _ in paths]
-    where = placement.results if placement else ()
+    where = placement.results if placement and runtime.is_over_mesh(placement.sharding) else ()
     of_results = ["" if x is None else _sharding_attribute(x, a) for x, a in zip(where, jaxpr.out_avals, strict=False)]
     module = lower_main(program.name, jaxpr, platform or runtime.lowering_platform(), attributes, labels, of_results)
     if placement and runtime.is_over_mesh(placement.sharding):

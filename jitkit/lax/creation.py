@@ -134,7 +134,9 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 
 class MemorySpace(enum.Enum):
-    """Where an array is stored. In jitkit there is one kind of memory: all of these mean it."""
+    """Where an array is stored: in its device's memory, or in the host's memory, which the device can read. A compiled program
+    computes in its device's memory: what is stored elsewhere is copied there first.
+    """
 
     Device = enum.auto()
     Host = enum.auto()

@@ -1,7 +1,8 @@
 """Puts a tree of values on a device, as Arrays: `device_put`, now or by an equation.
 
-Eagerly the values move. Under a trace, `device_put` is recorded like any operation: in a compiled program it changes
-nothing, since the program's call decides where the program runs; an eager derivative or `vmap` moves what it computes.
+Eagerly the values move. Under a trace, `device_put` is recorded like any operation. In a compiled program it changes
+nothing: the program's call decides where the program runs, which computes in its device's memory. An eager derivative or
+`vmap` moves what it computes.
 The reverse pass moves a cotangent back to the place that the value came from.
 
 JAX: jax/_src/dispatch.py:device_put_p
@@ -24,7 +25,7 @@ from ..interpreters.batching import AxisData, Dims, Vals, register_batcher
 from ..interpreters.mlir import LoweringContext, register_lowering
 from ..interpreters.partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, staging_rules
 from ..jaxpr import Literal
-from ..runtime.array import Array
+from ..runtime.array import Array, as_array
 from ..runtime.devices import is_spec
 from ..runtime.putting import check_place, check_put, device_put_leaf
 from ..tree_util import broadcast_prefix, tree_flatten, tree_unflatten
@@ -61,8 +62,20 @@ def _put(x: Any, device: Any, copies: ArrayCopySemantics) -> Any:
     """Return one value, put on a device now."""
     if isinstance(x, Tracer):
         raise core.escaped_tracer_error(x)
-    new = device_put_leaf(x, device)
+    new = device_put_leaf(x, _in_space(x, device) if isinstance(device, MemorySpace) else device)
     return new if new is not x or copies is REUSE_INPUT else new.copy()
+
+
+def _in_space(x: Any, space: MemorySpace) -> runtime.Sharding:
+    """Return the sharding that a value has, or will have by default, in another memory. Raise ValueError for `MemorySpace.Any`."""
+    if space is MemorySpace.Any:
+        raise ValueError("device_put: MemorySpace.Any is no place. Say MemorySpace.Device or MemorySpace.Host.")
+    sharding = as_array(x).sharding
+    return (
+        runtime.in_device_memory(sharding)
+        if space is MemorySpace.Device
+        else runtime.in_memory(sharding, "pinned_host")
+    )
 
 
 device_put_p = _DevicePut("device_put", multiple_results=True)
@@ -130,7 +143,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """Return the tree with its leaves on a device (or a `jax.sharding.Sharding`, or in a block of `jax.set_mesh` a
     `jax.sharding.PartitionSpec`), as Arrays committed to it. `device` may be a tree of these, which is a prefix of `x`.
-    A `jitkit.memory.Space` leaves values where they are.
+    A `jitkit.memory.Space` moves values to the memory of their device, or to the host's memory beside it.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
 
@@ -155,7 +168,8 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
     semantics = tuple(map(_semantics, given, shared))
     for leaf, place in zip(leaves, places, strict=True):
         check_put(leaf)
-        check_place(place)
+        if not isinstance(place, MemorySpace):
+            check_place(place)
     with runtime.explicit_transfers("device_put"):
         results = device_put_p.bind(
             *leaves, devices=tuple(places), srcs=tuple(map(_source, sources, leaves)), copy_semantics=semantics
@@ -205,11 +219,7 @@ def _source(said: Any, x: Any) -> Any:
 
 
 def _in_place(place: Any) -> Any:
-    """Return a place; a partition spec becomes a sharding over the mesh that was set, a format its sharding, and a kind of
-    memory None, since there is only one.
-    """
-    if isinstance(place, MemorySpace):
-        return None
+    """Return a place; a partition spec becomes a sharding over the mesh that was set, and a format its sharding."""
     if type(place).__name__ == "Format":
         return import_room("jitkit.runtime.layouts").sharding_of(place)
     return import_room("jitkit.runtime.meshes").in_place(place) if is_spec(place) else place

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import core, lax
+from .. import core, lax, runtime
 from ..base import edits, errors, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
@@ -48,8 +48,11 @@ def array(
         raise NotImplementedError("Only implemented for order='K'")
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "array")
-    if not is_array(object) and core.has_jax_array(object):
-        object = object.__jax_array__()
+    if not is_array(object):
+        if core.has_jax_array(object):
+            object = object.__jax_array__()
+        elif hasattr(object, "__cuda_array_interface__"):
+            object = runtime.from_cuda(object)
     result, theirs = _from_scalar_or_array(object, dtype, copy), None
     if result is None:
         try:

@@ -57,7 +57,7 @@ def check_shardings(program: Program, leaves: Sequence[Any], shardings: Sequence
     wrong = []
     for name, x, required in zip(names, leaves, shardings, strict=True):
         key = key_of_argument(x)
-        if isinstance(key, runtime.Placed) and key.sharding != required:
+        if isinstance(key, runtime.Placed) and runtime.in_device_memory(key.sharding) != required:
             wrong.append(
                 f"Argument {name} with shape {key.aval.str_short()}:\n  Passed sharding: {key.sharding}\n"
                 f"  Required sharding: {required}"

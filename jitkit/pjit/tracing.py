@@ -18,7 +18,7 @@ from .. import core, runtime
 from ..base import config, late_rooms, stage_log, traceback_util
 from ..base.util import fewer_collections
 from ..compiler import shardings as jit_shardings
-from ..compiler.placement import Placement, placed_as_asked, placement_of
+from ..compiler.placement import Placement, placed_as_asked, placement_of, with_memories
 from ..compiler.program import Program
 from ..compiler.shardings import ShardingTree
 from ..core import Tracer, has_jax_array
@@ -100,7 +100,8 @@ class Traceable:
         if asked:
             keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
         function = getattr(self.fun, "__qualname__", self.name)
-        return placement_of(keys, function, names, results, shardings_inside(traced.jaxpr))
+        placement = placement_of(keys, function, names, results, shardings_inside(traced.jaxpr))
+        return with_memories(placement, traced.jaxpr)
 
     def shardings(
         self, arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str] | None = None

@@ -44,6 +44,7 @@ from .buffers import aval_of_buffer as aval_of_buffer
 from .buffers import copy_to_host_async as copy_to_host_async
 from .buffers import dlpack as dlpack
 from .buffers import dlpack_device as dlpack_device
+from .buffers import from_cuda as from_cuda
 from .buffers import from_dlpack as from_dlpack
 from .buffers import is_buffer as is_buffer
 from .buffers import key_of_buffer as key_of_buffer
@@ -79,6 +80,8 @@ from .devices import default_device as default_device
 from .devices import describe_sharding as describe_sharding
 from .devices import devices as devices
 from .devices import first_device as first_device
+from .devices import in_device_memory as in_device_memory
+from .devices import in_memory as in_memory
 from .devices import is_equivalent as is_equivalent
 from .devices import is_first as is_first
 from .devices import is_over_mesh as is_over_mesh

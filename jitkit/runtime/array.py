@@ -1,10 +1,8 @@
 """value -> Array: an aval and a handle on a buffer
 
 An Array is a concrete value. It holds the two things that a call needs: the PJRT buffer, and the cache key (its aval, or
-its aval and place if it is committed). It has the same operators as tracers.
-
-Arrays are immutable; computing is asynchronous: an operation returns before its result exists, and reading the numbers
-(printing, `np.asarray`, `float`) waits. `block_until_ready` only waits, for measuring times.
+its aval and place if it is committed). An operation returns before its result exists; reading the numbers (printing,
+`np.asarray`, `float`) waits, and `block_until_ready` only waits, for measuring times.
 
 JAX: jax/_src/array.py:ArrayImpl
 """
@@ -246,6 +244,11 @@ class Array(Operators, metaclass=_ArrayMeta):
     def __dlpack_device__(self) -> Any:
         return runtime.dlpack_device(self._buf)
 
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:  # raises AttributeError unless an NVIDIA GPU holds it
+        self._check_is_numbers(AttributeError, "random keys have no `__cuda_array_interface__`")
+        return cast("dict[str, Any]", self._buf.__cuda_array_interface__)
+
     def __buffer__(self, flags: int) -> memoryview:
         view = self._view
         if view is None and not self._is_of_keys and not self._buf.is_deleted():
@@ -316,8 +319,7 @@ class Array(Operators, metaclass=_ArrayMeta):
             if len(_iterated) >= _MOST_TYPES:
                 _iterated.clear()
             _iterated.add(aval)
-        # On the CPU numpy reads the buffer and a row is a copy: a fifth of the cost of a slice on the device, and
-        # nothing to compile. From the second loop over such an array on, one program makes all rows, for a third of that cost.
+        # On the CPU a row is numpy's copy: a fifth of a slice's cost, nothing to compile. In a later loop, one program makes all rows.
         aval = aval.update(shape=aval.shape[1:])
         return (from_host(row.copy(), aval) for row in self._stored)
 
@@ -331,8 +333,6 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     def __reduce__(self) -> Any:
         return _unpickle, (self._stored, self.aval)
-
-    # printing
 
     def __format__(self, spec: str) -> str:
         if self._is_of_keys:
@@ -352,9 +352,8 @@ class Array(Operators, metaclass=_ArrayMeta):
             return f"Array([], shape={self.aval.shape}, {kind}"
         width = np.get_printoptions()["linewidth"]
         text = np.array2string(self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=width)
-        last_line = len(text) - text.rfind("\n") + 1
-        separator = " " * len("Array(") if last_line + len(kind) + 1 > width else " "
-        return f"Array({text},{separator}{kind}"
+        is_long = len(text) - text.rfind("\n") + 1 + len(kind) + 1 > width
+        return f"Array({text},{' ' * (len('Array(') if is_long else 1)}{kind}"
 
 
 def _unpickle(value: np.ndarray[Any, Any], aval: ShapedArray) -> Array:

@@ -48,6 +48,11 @@ def module_of_jax(name: str) -> Any:
         return importlib.import_module(name)
 
 
+def apart() -> contextlib.AbstractContextManager[None]:
+    """Return a block in which the name `jax` means JAX, also where jitkit is in its place: jaxlib imports `jax.core` in some calls."""
+    return _apart()
+
+
 def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
     """From now on, import JAX in a block `with within():`, since outside of such blocks the name `jax` means something else."""
     global _apart

@@ -8,6 +8,7 @@ JAX: jax/_src/array.py:ArrayImpl
 from __future__ import annotations
 
 import contextlib
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ from .. import core
 from ..base import config
 from ..core import ShapedArray, dtypes
 from . import python_halves
-from .beside_jax import for_jax, is_here, jax
+from .beside_jax import apart, for_jax, is_here, jax
 from .devices import (
     Sharding,
     default_device,
@@ -156,8 +157,39 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
             aval = core.get_aval(value)
             if aval.dtype == value.dtype:
                 return put(value, aval, single_device_sharding(default_device()), True)
-    with jax().enable_x64(config.x64()):
-        return jax().dlpack.from_dlpack(x, device=device, copy=copy)
+    with jax().enable_x64(config.x64()), apart():
+        return _with_aval(jax().dlpack.from_dlpack(x, device=device, copy=copy))
+
+
+def from_cuda(x: Any) -> Buffer:
+    """Return a buffer on the memory of anything that has a `__cuda_array_interface__`, such as cupy's and numba's arrays.
+    Raise RuntimeError where the default device is not an NVIDIA GPU.
+    """
+    described = x.__cuda_array_interface__
+    client = default_device().client
+    ordinal = _ordinal(described["data"][0], client.platform_version)
+    with apart():
+        buffer = gate().ext.cuda_array_interface_to_buffer(cai=described, gpu_backend=client, device_id=ordinal)
+        return _with_aval(buffer)
+
+
+def _with_aval(buffer: Buffer) -> Buffer:
+    """Return the buffer itself, or if jaxlib has found no `jax.core` to make its aval, the buffer with one."""
+    if buffer.aval is not None:
+        return buffer
+    described = buffer.__cuda_array_interface__
+    aval = jax().core.ShapedArray(described["shape"], np.dtype(described["typestr"]))
+    return buffer._rewrap_with_aval_and_sharding(aval, buffer._sharding)
+
+
+def _ordinal(address: int, platform_version: str) -> int | None:
+    """Return the number of the GPU that holds an address; None for a platform whose plugin cannot say it."""
+    if "cuda" in platform_version.lower():
+        for plugin in ("jax_cuda13_plugin", "jax_cuda12_plugin"):
+            with contextlib.suppress(ImportError):
+                found: int = importlib.import_module(f"{plugin}.cuda_plugin_extension").get_device_ordinal(address)
+                return found
+    return None
 
 
 # --- memory of the host, for programs that are not XLA's -----------------------------------------------------------

@@ -105,6 +105,21 @@ def single_device_sharding(device: Device) -> Sharding:
     return gate().ext.SingleDeviceSharding(device)
 
 
+@functools.lru_cache(maxsize=1024)
+def in_device_memory(sharding: Sharding) -> Sharding:
+    """Return the sharding with its devices' own memory, where programs read arguments and write results."""
+    return in_memory(sharding, sharding_devices(sharding)[0].default_memory().kind)
+
+
+def in_memory(sharding: Sharding, kind: str) -> Sharding:
+    """Return the sharding with another kind of memory: "device", "pinned_host", "unpinned_host"."""
+    if sharding.memory_kind in (None, kind):
+        return sharding
+    if is_over_mesh(sharding):
+        return sharding.with_memory_kind(kind)
+    return gate().ext.SingleDeviceSharding(*sharding_devices(sharding), memory_kind=kind)
+
+
 def sharding_devices(sharding: Sharding) -> tuple[Device, ...]:
     """Return the devices of a sharding, in the order of their assignment."""
     return tuple(sharding._device_assignment)

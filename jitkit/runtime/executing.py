@@ -8,6 +8,7 @@ JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,20 +17,26 @@ from ..base import config
 from ..core import abstract_token
 from .beside_jax import jaxlib_has_x64
 from .buffers import Buffer, put
-from .devices import Device, Sharding, single_device_sharding
+from .devices import Device, Sharding, in_device_memory, single_device_sharding
 from .jaxlib import explained, gate
 
 
 def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committed: bool) -> list[Any]:
     """Return, for each result, a function that makes a buffer of the executable's output. It does not check that the output
-    has the given aval.
+    has the given aval. A result whose sharding has another memory than its devices' own is copied to that memory.
     """
     g = gate()
     extra = {"_skip_checks": True} if g.skip_checks else {}
-    return [
-        g.ext.array_result_handler(core.physical_aval(aval), sharding, committed=committed, **extra)
-        for aval, sharding in zip(avals, shardings, strict=True)
-    ]
+    handlers = []
+    for aval, sharding in zip(map(core.physical_aval, avals), shardings, strict=True):
+        written = in_device_memory(sharding)
+        handler = g.ext.array_result_handler(aval, written, committed=committed, **extra)
+        handlers.append(handler if written is sharding else functools.partial(_moved, handler, aval, sharding))
+    return handlers
+
+
+def _moved(handler: Callable[[Any], Buffer], aval: Any, sharding: Sharding, parts: Any) -> Buffer:
+    return put(handler(parts), aval, sharding, True)
 
 
 def execute_with_tokens(
