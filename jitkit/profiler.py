@@ -28,7 +28,7 @@ ProfileEvent = _profile_data.ProfileEvent
 
 
 class ProfileOptions(_profiler.ProfileOptions):
-    """What a profile has, and how much of it: `host_tracer_level`, `python_tracer_level`, `device_tracer_level`, ..."""
+    """Says what a profile has. Set its attributes: with python_tracer_level = 0 it has no calls of Python functions."""
 
 
 class TraceAnnotation(_profiler.TraceMe):

@@ -97,6 +97,7 @@ GATE_NAMES = {
 GATES = (
     "runtime.jaxlib", "runtime.python_halves", "runtime.beside_jax", "runtime.accelerators", "runtime.devices", "runtime.compiling",
     "targets.worker", "explorer.real_jax", "explorer.jax_calls",
+    "profiler",  # whose classes are jaxlib's
     "kata.engine.worker",  # which starts XLA before it has a jitkit to ask, the learner's own
 )  # fmt: skip
 
