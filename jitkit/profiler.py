@@ -18,7 +18,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxlib import _profile_data, _profiler
+from jaxlib import _profile_data, _profiler  # type: ignore[attr-defined]
 
 from . import runtime
 from .base import missing_names
@@ -27,11 +27,11 @@ ProfileData, ProfilePlane = _profile_data.ProfileData, _profile_data.ProfilePlan
 ProfileEvent = _profile_data.ProfileEvent
 
 
-class ProfileOptions(_profiler.ProfileOptions):
+class ProfileOptions(_profiler.ProfileOptions):  # type: ignore[misc]
     """Says what a profile has. Set its attributes: with python_tracer_level = 0 it has no calls of Python functions."""
 
 
-class TraceAnnotation(_profiler.TraceMe):
+class TraceAnnotation(_profiler.TraceMe):  # type: ignore[misc]
     """A block that has a name in a profile. Keyword arguments are shown with it."""
 
 
