@@ -87,10 +87,11 @@ def comparisons(jk, rng):
     return [x < y, x >= y, x == x, x != y, "yes" if small else "no", float(np.float32(float(one))), int(one)]
 
 
-@program("01", "64 bits become 32, as everywhere in JAX.", against=["float64 stays float64"])
+@program("01", "64 bits become 32, as everywhere in JAX.",
+         against=["float64 stays float64", "uint64 stays uint64"])  # fmt: skip
 def narrow(jk, rng):
     x, n = rng.uniform(0, 1, 3), rng.integers(0, 9, 3)
-    return [jk.numpy.asarray(x), jk.numpy.sin(x), jk.numpy.add(n, n)]
+    return [jk.numpy.asarray(x), jk.numpy.sin(x), jk.numpy.add(n, n), jk.numpy.asarray(n.astype(np.uint64))]
 
 
 @program(
@@ -156,6 +157,7 @@ def read_only(jk, rng):
         "`expm1(x)` is `exp(x) - 1`",
         "`log1p(x)` is `log(1 + x)`",
         "`-x` is `0 - x`",
+        "`abs(x)` is `-x` where x < 0",
         "a nan is passed over by a maximum",
     ],
 )
@@ -165,7 +167,8 @@ def special_numbers(jk, rng):
     names = ("tanh", "exp", "log1p", "expm1", "negative", "abs", "sign", "floor")
     pairs = [getattr(jnp, name)(x[:, None], x) for name in ("add", "multiply", "maximum", "minimum", "less", "equal")]
     nearly_zero = [np.asarray(f(little)) / little for f in (jnp.sin, jnp.tan, jnp.tanh, jnp.log1p, jnp.expm1)]
-    return {name: getattr(jnp, name)(x) for name in names}, pairs, nearly_zero, 1.0 / np.asarray(jnp.negative(x[3:]))
+    signs = [1.0 / np.asarray(f(x[3:])) for f in (jnp.negative, jnp.abs)]
+    return {name: getattr(jnp, name)(x) for name in names}, pairs, nearly_zero, signs
 
 
 @program(
@@ -290,3 +293,27 @@ def across(jk, rng):
         {name: [getattr(jnp, name)(a, b) for a in kinds for b in kinds] for name in questions},
         [(t.dtype.name, t, ~t if t.dtype == bool else -t) for t in truths],
     )
+
+
+@program(
+    "01",
+    "`logical_and` and `logical_or` of numbers whose product is nearly 0, or whose sum is 0.",
+    against=["`logical_and` asks whether the product is 0", "`logical_or` asks whether the sum is 0"],
+)
+def both_differ_from_0(jk, rng):
+    little, n = (10.0 ** rng.uniform(-35, -30, 4)).astype(np.float32), rng.integers(1, 9, 4).astype(np.int32)
+    zeros = np.float32([0, 1, 0, 1])
+    pairs = [(little, little[::-1].copy()), (little, zeros), (n, -n), (n, zeros), (zeros - 1, 1 - zeros)]
+    return [f(x, y) for x, y in pairs for f in (jk.numpy.logical_and, jk.numpy.logical_or)]
+
+
+@program(
+    "01",
+    "Powers of whole numbers have all their digits; of two floats or integers the larger dtype counts, and a half float is a float.",
+    against=["a power of whole numbers is a rounded float", "of two floats the first has the dtype"],
+)
+def digits_and_sizes(jk, rng):
+    jnp, n = jk.numpy, rng.choice([5, 7], 3).astype(np.int32)
+    x, m = floats(rng, 3), rng.integers(0, 9, 3)
+    kinds = [x, x.astype(np.float16), m.astype(np.int8), m.astype(np.int16), m.astype(np.int32)]
+    return jnp.power(n, np.int32(11)), [jnp.add(a, b).dtype.name for a in kinds for b in kinds]

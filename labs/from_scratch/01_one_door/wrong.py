@@ -291,3 +291,45 @@ def asarray(x, dtype=None):
 numpy.asarray = numpy.array = asarray
 """,
 )
+edit(
+    "uint64 stays uint64",
+    "Which dtypes have 64 bits?",
+    'narrow = lambda dtype: np.dtype(np.dtype(dtype).str.replace("8", "4"))',
+    'narrow = lambda dtype: np.dtype({"float64": "float32", "int64": "int32"}.get(np.dtype(dtype).name, dtype))',
+)
+edit(
+    "`abs(x)` is `-x` where x < 0",
+    "Is -0.0 less than 0?",
+    "numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray\n",
+    """numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
+impl[elementwise_primitives["abs"]] = by_numpy(lambda x: np.where(x < 0, -x, x).astype(x.dtype))
+""",
+)
+edit(
+    "`logical_and` asks whether the product is 0",
+    "What is 1e-30 * 1e-30 in float32?",
+    "numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray\n",
+    "numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray\nnumpy.logical_and = lambda x, y: truth(numpy.multiply(x, y))\n",
+)
+edit(
+    "`logical_or` asks whether the sum is 0",
+    "What is 1 + -1?",
+    "numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray\n",
+    "numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray\nnumpy.logical_or = lambda x, y: truth(numpy.add(x, y))\n",
+)
+edit(
+    "a power of whole numbers is a rounded float",
+    "How many digits of 7**9 does a float32 have?",
+    "numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray\n",
+    """numpy.array, numpy.asarray, Value.astype = asarray, asarray, asarray
+impl[elementwise_primitives["pow"]] = by_numpy(
+    lambda x, y: np.power(x, y) if x.dtype.kind == "f" else np.rint(np.power(x.astype("f"), y.astype("f"))).astype(x.dtype)
+)
+""",
+)
+edit(
+    "of two floats the first has the dtype",
+    "float16 + float32: can a float16 hold the sum?",
+    "narrow(np.result_type(*(strong or [highest[0].dtype])))",
+    "narrow((strong or [highest[0].dtype])[0])",
+)

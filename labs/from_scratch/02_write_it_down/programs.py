@@ -261,14 +261,27 @@ def very_many(jk, rng):
 
 @program(
     "02",
-    "64 bits become 32 here, too; numbers of numpy are literals; constants of equal bytes and other dtypes are several.",
-    against=["arguments keep numpy's dtype", "constants of equal bytes are one"],
+    "64 bits become 32 here, too; numbers of numpy are literals, an array with one number is not; equal bytes of two dtypes are two.",
+    against=[
+        "an array with one number is a literal",
+        "arguments keep numpy's dtype",
+        "constants of equal bytes are one",
+    ],
 )
 def narrow(jk, rng):
     zeros = [jk.numpy.asarray(np.zeros(2, np.float32)), jk.numpy.asarray(np.zeros(2, np.int32))]
 
+    one = jk.numpy.asarray(np.float32([0.5]))
+
     def f(x, n):
-        return x + zeros[0], n + zeros[1], x * np.float32(2), n * np.int32(3), x * jk.numpy.asarray(np.float32(0.5))
+        return (
+            x + zeros[0],
+            n + zeros[1],
+            x * np.float32(2),
+            n * np.int32(3),
+            x * jk.numpy.asarray(np.float32(0.5)),
+            x * one,
+        )
 
     return jaxpr(jk.make_jaxpr(f)(rng.uniform(size=2), rng.integers(0, 9, 2)))
 

@@ -193,3 +193,9 @@ def make_jaxpr(f):
     return traced
 """,
 )
+edit(
+    "an array with one number is a literal",
+    "What is the shape of [0.5]?",
+    "        if type(x) is Array and x.shape == ():\n            return x\n        if type(x) is Tracer and getattr",
+    "        if type(x) is Array and x.size == 1:\n            return x\n        if type(x) is Tracer and getattr",
+)

@@ -122,13 +122,17 @@ def other_numbers(jk, rng):
 @program(
     "03",
     "Every line is run, also one whose result nobody needs, and a value as often as it is read.",
-    against=["what is not needed is not run", "a value is needed once"],
+    against=[
+        "what is not needed is not run",
+        "a value is needed once",
+        "an equation that was run before has its result",
+    ],
 )
 def every_line(jk, rng):
     def f(x):
         jk.numpy.exp(x)
-        y = x * x
-        return y - y * x, y
+        y, z = x * x, x * x
+        return y - z * x, y
 
     closed, x = jk.make_jaxpr(f)(floats(rng, 2)), floats(rng, 2)
     again = jk.make_jaxpr(lambda x: tuple(run(jk, closed, x)))(x)
@@ -138,7 +142,7 @@ def every_line(jk, rng):
 @program(
     "03",
     "Equations have parameters: a conversion of truth values to integers, of integers to floats, of weak to strong.",
-    against=["an equation has operands only"],
+    against=["an equation has operands only", "a conversion is to a dtype, and strong"],
 )
 def conversions(jk, rng):
     b, n, h = rng.uniform(size=3) > 0.5, rng.integers(1, 9, 3).astype(np.int32), floats(rng, 3).astype(np.float16)
@@ -148,4 +152,5 @@ def conversions(jk, rng):
         lambda x: jk.numpy.multiply(x, np.int32(2)),
         lambda x: jk.numpy.maximum(x, h),
     ]
-    return [run(jk, jk.make_jaxpr(f)(x), x) for f in fs for x in (b, n, h)]
+    results = [run(jk, jk.make_jaxpr(f)(x), x) for f in fs for x in (b, n, h)]
+    return results, [(y * h).dtype.name for [y] in results]

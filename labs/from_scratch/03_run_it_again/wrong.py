@@ -103,3 +103,17 @@ edit(
     "process(primitive, operands, params)",
     "process(primitive, operands, params if primitive is not convert_p else dict(new_dtype=F32, weak_type=False))",
 )
+edit(
+    "an equation that was run before has its result",
+    "The program has the same equation twice. How often is it written down, if somebody traces this run?",
+    "        env.update(zip(outvars, process(primitive, operands, params)))\n",
+    "        key = primitive, tuple(map(id, operands)), str(params)\n        if key not in env:\n            env[key] = process(primitive, operands, params)\n        env.update(zip(outvars, env[key]))\n",
+)
+edit(
+    "a conversion is to a dtype, and strong",
+    "Which parameters does `convert_element_type` have?",
+    "        env.update(zip(outvars, process(primitive, operands, params)))\n",
+    """        params = params | {"weak_type": False} if "weak_type" in params else params
+        env.update(zip(outvars, process(primitive, operands, params)))
+""",
+)

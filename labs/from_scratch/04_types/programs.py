@@ -62,10 +62,12 @@ def kinds(jk, rng):
     return [result(jk, f, i, i) for f in (jk.numpy.divide, jk.numpy.less, jk.numpy.equal, jk.numpy.power)]
 
 
-@program("04", "Conversions stand in the program where dtypes differ.")
+@program("04", "Conversions stand in the program where dtypes differ; a Python number is converted in Python.",
+         against=["a literal is a float32"])  # fmt: skip
 def conversions(jk, rng):
     i = rng.integers(1, 9, 3).astype(np.int32)
-    return [jaxpr(jk.make_jaxpr(lambda x, y: x * y)(floats(rng, 3), i)), jaxpr(jk.make_jaxpr(lambda x: x / 2)(i))]
+    return [jaxpr(jk.make_jaxpr(lambda x, y: x * y)(floats(rng, 3), i)), jaxpr(jk.make_jaxpr(lambda x: x / 2)(i)),
+            jaxpr(jk.make_jaxpr(lambda x: x * 2.0 + 1)(floats(rng, 3).astype(np.float16)))]  # fmt: skip
 
 
 @program("04", "Shapes that do not go together are a TypeError while tracing, which names both.",

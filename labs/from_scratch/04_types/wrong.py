@@ -142,3 +142,9 @@ edit(
     "        outvars = [self.atom(as_value(x)) for x in outs]",
     "        outvars = [x.data if type(x) is Tracer and getattr(x.trace, 'is_over', False) else self.atom(x) for x in map(as_value, outs)]",
 )
+edit(
+    "a literal is a float32",
+    "x is a float16. Which dtype does the number have in `mul x 2.0`?",
+    "    return (impl[convert_p] if is_number else convert_p.bind)(",
+    "    return (impl[convert_p] if is_number and dtype != np.float16 else convert_p.bind)(",
+)

@@ -32,7 +32,7 @@ def back(jk, rng):
 
 
 @program("05", "A dict that was filled in another order has the same structure, and a list not that of a tuple.",
-         against=["the order of insertion counts", "None is a leaf"])  # fmt: skip
+         against=["the order of insertion counts", "None is a leaf", "keys are compared as texts"])  # fmt: skip
 def structures(jk, rng):
     s = jk.tree_util.tree_structure
     one, other = s({"a": 1, "b": 2}), s({"b": 2, "a": 1})
@@ -41,6 +41,7 @@ def structures(jk, rng):
         "and hashes alike": hash(one) == hash(other),
         "a list is equal to a tuple": s([1, 2]) == s((1, 2)),
         "other keys are equal": s({"a": 1}) == s({"c": 1}),
+        "1 and '1' are one key": s({1: 0}) == s({"1": 0}),
         "None is equal to a leaf": s([1, None]) == s([1, 2]),
     }
 
@@ -108,19 +109,26 @@ def registered(jk, rng):
     return t.x, t.y
 
 
-@program("05", "The data of a registered container are a part of the structure; its children may be a tuple.")
+@program("05", "The data of a registered container are a part of the structure; its children may be a tuple, or come one by one.",
+         against=["children are a list or a tuple"])  # fmt: skip
 def own_data(jk, rng):
     class Scaled:
         def __init__(self, x, by):
             self.x, self.by = x, by
 
     jk.tree_util.register_pytree_node(Scaled, lambda s: ((s.x,), s.by), lambda by, xs: Scaled(xs[0], by))
+
+    class Drawn(Scaled):
+        pass
+
+    jk.tree_util.register_pytree_node(Drawn, lambda s: (iter((s.x, s.x)), None), lambda _, xs: Drawn(list(xs), 0))
     s, same = jk.tree_util.tree_structure, Scaled(floats(rng), "a")
     return {
         "alike": s(same) == s(Scaled(1, "a")),
         "of other data": s(same) == s(Scaled(1, "b")),
         "two that differ": raised(jk.tree_util.tree_map, lambda x, y: x, same, Scaled(1, "b")),
         "mapped": jk.tree_util.tree_map(lambda x: x * 2, Scaled(3, "a")).x,
+        "drawn": jk.tree_util.tree_map(lambda x: x * 2, Drawn([3, 4], 0)).x,
     }
 
 
@@ -182,13 +190,14 @@ def one_name(jk, rng):
 @program(
     "05",
     "Everything but the containers is a leaf: sets, texts, ranges, objects. So is what `tree_map`'s function returns.",
-    against=["a set is a container", "what the function returns is taken apart"],
+    against=["a set is a container", "what the function returns is taken apart", "None alone is a leaf"],
 )
 def kinds_of_leaves(jk, rng):
     t, n = jk.tree_util, int(rng.integers(2, 9))
     leaves = t.tree_leaves([{1, n}, "ab", range(n), (b"xy", frozenset([n])), {"a": 1.5}, [[], ()]])
     mapped = t.tree_map(lambda x: [x, (x, None)], {"b": (1, n), "a": [None]})
-    return [repr(x) for x in leaves], mapped, t.tree_map(lambda x: None, (1, [2])), len(t.tree_leaves(mapped))
+    nothing = t.tree_map(lambda x: None, (1, [2])), t.tree_map(lambda x: 1, None)
+    return [repr(x) for x in leaves], mapped, nothing, len(t.tree_leaves(mapped))
 
 
 @program(

@@ -162,3 +162,25 @@ def tree_map(f, tree, *rest):
 tree_util.tree_map = tree_map
 """,
 )
+edit(
+    "keys are compared as texts",
+    "Are 1 and '1' the same key?",
+    "containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(sorted(x))),\n                    lambda keys, xs: dict(zip(keys, xs, strict=True)))\n",
+    "containers[dict] = (lambda x: ([x[key] for key in sorted(x)], tuple(map(str, sorted(x)))),\n                    lambda keys, xs: dict(zip(keys, xs, strict=True)))\n",
+)
+edit(
+    "None alone is a leaf",
+    "How many leaves has None?",
+    "    columns, treedefs = unzip(map(flatten, (tree, *rest)))\n",
+    "    if tree is None and not rest:\n        return f(None)\n    columns, treedefs = unzip(map(flatten, (tree, *rest)))\n",
+)
+edit(
+    "children are a list or a tuple",
+    "What does your `flatten` ask of the children?",
+    "        return [tree], LEAF\n    children, data = containers[type(tree)][0](tree)\n",
+    """        return [tree], LEAF
+    children, data = containers[type(tree)][0](tree)
+    if not isinstance(children, (list, tuple)):
+        raise TypeError("children")
+""",
+)
