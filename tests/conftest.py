@@ -156,10 +156,12 @@ def pytest_terminal_summary(terminalreporter, config):
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
     """Mark rows as the tail, before pytest leaves the tail out. After hypothesis has marked its tests, set how many random examples
-    each draws. Raise UsageError if the name of a test has an address, which differs from process to process.
+    each draws. Put the longest file first: one that begins last keeps one core busy while the others wait. Raise UsageError if the
+    name of a test has an address, which differs from process to process.
     """
     tails.leave_out(items)
     yield
+    items.sort(key=lambda item: item.path.name != "test_grader_ladder.py")
     names = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if names:
         raise pytest.UsageError(f"names of tests must be the same in every process: {names}")
