@@ -53,7 +53,7 @@ def load_library(known_by: Sequence[str]) -> bytes | None:
 
 
 def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
-    """Read a file, and return `made_of(data)`; None if the file is missing or damaged."""
+    """Read a file, and return `made_of(data)`. If the file is missing return None; if it cannot be read or is damaged, also warn."""
     start = time.perf_counter()
     try:
         with open(path, "rb") as file:

@@ -24,8 +24,8 @@ from .trace import Trace
 
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
-    """Return the innermost trace that still runs, among the traces of the tracers in `values`; None if there is none. It is
-    asked where no trace is current. Outside of `ensure_compile_time_eval` such a tracer has escaped: return None.
+    """Return the innermost trace that still runs, among the traces of the tracers in `values`; None if there is none. Call this
+    only where no trace is current. Outside of `ensure_compile_time_eval` return None: a tracer that is found there has escaped.
     """
     found: Trace | None = None
     if not config.local.state.compile_time:

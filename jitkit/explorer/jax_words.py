@@ -22,7 +22,7 @@ _STEP = re.compile(r"\[([^\]]+)\]")
 _BOILERPLATE = ("for ", "all previously seen cache keys differ")
 _UNSAID = "JAX does not say why"
 UNAVAILABLE = "cache miss explanation unavailable"  # JAX says this about static values since 0.12
-_KINDS = (  # the first that is in the message is the kind
+_KINDS = (  # (text, kind): the first text that the message contains says its kind
     ("Tracing context", "another option"),
     ("Static(val=", "another static value"),
     ("different input pytree", "another structure"),

@@ -314,7 +314,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     bounds. The vectors lie along a new axis of the result, `axis`.
 
     `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. Raise ValueError
-    for another size.
+    for another size. Warn if x does not have an integer type.
     """
     num_classes = concrete_index(num_classes, "The error arose in jax.nn.one_hot argument `num_classes`.")
     x = jnp.asarray(x)

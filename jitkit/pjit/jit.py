@@ -133,8 +133,8 @@ def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
 
 
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
-    """Return the sharding that `device` or `backend` stands for, used for arguments and results. Raise ValueError if
-    both are given, or one of them together with shardings. Raise TypeError if `device` is not a device.
+    """Return the sharding that `device` or `backend` stands for, used for arguments and results, and warn: both are deprecated. Raise
+    ValueError if both are given, or one of them together with shardings. Raise TypeError if `device` is not a device.
     """
     warnings.warn(
         'backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend="cpu")[0])` '

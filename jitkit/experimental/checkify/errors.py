@@ -262,7 +262,7 @@ class Error:
         )
 
     def with_metadata(self, metadata: dict[int, PyTreeDef]) -> Error:
-        """Return the Error with these codes known, too."""
+        """Return the Error with more `metadata`: codes, each with the tree of its exception."""
         return Error(self._pred, self._code, {**self._metadata, **metadata}, self._payload)
 
     def with_places_for(self, effects: Iterable[ErrorEffect]) -> Error:

@@ -45,7 +45,7 @@ def stays_outside(
 def _comes_later(
     node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
 ) -> bool:
-    """Whether a learner's import is from a room that the module does not import from, of a name that is needed only when functions run."""
+    """Whether a learner imports a name that is needed only when functions run, from a room that the module does not import from."""
     if (
         not isinstance(node, ast.ImportFrom)
         or (node.module or "").partition(".")[0] != "jitkit"

@@ -170,7 +170,7 @@ class Spare:
 
     @property
     def unprepared(self) -> Spare:
-        """The `Spare` to ask next if what a process had prepared does not suit: this one."""
+        """The `Spare` to take a process from if another one has prepared for something else. Here it is this object."""
         return self
 
     def close(self) -> None:

@@ -145,7 +145,7 @@ def spectra_of_segments(
       window: a name or an array, by which each segment is multiplied.
       nperseg, noverlap, nfft: the sizes of segments, of what they share with the next, and of transforms.
       detrend_type: what is subtracted from each segment first: a type of `detrend`, a function, or False for nothing.
-      return_onesided: leave out negative frequencies, as the input is real.
+      return_onesided: leave out negative frequencies, as the input is real. For complex input, warn and keep them.
       scaling: "density" or "spectrum".
       boundary: how the signal is extended at both ends, or None.
       padded: whether zeros are appended, so that the segments fill the signal.
