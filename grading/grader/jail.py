@@ -213,7 +213,7 @@ class Worker:
         the limits of time in `then` hold from that byte on.
         """
         data = bytearray()
-        whole = 0.0  # when the frame was complete; the pipe may stay open, so half a second later we go on
+        whole = 0.0  # when the frame was complete; if somebody keeps the pipe open, wait half a second
         while True:
             if whole and not select.select([pipe], [], [], max(0.0, whole + 0.5 - time.monotonic()))[0]:
                 return bytes(data), ""

@@ -36,7 +36,7 @@ class Operators:
 
     __slots__ = ()
 
-    aval: Any  # both have an aval
+    aval: Any  # Arrays and Tracers have one
 
     def __delitem__(self, index: Any) -> None:
         raise AttributeError(f"__delitem__{edits.DELETED}")

@@ -307,7 +307,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
         except (AttributeError, TypeError) as error:
             if UndefinedPrimal.__name__ not in str(error):
                 raise  # the user's own error, from a function with its own transpose
-            # A transpose rule for one linear operand got two of them.
+            # A transpose rule that allows one linear operand got two.
             raise TypeError(
                 f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
             ) from error

@@ -51,7 +51,7 @@ def checkpoint_name(x: Any, name: str) -> Any:
     """Return the same tree of arrays, named for the policies of `checkpoint`, such as
     `checkpoint_policies.save_only_these_names`.
     """
-    if core.current_trace() is None:  # no policy will ask
+    if core.current_trace() is None:  # nothing is recorded, so no policy will ask for the name
         return x
     return tree_map(functools.partial(name_p.bind, name=name), x)
 

@@ -117,7 +117,7 @@ def _check_avals(exported: Exported, leaves: Sequence[Any], tree: Any) -> None:
     paths = [path for path, _ in tree_flatten_with_path(tree)[0]]
     for path, leaf, expected in zip(paths, leaves, exported.in_avals, strict=True):
         if not is_array_value(leaf):
-            continue  # binding raises TypeError
+            continue  # binding the operation raises TypeError for this value
         aval = get_aval(leaf)
         name = f"args{keystr(path[1:])}" if path[0].idx == 0 else f"kwargs{keystr(path[1:])}"
         if len(aval.shape) != len(expected.shape):

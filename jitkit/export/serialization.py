@@ -70,7 +70,7 @@ def register_pytree_node_serialization(
 
 
 def register_namedtuple_serialization(nodetype: type, *, serialized_name: str) -> type:
-    """Say that the trees of exported functions may have this type of named tuple. Return the type. Raise ValueError for another type."""
+    """Say that the trees of exported functions may have this type of named tuple. Return it. Raise ValueError for another type."""
     if not (issubclass(nodetype, tuple) and hasattr(nodetype, "_fields")):
         raise ValueError(
             "Use `jax.export.register_pytree_node_serialization` for types other than `collections.namedtuple`."

@@ -262,7 +262,7 @@ class JVPTrace(DualTrace):
             return as_number(known, tangent)
         x = array.as_array(tangent)
         known = x.aval.update(weak_type=aval.weak_type)
-        # an array that was put on a device keeps its type
+        # an array that is committed to a device (its key is not its aval) keeps its type
         return array.Array(x._buf, known, known) if x._key is x.aval else x
 
     def is_within_a_trace(self) -> bool:

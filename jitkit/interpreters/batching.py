@@ -79,7 +79,7 @@ class BatchTracer(Tracer):
         self.aval = _aval_of_element(core.get_aval(val), batch_dim)
         self.val = val
         self.batch_dim = batch_dim
-        known = getattr(val, "source_info", source_info.UNKNOWN)  # mostly the current line, which takes 3 us to find
+        known = getattr(val, "source_info", source_info.UNKNOWN)  # mostly the current line: finding it takes 3 us
         self.source_info = source_info.current() if known is source_info.UNKNOWN else known
 
     def __repr__(self) -> str:

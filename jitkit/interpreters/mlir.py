@@ -203,7 +203,7 @@ class LoweringContext:
         if aval.shape == shape:
             return x
         out = core.physical_aval(with_shape(aval, shape))
-        dims = [*dims, *range(len(shape), out.ndim)]  # an element's own axes stay last
+        dims = [*dims, *range(len(shape), out.ndim)]  # the axes of an extended dtype's element stay last
         return self.emit_text(
             f"stablehlo.broadcast_in_dim {x}, dims = [{', '.join(map(str, dims))}] : "
             f"({type_of(aval)}) -> {type_of(out)}"

@@ -38,7 +38,7 @@ from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
 _LIMIT = 8192  # if there are more keys, all are forgotten
 is_on = True  # False if a user's functions replace jitkit's own (as in the labs): then each call must reach them
-_NEVER, _ONCE, _LATER = "never", "once", "later"  # a key that never came; one that came once; in a key: a tangent
+_NEVER, _ONCE, _LATER = "never", "once", "later"  # a key without a recording came never or once; a tangent in a key
 _PACKAGE = __name__.split(".")[0]
 _INFO = DebugInfo("replay", "<rule>")
 
@@ -305,7 +305,7 @@ def _shown(x: Any, given: dict[int, int], places: dict[Any, int], found: dict[in
         _static_mark(x)
         return _Constant(x)
     place = given.get(id(x), places[x.atom])
-    if place < len(given) and id(x) not in given:  # another tracer of an argument
+    if place < len(given) and id(x) not in given:  # another tracer that stands for an argument
         raise NotKeyed
     found[place] = None
     return place

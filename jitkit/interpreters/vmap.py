@@ -173,8 +173,8 @@ def _is_none(x: Any) -> bool:
 
 
 def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
-    """Return a tree of axes, which may end above the leaves of a tree, as one axis (or None) for each leaf. Raise
-    ValueError if it is not a prefix; `name` is for its message: `vmap in_axes` or `vmap out_axes`.
+    """Return an axis, or None, for each leaf of `tree`. `axes` is a tree of axes; an axis in place of a subtree holds for all of its
+    leaves. Raise ValueError if `axes` is not a prefix of `tree`; its message begins with `name`: `vmap in_axes` or `vmap out_axes`.
     """
     try:
         return broadcast_over(axes, tree, _is_none)

@@ -186,7 +186,7 @@ def in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
         eqn = made_by.get(node) if isinstance(node, Var) else None
         if eqn is None:
             return []
-        # Each use of a constant counts by itself.
+        # Each use of a constant is a node of its own.
         return [(id(eqn), i, x) if x in constants else x for i, x in enumerate(eqn.invars) if isinstance(x, Var)]
 
     waiting: dict[Any, int] = {}

@@ -162,8 +162,8 @@ class PaddingType(enum.Enum):
 def padtype_to_pads(
     in_shape: Any, window_shape: Any, window_strides: Any, padding: str | PaddingType
 ) -> list[tuple[int, int]]:
-    """Return the padding (before, after) of each axis for a named padding. Raise RuntimeError for an unknown name.
-    Raise TypeError for another type.
+    """Return the padding (before, after) of each axis for a named padding. Raise RuntimeError for an unknown name,
+    TypeError for anything but a name or a PaddingType.
     """
     if isinstance(padding, str):
         if padding.upper() not in PaddingType.__members__:

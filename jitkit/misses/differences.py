@@ -365,7 +365,7 @@ def _advice_on_many(change: Change, calls: Calls) -> str:
         floats = type(value) is type(change.before.value) is float
         advice = f"A float decides no shape: make {change.name} an ordinary argument, unless Python branches on it, to share one entry."
         return advice if floats else ""
-    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)  # a bool is for branches
+    is_number = isinstance(value, numbers.Number) and not isinstance(value, bool)  # a bool probably chooses a branch
     instead = " If it is a number to compute with, make it an ordinary argument." if is_number else ""
     return f"{change.name} has had {calls.counted(count)} values, and each is compiled for itself.{instead}"
 

@@ -331,7 +331,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
 def _one_hot(x: Any, num_classes: int, *, dtype: Any, axis: Any) -> Any:
     try:
         position = canonicalize_axis(axis, x.ndim + 1)
-    except TypeError:  # a name
+    except TypeError:  # the axis is given by name
         size = lax.axis_size(axis)
         if num_classes != size:
             raise ValueError(

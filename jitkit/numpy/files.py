@@ -67,6 +67,6 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     `jax.Array`s), committed to its device, or to `device`. `copy` is handed on to `jax.dlpack.from_dlpack`.
 
     Raises:
-      TypeError: for other values.
+      TypeError: for values that do not support DLPack.
     """
     return wrap(runtime.from_dlpack(x, device, copy))

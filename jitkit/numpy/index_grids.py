@@ -174,7 +174,7 @@ def mask_indices(
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """Return the indices, an array for each axis, of the main diagonal of an array whose axes all have one length. Raise
-    ValueError for others, and for less than two axes.
+    ValueError for axes of different lengths, and for less than two axes.
     """
     arr = ensure_arraylike("diag_indices_from", arr)
     if arr.ndim < 2:

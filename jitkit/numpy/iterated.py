@@ -23,7 +23,7 @@ from .util import ensure_arraylikes
 
 @jit
 def gcd(x1: Any, x2: Any) -> Any:
-    """Return the greatest common divisors of integers, by Euclid's algorithm. Raise ValueError for other types."""
+    """Return the greatest common divisors of integers, by Euclid's algorithm. Raise ValueError for operands of another type."""
     x1, x2 = promote_dtypes(*ensure_arraylikes("gcd", x1, x2))
     if not dtypes.issubdtype(x1.dtype, np.integer):
         raise ValueError("Arguments to jax.numpy.gcd must be integers.")
@@ -44,7 +44,7 @@ def _gcd_body_fn(pair: tuple[Any, Any]) -> tuple[Any, Any]:
 
 @jit
 def lcm(x1: Any, x2: Any) -> Any:
-    """Return the least common multiples of integers, 0 where one of them is 0. Raise ValueError for other types."""
+    """Return the least common multiples of integers, 0 where one of them is 0. Raise ValueError for operands of another type."""
     x1, x2 = promote_dtypes(*ensure_arraylikes("lcm", x1, x2))
     x1, x2 = abs_(x1), abs_(x2)
     if not dtypes.issubdtype(x1.dtype, np.integer):

@@ -35,7 +35,7 @@ from .util import ensure_arraylike, ensure_arraylikes
 
 @jit
 def _roots_no_zeros(p: Any) -> Any:
-    """Return all roots, as the eigenvalues of the companion matrix; the first coefficient must not be 0."""
+    """Return all roots, as the eigenvalues of the companion matrix. If the first coefficient is 0, some are nan."""
     if p.size < 2:
         return array([], dtype=dtypes.to_complex_dtype(p.dtype))
     companion = diag(ones((p.size - 2,), p.dtype), -1)

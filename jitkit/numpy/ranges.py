@@ -172,8 +172,8 @@ def _logspace(
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """Return `num` values from `start` to `stop`, which must have the same sign. Each value is the one before times a
-    constant factor.
+    """Return `num` values from `start` to `stop`, each of which is the one before times a constant factor. Neither may be 0, and
+    real ones need the same sign: otherwise some or all values are nan.
     """
     num = concrete_index(num, "'num' argument of jnp.geomspace")
     axis = concrete_index(axis, "'axis' argument of jnp.geomspace")

@@ -47,7 +47,7 @@ def unique(
     equal_nan: bool = True,
     size: int | None = None,
     fill_value: Any = None,
-    sorted: bool = True,  # numpy's name; they always are
+    sorted: bool = True,  # numpy's name; the elements always are
 ) -> Any:
     """Return the distinct elements in ascending order, or the distinct slices along `axis`; on request also the first
     position of each (`return_index`), for every element its place among the distinct ones (`return_inverse`), and how often each

@@ -30,7 +30,7 @@ def tree_mismatch(program: Program, tree: PyTreeDef) -> str:
 
 
 def check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
-    """Raise TypeError for an argument of another type, or for a tracer."""
+    """Raise TypeError for an argument of another type than the program was compiled for, or for a tracer."""
     from_names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
     wrong = []
     for i, (x, expected) in enumerate(zip(leaves, program.jaxpr.in_avals, strict=True)):

@@ -82,7 +82,7 @@ def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[st
             eval_jaxpr(params["jaxpr"], params["jaxpr"].consts, *args)  # its error names the operation
         raise
     except (RuntimeError, ValueError) as error:
-        if is_new:  # what runs for the first time raises another error
+        if is_new:  # forget a program whose first run failed, so that the next call raises the same error
             _programs.entries.pop(key, None)
         in_cpp = not is_new and entry.executable.is_pure
         raise explain_failure(error, args, entry.executable.consts, in_cpp=in_cpp) from None

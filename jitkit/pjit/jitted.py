@@ -161,7 +161,7 @@ class Jitted(Traceable):
             out = self.replayed_by_name(args, tuple(kwargs), tuple(kwargs.values())) if kwargs else self.replayed(*args)
         except TypeError:
             if not any(type(x) in core.aval_without_value for x in tree_flatten((args, kwargs))[0]):
-                raise  # there is no ShapeDtypeStruct that a tracer could replace
+                raise  # no argument is a ShapeDtypeStruct, so this is the function's own error
             args, kwargs = partial_eval.with_stand_ins_in((args, kwargs))
             out = self.fun(*args, **kwargs)
         return out if finish is None else finish(out)

@@ -142,7 +142,7 @@ class Traceable:
     def refusal(self, arguments: Arguments, i: int, x: Any, error: Exception) -> Exception:
         """Return the error for the i-th leaf, which is not an array, or one that cannot be used now."""
         if isinstance(x, Tracer) or (isinstance(error, ValueError) and not has_jax_array(x)):
-            return error  # about a tracer, or a masked array
+            return error  # it is about a tracer or a masked array, and says enough
         name = api_util.argument_name(self.fun, arguments, i)
         if isinstance(x, ShapeDtypeStruct):
             return TypeError(

@@ -49,7 +49,7 @@ class PRNGImpl(NamedTuple):
     random_bits: Callable[[Any, int, tuple[int, ...]], Any]
     fold_in: Callable[[Any, Any], Any]
     name: str
-    tag: str  # in types: `key<fry>`
+    tag: str  # its name in types: `key<fry>`
 
     def __hash__(self) -> int:
         return hash(self.tag)

@@ -66,7 +66,7 @@ def _may_be_for_this_machine(plugin: str) -> bool:
 
 def _is_in_a_cloud_of_tpus() -> bool:
     vendors = glob.glob("/sys/bus/pci/devices/*/vendor")
-    return any(pathlib.Path(each).read_text(encoding="utf-8").strip() == "0x1ae0" for each in vendors)  # Google's
+    return any(pathlib.Path(each).read_text(encoding="utf-8").strip() == "0x1ae0" for each in vendors)  # Google
 
 
 @contextlib.contextmanager

@@ -146,7 +146,7 @@ _DLPACK_CPU = 1
 def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
     """Return a buffer on the memory of anything that supports DLPack: torch tensors, cupy and numpy arrays, jax.Arrays.
 
-    Nothing is copied if alignment and dtype allow that, unless `copy` is True. Raise TypeError for other values.
+    Nothing is copied if alignment and dtype allow that, unless `copy` is True. Raise TypeError for values without DLPack's methods.
     """
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError("The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods.")

@@ -1,7 +1,7 @@
 """Finds devices, and says which of them hold which part of an array.
 
 Devices come from PJRT, and shardings are JAX's own objects, which buffers carry. This module also has the cache keys of
-values that are not simply on the default device: `Placed`, `OnHost` and `Elsewhere`.
+values that are committed (`Placed`), not on a device yet (`OnHost`), or uncommitted on another device than the first (`Elsewhere`).
 
 JAX: jax/_src/named_sharding.py:NamedSharding
 """

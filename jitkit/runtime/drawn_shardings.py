@@ -25,7 +25,7 @@ _COLORS = (
     "393B79", "5254A3", "6B6ECF", "9C9EDE", "637939", "8CA252", "B5CF6B", "CEDB9C", "8C6D31", "BD9E39", "E7BA52", "E7CB94", "843C39",
     "AD494A", "D6616B", "E7969C", "7B4173", "A55194", "CE6DBD", "DE9ED6",
 )  # fmt: skip
-_COLUMNS_PER_LINE = 2.5  # a character of a terminal is about this much higher than wide
+_COLUMNS_PER_LINE = 2.5  # a character of a terminal is about this many times as high as wide
 
 
 def visualize_sharding(

@@ -85,7 +85,7 @@ def dct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str |
       norm: "ortho" makes the transform orthonormal; None and "backward" leave it as above.
 
     Raises:
-      NotImplementedError: for other types.
+      NotImplementedError: for another `type`.
       ValueError: for another norm.
     """
     x = ensure_arraylike("dct", x)
@@ -154,7 +154,7 @@ def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | Non
     without `s` either, along all axes.
 
     Raises:
-      NotImplementedError: for other types than 2.
+      NotImplementedError: for another `type` than 2.
       ValueError: for another norm; for more lengths than x has axes.
     """
     x = ensure_arraylike("dctn", x)

@@ -312,7 +312,7 @@ def _equal(one: Any, two: Any) -> bool:
     """Whether a cache takes metadata for the same: 1, True and 1.0 are different."""
     try:
         return bool(fingerprint(one) == fingerprint(two))
-    except TypeError:  # a class with its own equality
+    except TypeError:  # metadata of a class with its own `==`
         pass
     try:
         return bool(type(one) is type(two) and one == two)

@@ -219,7 +219,7 @@ class ExactTreeDef(PyTreeDef):
 
     def __init__(self, plain: PyTreeDef) -> None:
         super().__init__(plain.node_type, plain.data, plain._children)
-        self._plain = plain  # keeps the plain treedef alive in the table, so that the same parts give it again
+        self._plain = plain  # keeps the plain treedef interned: the same parts make the same object again
 
     __hash__ = object.__hash__  # by address: `jit`'s keys need no more
 

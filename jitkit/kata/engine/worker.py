@@ -189,7 +189,7 @@ class _Session:
                 for name in sorted(rest.modules - sys.modules.keys()):
                     importlib.import_module(name)
                 self.jitkit, self.plain = sys.modules["jitkit"], sys.modules["jitkit.kata.engine.plain"]
-                for path in self.request["files"]:  # equations name the line of the program, not the learner's
+                for path in self.request["files"]:  # hide them: an equation names the line of the check's program
                     importlib.import_module("jitkit.base.source_info")._hidden_file[path] = True
                 self.programs = self.load_programs(**self.request["checks"])
             except BaseException as error:

@@ -25,8 +25,8 @@ def detrend(
     """Return the data without their trend along an axis: their mean ("constant"), or the straight line of least squares
     ("linear"), one for each part between the breakpoints `bp`.
 
-    Raise ValueError for another type, or breakpoints that are outside of the axis. Raise NotImplementedError with
-    `overwrite_data`.
+    Raise ValueError for another `type` than these two, or breakpoints that are outside of the axis. Raise
+    NotImplementedError with `overwrite_data`.
     """
     if overwrite_data is not None:
         raise NotImplementedError("overwrite_data argument not implemented.")
