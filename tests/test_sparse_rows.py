@@ -52,12 +52,53 @@ SPARSIFY = [
         f"sparsify(lambda m: {body})({operand})"
         for operand in ("M", "TWICE")
         for body in (
-            "m + m", "-m", "jnp.sin(m)", "jnp.abs(m) * 3", "m.sum()", "m.sum(0)", "m.T", "m / 2", "m ** 2", "m ** 0", "m.astype(int)",
-            "m + jnp.ones(m.shape)", "m + 1.0", "3 - m", "1 / m", "jnp.cos(m)", "jax.jit(lambda x: x * 2 + x)(m)",
-            "{'x': m, 'y': jnp.ones(2)}", "jnp.expm1(m) - m",
+            "m + m",
+            "-m",
+            "jnp.sin(m)",
+            "jnp.abs(m) * 3",
+            "m.sum()",
+            "m.sum(0)",
+            "m.T",
+            "m / 2",
+            "m ** 2",
+            "m ** 0",
+            "m.astype(int)",
+            "m + jnp.ones(m.shape)",
+            "m + 1.0",
+            "3 - m",
+            "1 / m",
+            "jnp.cos(m)",
+            "jax.jit(lambda x: x * 2 + x)(m)",
+            "{'x': m, 'y': jnp.ones(2)}",
+            "jnp.expm1(m) - m",
         )
     ],
     "sparsify(lambda m: m * m)(M)",
+]
+TWO_SPARSE = [
+    *[
+        f"{body.replace('a', left).replace('b', right)}"
+        for left, right in (("M", "TWICE"), ("TWICE", "M"), ("TWICE", "ROOMY"), ("ROOMY", "INTS"))
+        for body in (
+            "a * b", "a @ b.T", "a.T @ b", "sparsify(jnp.multiply)(a, b)", "sparsify(jnp.dot)(a.T, b)",
+            "jax.jit(lambda x, y: x @ y.T)(a, b)",
+            "bcoo_multiply_sparse(a, b)", "bcoo_dot_general(a, b, dimension_numbers=(([0, 1], [0, 1]), ([], [])))",
+        )
+    ],
+    "M * M",
+    "TWICE * TWICE",
+    "sparsify(lambda m: m * m)(TWICE)",
+    "sparsify(lambda m: m @ m.T)(M)",
+    "M @ BCOO.fromdense(V)",
+    "BCOO.fromdense(W) @ M",
+    "BCOO.fromdense(V) @ BCOO.fromdense(V + 1)",
+    "M @ M",
+    "M * BCOO.fromdense(V)",
+    "bcoo_multiply_sparse(M, BCOO.fromdense(V))",
+    "bcoo_multiply_sparse(M, BCOO.fromdense(A[:1]))",
+    "jax.jvp(lambda d: (BCOO((d, TWICE.indices), shape=(3, 4)) @ M.T).data, (TWICE.data,), (TWICE.data,))",
+    "BCOO.fromdense(V) * M",
+    "jax.grad(lambda d: (BCOO((d, TWICE.indices), shape=(3, 4)) * M).data.sum())(TWICE.data)",
 ]  # fmt: skip
 
 
@@ -65,8 +106,12 @@ def _outcome(library: str, expression: str) -> object:
     jax = importlib.import_module(library)
     sparse = importlib.import_module(f"{library}.experimental.sparse")
     names = {name: getattr(sparse, name) for name in ("BCSR", "BCOO", "sparsify", "todense")}
-    names.update({name: getattr(sparse, name) for name in ("bcsr_todense", "bcsr_fromdense", "bcsr_dot_general")})
+    of_bcoo = ("bcoo_multiply_sparse", "bcoo_dot_general")
+    names.update(
+        {name: getattr(sparse, name) for name in ("bcsr_todense", "bcsr_fromdense", "bcsr_dot_general", *of_bcoo)}
+    )
     twice = sparse.BCOO((_DATA, _PLACES), shape=(3, 4))
+    names["ROOMY"], names["INTS"] = sparse.BCOO.fromdense(_A * 3, nse=5), sparse.BCOO.fromdense(np.int32(_A * 2))
     names.update(A=_A, V=_V, W=_W, DATA=_DATA, TWICE=twice, M=sparse.BCOO.fromdense(_A), np=np, jax=jax, jnp=jax.numpy)
     try:
         result = eval(expression, names)
@@ -80,7 +125,7 @@ def _outcome(library: str, expression: str) -> object:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("expression", [*BCSR, *SPARSIFY])
+@pytest.mark.parametrize("expression", [*BCSR, *SPARSIFY, *TWO_SPARSE])
 def test_sparse_rows_and_sparsified_functions_are_jaxs(expression: str) -> None:
     assert _outcome("jitkit", expression) == _outcome("jax", expression)
 

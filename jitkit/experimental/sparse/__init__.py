@@ -2,6 +2,7 @@
 
     base      what sparse arrays have in common
     bcoo      BCOO: entries and their coordinates, conversions, sums and products
+    products  products of two sparse arrays
     bcsr      BCSR: entries row by row, and where each row begins
     transform `sparsify`: a function of dense arrays takes sparse ones
     making    arrays of zeros, and of ones on a diagonal
@@ -20,13 +21,23 @@ import sys
 from ...base import missing_names
 from . import linalg
 from .base import JAXSparse
-from .bcoo import BCOO, bcoo_dot_general, bcoo_fromdense, bcoo_reduce_sum, bcoo_todense, bcoo_transpose, todense
+from .bcoo import (
+    BCOO,
+    bcoo_dot_general,
+    bcoo_fromdense,
+    bcoo_multiply_sparse,
+    bcoo_reduce_sum,
+    bcoo_todense,
+    bcoo_transpose,
+    todense,
+)
 from .bcsr import BCSR, bcsr_dot_general, bcsr_fromdense, bcsr_todense
 from .making import empty, eye
 from .transform import sparsify
 
 __all__ = [
-    "BCOO", "BCSR", "JAXSparse", "bcoo_dot_general", "bcoo_fromdense", "bcoo_reduce_sum", "bcoo_todense", "bcoo_transpose",
+    "BCOO", "BCSR", "JAXSparse", "bcoo_dot_general", "bcoo_fromdense", "bcoo_multiply_sparse", "bcoo_reduce_sum", "bcoo_todense",
+    "bcoo_transpose",
     "bcsr_dot_general", "bcsr_fromdense", "bcsr_todense", "empty",
     "eye", "linalg", "sparsify", "todense",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ import numpy as np
 from ... import core, lax
 from ... import numpy as jnp
 from ...tree_util import register_pytree_node_class
+from . import products
 from .base import JAXSparse, refuse
 
 _TRACED_NSE = (
@@ -41,7 +42,7 @@ class BCOO(JAXSparse):
         M = BCOO.fromdense(jnp.array([[0., 2., 0.], [1., 0., 4.]]))      # BCOO(float32[2, 3], nse=3)
         M @ jnp.ones(3)                                                  # [2. 5.]
 
-    Axes beyond the first n_sparse are dense: an entry has them whole. `@` multiplies with dense arrays, `*` with dense arrays and numbers,
+    Axes beyond the first n_sparse are dense: an entry has them whole. `@` multiplies with arrays, `*` with arrays and numbers,
     `+` and `-` add and subtract two sparse arrays.
 
     Raises:
@@ -183,7 +184,8 @@ class BCOO(JAXSparse):
 
     def __mul__(self, other: Any) -> BCOO:
         if isinstance(other, JAXSparse):
-            refuse("a product of two sparse arrays, element by element,")
+            rank = max(self.ndim, other.ndim)
+            return bcoo_multiply_sparse(_with_leading_axes(self, rank), _with_leading_axes(other, rank))
         return self.with_data(_times_dense(self, jnp.asarray(other) if np.ndim(other) else other))
 
     __rmul__ = __mul__
@@ -206,9 +208,7 @@ class BCOO(JAXSparse):
         return self + -other if isinstance(other, BCOO) else self.__add__(other)
 
     def __matmul__(self, other: Any) -> Any:
-        if isinstance(other, JAXSparse):
-            refuse("a matrix product of two sparse arrays")
-        other = jnp.asarray(other)
+        other = other if isinstance(other, BCOO) else jnp.asarray(todense(other))
         _check_matmul(self, other)
         return bcoo_dot_general(self, other, dimension_numbers=(([self.ndim - 1], [max(other.ndim - 2, 0)]), ([], [])))
 
@@ -243,6 +243,12 @@ def _check_matmul(left: Any, right: Any) -> None:
             f"{right.shape[max(right.ndim - 2, 0) :][:1]}.\n`@` of {left.shape} and {right.shape}: the last axis of the first has to be as "
             "long as the first axis of the second."
         )
+
+
+def _with_leading_axes(mat: Any, ndim: int) -> Any:
+    """Return the array with axes of size 1 in front, so that it has `ndim` axes."""
+    more = ndim - mat.ndim
+    return BCOO((mat.data, jnp.pad(mat.indices, ((0, 0), (more, 0)))), shape=(*[1] * more, *mat.shape)) if more else mat
 
 
 def _times_dense(mat: BCOO, v: Any) -> Any:
@@ -329,6 +335,11 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
     )
 
 
+def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
+    """Return the product of two sparse arrays, element by element; an axis of size 1 is broadcast."""
+    return products.multiply(lhs, rhs)
+
+
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     """Return the sum over some axes. Coordinates along a sparse axis are dropped, so several entries may be at one place."""
     data = mat.data.sum(tuple(axis - mat.n_sparse + 1 for axis in axes if axis >= mat.n_sparse))
@@ -343,14 +354,16 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 def bcoo_dot_general(
     lhs: BCOO, rhs: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Return the dense product of a sparse array and a dense one, summed over pairs of axes, as `lax.dot_general` does. Raise
-    NotImplementedError if the sparse array has dense axes, or for batch axes. `out_sharding` is not used.
+    """Return the product of a sparse array and another one, summed over pairs of axes, as `lax.dot_general` does: dense if the other one
+    is dense. Raise NotImplementedError if the sparse array has dense axes, or for batch axes. `out_sharding` is not used.
     """
     if lhs.n_dense:
         refuse("bcoo_dot_general with dense axes")
     (of_lhs, of_rhs), (lhs_batch, _) = dimension_numbers
     if len(lhs_batch):
         refuse("bcoo_dot_general with batch axes")
+    if isinstance(rhs, BCOO):
+        return products.dot(lhs, rhs, (of_lhs, of_rhs))
     dtype = preferred_element_type or jnp.promote_types(lhs.dtype, rhs.dtype)
     columns = lhs.columns()
     rest_of_rhs = [axis for axis in range(rhs.ndim) if axis not in of_rhs]
@@ -360,12 +373,12 @@ def bcoo_dot_general(
     data = lhs.data.astype(dtype)
     if of_lhs:
         rows = rhs.at[tuple(columns[axis] for axis in of_lhs)].get(mode="fill", fill_value=0)
-        products = lax.dot_general(data, rows, (([], []), ([0], [0])), preferred_element_type=preferred_element_type)
+        terms = lax.dot_general(data, rows, (([], []), ([0], [0])), preferred_element_type=preferred_element_type)
     else:
-        products = lax.dot_general(data, rhs, (([], []), ([], [])), preferred_element_type=preferred_element_type)
+        terms = lax.dot_general(data, rhs, (([], []), ([], [])), preferred_element_type=preferred_element_type)
     if kept:
-        return out.at[tuple(columns[axis] for axis in kept)].add(products)
-    return products.sum(tuple(range(products.ndim - out.ndim)), dtype=dtype)
+        return out.at[tuple(columns[axis] for axis in kept)].add(terms)
+    return terms.sum(tuple(range(terms.ndim - out.ndim)), dtype=dtype)
 
 
 def todense(arr: Any) -> Any:

@@ -21,7 +21,7 @@ from ...jaxpr.language import literal_value
 from ...pjit.jit_call import jit_p
 from ...tree_util import tree_flatten, tree_unflatten
 from .base import JAXSparse, refuse
-from .bcoo import BCOO, bcoo_dot_general, bcoo_reduce_sum, bcoo_transpose
+from .bcoo import BCOO, bcoo_dot_general, bcoo_multiply_sparse, bcoo_reduce_sum, bcoo_transpose
 from .bcsr import BCSR, bcsr_dot_general
 
 _Rule = Callable[..., Any]  # operands, dense or sparse, and parameters -> the result, or a list of results
@@ -163,7 +163,7 @@ def _product(x: Any, y: Any, **params: Any) -> Any:
         return x * y if _is_sparse(x) else y * x
     if x.indices is y.indices and x.unique_indices:
         return x.with_data(lax.mul(x.data, y.data))
-    return refuse("a product of two sparse arrays, element by element,")
+    return bcoo_multiply_sparse(x, y)
 
 
 def _quotient(x: Any, y: Any) -> Any:
@@ -182,8 +182,8 @@ def _sum(x: BCOO, *, axes: Sequence[int], **params: Any) -> Any:
 
 def _dot(x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, **params: Any) -> Any:
     """Return the product over pairs of axes. If the second operand is the sparse one, swap the two, and the axes of the result back."""
-    if _is_sparse(x) and _is_sparse(y):
-        refuse("a matrix product of two sparse arrays")
+    if isinstance(x, BCSR) and _is_sparse(y):
+        refuse("a matrix product of a BCSR array and a sparse one")
     how = {"preferred_element_type": preferred_element_type}
     if _is_sparse(x):
         product = bcsr_dot_general if isinstance(x, BCSR) else bcoo_dot_general
