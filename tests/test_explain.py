@@ -1263,3 +1263,54 @@ def test_a_loop_around_calls_alone_is_not_to_blame_for_new_functions():
         third = made(n)
         third(2.0)
     assert "define it once, outside of the loop, and pass" in str(jitkit.explain(third))
+
+
+def test_a_static_object_that_holds_arrays_is_advised_to_be_traced_and_that_edit_works():
+    class Model:
+        def __init__(self):
+            self.layers = [{"w": jitkit.numpy.ones(3)}]
+
+        @functools.partial(jitkit.jit, static_argnums=0)
+        def __call__(self, x):
+            return x * self.layers[0]["w"]
+
+    first, second = Model(), Model()
+    first(jitkit.numpy.ones(3))
+    second(jitkit.numpy.ones(3))
+    said = " ".join(str(jitkit.explain(Model.__call__)).split())
+    assert "do not make self static, since its layers holds arrays: make the class a dataclass, and register it" in said
+    assert "frozen" not in said
+
+    traced = []
+
+    @jitkit.tree_util.register_dataclass
+    @dataclasses.dataclass
+    class Mended:
+        layers: list
+
+        @jitkit.jit
+        def __call__(self, x):
+            traced.append(x)
+            return x * self.layers[0]["w"]
+
+    for _ in range(2):
+        Mended([{"w": jitkit.numpy.ones(3)}])(jitkit.numpy.ones(3))
+    assert len(traced) == 1
+
+
+def test_a_static_tuple_that_holds_a_nan_is_advised_to_be_traced_and_that_edit_works():
+    f = jitkit.jit(lambda x, pair: x, static_argnums=1)
+    traced = []
+
+    @jitkit.jit
+    def g(x, pair):
+        traced.append(x)
+        return x
+
+    for _ in range(2):
+        f(1.0, (1, float("nan")))
+        g(1.0, (1, float("nan")))
+    assert "not equal to itself, so each call with it may be a new one: make pair an ordinary argument" in " ".join(
+        str(jitkit.explain(f)).split()
+    )
+    assert len(traced) == 1

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ..base import source_info
 from ..runtime import Elsewhere, OnHost, Placed, describe_sharding
 from ..signature.argument_spec import signature_of
-from ..tree_util import explain_difference, tree_structure
+from ..tree_util import explain_difference, tree_leaves, tree_structure
 from . import cached
 from .advice import MANY, batches, literals, of_keys, of_many_shapes, of_trees
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
@@ -338,14 +338,30 @@ def _static(change: Change, calls: Calls) -> Iterator[Difference]:
         advice = f"A function is equal to itself only: define it once{where}, and pass what changes as an argument."
     elif before == now and not _defines_equality(type(new)):
         now = "another object that reads the same"
-        advice = (
-            f"{type(new).__name__} has no __eq__, so that each object is a value of its own: pass the same "
-            "object, or make the class a frozen dataclass."
-        )
+        own = f"{type(new).__name__} has no __eq__, so that each object is a value of its own"
+        advice = f"{own}: pass the same object, or {_instead(new, change.name)}."
     elif before == now:
         now = "an unequal one that reads the same"
+        if any(not safe_equal(leaf, leaf) for leaf in tree_leaves(new)):
+            new_each_time = "It holds a nan, which is not equal to itself, so each call with it may be a new one"
+            advice = f"{new_each_time}: make {change.name} an ordinary argument."
     advice = advice or cached.on_functions(change, calls.known) or _advice_on_many(change, calls)
     yield _difference(change, before, now, advice, name=f"{change.name} (static)")
+
+
+def _instead(value: Any, name: str) -> str:
+    """Return the edit for an object whose class has no `__eq__`. Arrays have no hash, so an object that holds some cannot be static."""
+    arrays = [
+        each
+        for each, part in getattr(value, "__dict__", {}).items()
+        if any(hasattr(x, "shape") for x in tree_leaves(part))
+    ]
+    if not arrays:
+        return "make the class a frozen dataclass"
+    return (
+        f"do not make {name} static, since its {arrays[0]} holds arrays: make the class a dataclass, and register it "
+        "(`jax.tree_util.register_dataclass`), so that they are traced"
+    )
 
 
 def _defines_equality(cls: type) -> bool:
