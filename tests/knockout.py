@@ -771,7 +771,8 @@ class Trial:
         def count(cones):
             return len({cones.of(one) for one, each in cones.at.items() if each.opcode == self.cones.at[at].opcode})
 
-        stays = self.cones.of(at) in self.without_results(*self.read.links.exact[at]).all
+        readers = [n for n in self.read.links.exact[at] if n != number]
+        stays = self.cones.of(at) in self.without_results(*readers).all
         return self.goes(at, number) and stays and count(self.without_results(number)) < count(self.cones)
 
     def origins(self, number):

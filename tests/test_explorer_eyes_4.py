@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import knockout
+import numpy as np
 from test_explorer_eyes_3 import answered, spec
 
+import jitkit
 import jitkit.numpy as jnp
 from jitkit import lax
 
@@ -75,3 +77,64 @@ def test_a_branch_that_is_never_taken_is_dead():
     assert sorted(name for name, _ in found["dead"]) == ["mul", "xor"]
     assert reasons["xor"] == "dead code: never taken, since the index is always 1"
     assert unknown == []
+
+
+def test_two_products_that_read_the_same_and_different_constants_are_told_apart():
+    kernel = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]], np.float32)[None, None]
+
+    def f(x):
+        across, down = (
+            lax.conv_general_dilated(jnp.sin(x), each, (1, 1), "SAME") for each in (kernel, kernel.swapaxes(2, 3))
+        )
+        return jnp.sqrt(across**2 + down**2)
+
+    trial = knockout.Trial(f, (spec(2, 1, 16, 16),))
+    products = [n for n, each in enumerate(trial.equations) if each.primitive == "conv_general_dilated"]
+    at = [at for at, each in trial.cones.at.items() if each.opcode == "convolution"]
+    assert sorted(trial.read.links.exact[each] for each in at) == [[n] for n in products]
+    assert [trial.link(each) for each in at] == ["right", "right"]
+    assert len({trial.fates[str(n)]["row"] for n in products}) == 2
+
+
+def batch_of_loops(starts, end):
+    def solve(x, end):
+        return lax.while_loop(
+            lambda c: (c[0] < end) & (c[1] < 100), lambda c: (c[0] + jnp.sin(end - c[0]) * x, c[1] + 1), (0.0, 0)
+        )
+
+    return jitkit.vmap(solve, in_axes=(0, None))(starts, end)
+
+
+def broadcasts(trial):
+    """Return each broadcast's type, and the equations that it is linked to."""
+    found = ((trial.cones.at[at].type[:3], trial.read.links.exact[at]) for at in trial.read.rows)
+    return [
+        (kind, numbers)
+        for at, (kind, numbers) in zip(trial.read.rows, found, strict=True)
+        if trial.cones.at[at].opcode == "broadcast"
+    ]
+
+
+def test_zeros_of_different_types_are_filled_by_different_kernels():
+    trial = knockout.Trial(batch_of_loops, (spec(16), spec()))
+    zeros = [n for n, each in enumerate(trial.equations) if each.constant and each.fill == 0]
+    assert len(zeros) == 2
+    fills = {n: kind for kind, numbers in broadcasts(trial) for n in numbers if n in zeros}
+    assert [fills[n] for n in zeros] == ["f32", "s32"]
+    assert all(len({*zeros}.intersection(numbers)) < 2 for _, numbers in broadcasts(trial))
+
+
+def test_a_number_that_a_loop_s_condition_and_its_body_broadcast_belongs_to_both():
+    trial = knockout.Trial(batch_of_loops, (spec(16), spec()))
+    compares, subtracts = (
+        next(n for n, e in enumerate(trial.equations) if e.primitive == name) for name in ("lt", "sub")
+    )
+    owners = [numbers for _, numbers in broadcasts(trial) if {compares, subtracts}.intersection(numbers)]
+    assert owners
+    assert all({compares, subtracts} <= {*numbers} for numbers in owners if len(numbers) > 1 or subtracts in numbers)
+    assert [compares, subtracts] in owners
+
+
+def test_a_clamp_is_of_the_maximum_and_of_the_minimum():
+    [owners] = linked(knockout.Trial(lambda x: jnp.sin(jnp.clip(jnp.cos(x), -0.5, 0.5)), (spec(8),)), "clamp")
+    assert sorted(owners) == ["max", "min"]

@@ -52,6 +52,7 @@ def fates(
     left.credit(found.spread, "an operand of several")
     left.credit(found.filled, "fills a constant")
     left.credit(found.of_two_names, "")
+    left.credit(found.clamps, "one clamp of two")
     left.credit(found.roots, "a square root and the division by it")
     left.credit(found.factored, "its number is factored out")
     left.credit(made_of.made_for_a_reader(equations, wrote, left.links), "converted for its only reader")
@@ -104,6 +105,7 @@ class _Fates(Merging):
             if not self._is_there_as(at)
         }
         self.filled: dict[Key, list[int]] = {}
+        self.clamps: dict[Key, list[int]] = {}
         for number in range(len(equations)):
             fate = self._fate(number) if number in self.gone else self._rewritten(number)
             if fate:
@@ -199,7 +201,8 @@ class _Fates(Merging):
                 return told if is_its or equation.primitive == "iota" else None
             # the compiler computes constant equations that do arithmetic, and keeps only the results of the last ones
             if self._arranges(number):
-                filled = made_of.fills(number, self._equations, self._consumers(number), self._rows, self._links)
+                consumers = {n for each in (number, *equation.same_as) for n in (each, *self._consumers(each))}
+                filled = made_of.fills(number, self._equations, consumers, self._rows, self._links)
                 for at in filled:
                     self.filled[at] = list(dict.fromkeys([number, *self.filled.get(at, self._links.exact[at])]))
                 if filled:
@@ -244,12 +247,18 @@ class _Fates(Merging):
         """Return the instruction that does an equation's work on its operands under the name of a neighbouring
         equation; None if there is none.
         """
-        for opcode in self._wrote.get(number, set()) - ARRANGING - OPERANDS:
-            for each in PRODUCTS.get(opcode, {opcode}):
-                for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]:
-                    if self._applies(at, number) and self._reads_the_same(at, number):
-                        return at
-        return None
+        found = [
+            at
+            for opcode in self._wrote.get(number, set()) - ARRANGING - OPERANDS
+            for each in PRODUCTS.get(opcode, {opcode})
+            for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]
+            if self._applies(at, number) and self._reads_the_same(at, number)
+        ]
+        # of several that read the same, but perhaps other constants, the one that an equation reads which reads this one
+        readers = {*self._readers.get(number, ())} if len(found) > 1 else set()
+        return next(
+            (at for at in found if readers.intersection(self._links.readers(at) or ())), next(iter(found), None)
+        )
 
     def _by_the_data(self, number: int) -> dict[str, Any] | None:
         """Return the fate of an equation that follows from its data: an instruction reads its operand directly, or does
@@ -272,6 +281,7 @@ class _Fates(Merging):
             return self._told("renamed", "renamed", f"is now {at[1]}{self._owner(at)}", row=at)
         readers = self._readers.get(number, ())
         for second, at in made_of.clamps(number, self._equations, readers, self._named, self._links, self._has):
+            self.clamps[at] = [number, second]
             words = f"is in {at[1]}, one clamp with the {self._equations[second].primitive} of {self._line(second)}"
             return self._told("renamed", "clamp", words, row=at)
         if not self._arranges(number):
@@ -377,24 +387,3 @@ class _Fates(Merging):
         return any(
             [one for one in self._named.get(n, ()) if self._data.at[one].opcode == opcode] == [at] for n in alone
         )
-
-    def _dead_since(self) -> None:
-        """Mark equations as dead if XLA removed all their readers."""
-        for number in sorted(self.gone, reverse=True):
-            fate = self.found[str(number)]
-            readers = self._readers.get(number, ())
-            if fate["fate"] != "unknown" or not readers or self._equations[number].is_result:
-                continue
-            if all(self._needs_no_more(each, number) for each in readers):
-                words = f"dead code, once the {self._named_by(readers[0])} was removed"
-                self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
-                part = self._told("removed", "dead", f"dead code: a part of the {self._named_by(number)}", like=number)
-                inside = [str(each) for each in self._inside.get(number, ())]
-                self.found.update({each: part for each in inside if self.found[each]["rule"] != "dead"})
-
-    def _needs_no_more(self, reader: int, number: int) -> bool:
-        """Whether the equation `reader`, which XLA removed, no longer needs the result of `number`."""
-        rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
-        if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
-            return number not in equation.operands[equation.unchanged.kept]
-        return rule in ("duplicate", "constant", "dead")

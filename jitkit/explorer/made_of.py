@@ -24,10 +24,13 @@ from .costs import bytes_of, elements_of
 from .equation import Equation
 from .flow import Key
 from .links import Links
+from .reads import given, source_of
 
 _PRODUCTS = frozenset({"dot", "convolution", "custom-call"})
 # types of HLO, as numpy names them
 NUMPY_S = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64"}
+# kinds of numpy's dtypes -> how the names of HLO's types begin; `V` is bfloat16
+_KINDS = {"b": "p", "i": "s", "u": "u", "f": "f", "V": "b", "c": "c"}
 _DIMENSIONS = re.compile(r"\bdimensions=\{[\d,]*\}")
 
 
@@ -180,6 +183,8 @@ def operands_of_several(
             shape = instruction.type, data.at[operand].type, tuple(_DIMENSIONS.findall(instruction.rest))
             copies.setdefault((*links.called[at], *shape, *source[-1:]), []).append(at)
 
+    sources = given(equations)
+
     def wrote_it(number: int, at: Key) -> bool:
         """Whether an equation wrote a broadcast of the same value to as many elements."""
         [operand], eqn, named = data.operands[at], equations[number].eqn, equations[links.called[at][0]].eqn
@@ -187,7 +192,7 @@ def operands_of_several(
         if "broadcast" not in wrote.get(number, ()) or all(_size(var) != spread for var in eqn.outvars):
             return False
         return any(
-            has([operand], origins) if origins else any(_is_same(atom, each) for each in named.invars)
+            any(_is_same(atom, each, sources) for each in named.invars) or (origins and has([operand], origins))
             for atom, origins in zip(eqn.invars, equations[number].operands, strict=True)
             if _size(atom) == size
         )
@@ -227,13 +232,14 @@ def _has_number(number: int, others: Collection[int], equations: Sequence[Equati
     return not seen.intersection(others) and any(hasattr(atom, "val") for atom in equations[number].eqn.invars)
 
 
-def _is_same(atom: Any, other: Any) -> bool:
-    """Whether two operands are the same: the same variable, in a branch or a loop, or the same number."""
-    if atom is other:
+def _is_same(atom: Any, other: Any, sources: Mapping[int, Any]) -> bool:
+    """Whether two operands are the same: the same variable, perhaps given to a branch or a loop, or the same number."""
+    one, two = (source_of(each, sources) for each in (atom, other))
+    if one is two:
         return True
-    if not hasattr(atom, "val") or not hasattr(other, "val"):
+    if not hasattr(one, "val") or not hasattr(two, "val"):
         return False
-    return str(atom.aval) == str(other.aval) and bool(atom.val == other.val)
+    return str(one.aval) == str(two.aval) and bool(one.val == two.val)
 
 
 def fills(
@@ -244,6 +250,7 @@ def fills(
     """
     equation, data = equations[number], links.data
     size = sum(_size(var) * getattr(getattr(var.aval, "dtype", None), "itemsize", 0) for var in equation.eqn.outvars)
+    kinds = {_KINDS.get(getattr(getattr(var.aval, "dtype", None), "kind", "")) for var in equation.eqn.outvars}
     if not isinstance(equation.fill, int | float):
         return []
     return [
@@ -251,6 +258,7 @@ def fills(
         for at in rows
         if data.at[at].opcode == "broadcast"
         and bytes_of(data.at[at].type) == size
+        and data.at[at].type[:1] in kinds
         and elements_of(data.at[at].type) == equation.size
         and links.exact[at]
         and {*links.exact[at]} <= {number, *consumers}

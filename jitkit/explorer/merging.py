@@ -279,6 +279,27 @@ class Merging(Origins):
                 words = "nothing that is in it is left, each equation for a reason of its own"
                 self.found[str(number)] = self._told("removed", "inside", words)
 
+    def _dead_since(self) -> None:
+        """Mark equations as dead if XLA removed all their readers."""
+        for number in sorted(self.gone, reverse=True):
+            fate = self.found[str(number)]
+            readers = self._readers.get(number, ())
+            if fate["fate"] != "unknown" or not readers or self._equations[number].is_result:
+                continue
+            if all(self._needs_no_more(each, number) for each in readers):
+                words = f"dead code, once the {self._named_by(readers[0])} was removed"
+                self.found[str(number)] = self._told("removed", "dead", words, like=readers[0])
+                part = self._told("removed", "dead", f"dead code: a part of the {self._named_by(number)}", like=number)
+                inside = [str(each) for each in self._inside.get(number, ())]
+                self.found.update({each: part for each in inside if self.found[each]["rule"] != "dead"})
+
+    def _needs_no_more(self, reader: int, number: int) -> bool:
+        """Whether the equation `reader`, which XLA removed, no longer needs the result of `number`."""
+        rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
+        if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
+            return number not in equation.operands[equation.unchanged.kept]
+        return rule in ("duplicate", "constant", "dead")
+
     # --- in words ---
 
     def _told(

@@ -56,3 +56,37 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
 
     fill(jaxpr)
     mark_results(jaxpr)
+
+
+def given(equations: list[Equation]) -> dict[int, Any]:
+    """Return, for each variable in a jaxpr that always is a value from outside (an operand of a call, of a branch, or a constant of a
+    loop), and for each result that is an operand, what it is: `id(variable) -> variable or literal`.
+    """
+    found: dict[int, Any] = {}
+    clashes: set[int] = set()
+    for each in equations:
+        params, operands = each.eqn.params, each.eqn.invars
+        pairs = [
+            (params[name], operands) for name in ("jaxpr", "call_jaxpr") if name in params and each.primitive in CALLS
+        ]
+        if each.primitive == "scan":
+            pairs = [(params["jaxpr"], operands[: params["num_consts"]])]
+        elif each.primitive == "cond":
+            pairs = [(branch, operands[1:]) for branch in params["branches"]]
+        elif each.primitive == "while":
+            first, second = params["cond_nconsts"], params["body_nconsts"]
+            pairs = [(params["cond_jaxpr"], operands[:first]), (params["body_jaxpr"], operands[first : first + second])]
+        for jaxpr, atoms in pairs:
+            for var, atom in zip(getattr(jaxpr, "jaxpr", jaxpr).invars, atoms, strict=False):
+                if found.setdefault(id(var), atom) is not atom:
+                    clashes.add(id(var))
+        if each.unchanged and each.unchanged.kept is not None:
+            found[id(each.eqn.outvars[0])] = operands[each.unchanged.kept]
+    return {key: atom for key, atom in found.items() if key not in clashes}
+
+
+def source_of(atom: Any, sources: dict[int, Any]) -> Any:
+    """Return the value from outside that a variable is, as `given` says, or the variable itself."""
+    while id(atom) in sources:
+        atom = sources[id(atom)]
+    return atom
