@@ -5,6 +5,7 @@ JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .equation import Dialect, Equation
@@ -58,7 +59,7 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
     mark_results(jaxpr)
 
 
-def given(equations: list[Equation]) -> dict[int, Any]:
+def given(equations: Sequence[Equation]) -> dict[int, Any]:
     """Return, for each variable in a jaxpr that always is a value from outside (an operand of a call, of a branch, or a constant of a
     loop), and for each result that is an operand, what it is: `id(variable) -> variable or literal`.
     """
@@ -85,7 +86,7 @@ def given(equations: list[Equation]) -> dict[int, Any]:
     return {key: atom for key, atom in found.items() if key not in clashes}
 
 
-def source_of(atom: Any, sources: dict[int, Any]) -> Any:
+def source_of(atom: Any, sources: Mapping[int, Any]) -> Any:
     """Return the value from outside that a variable is, as `given` says, or the variable itself."""
     while id(atom) in sources:
         atom = sources[id(atom)]
