@@ -61,7 +61,7 @@ def to_moodle(standing: Standing, folder: pathlib.Path) -> str:
         rows: list[Sequence[Any]] = [_MOODLE]
         for id, s in standing.students.items():
             graded = [r for r in by_student.get(id, ()) if r.grade.lab == lab]
-            own = graded or [r for r in by_student.get(id, ()) if r.grade.lab is None]  # of which nothing was run
+            own = graded or [r for r in by_student.get(id, ()) if r.grade.lab is None]  # None: nothing was run
             points = sums.get(id, {}).get(lab, (None, 0.0))[0]
             numbers = [found for r in graded if (found := participant(r.grade.path))]
             number = numbers[0] if numbers else s.moodle_id.removeprefix("Participant ")

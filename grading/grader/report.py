@@ -32,7 +32,7 @@ _UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT)}  # statuse
 _SLOW = NAMES[Status.TIME]
 _WORD_FOR_WORD = "word for word"
 _MOST_PAIRS = 50
-_COLORS = {"alarm": "bad", "unmarked": "bad", "late": "warn"}  # of chips
+_COLORS = {"alarm": "bad", "unmarked": "bad", "late": "warn"}  # of the labels ("chips") on a page, by their kind
 _MOST_NAMED = 3  # at most this many exercises are named beside a remark
 _FILTERS = {
     "alarm": "to look at",

@@ -285,7 +285,7 @@ def _of_student(rows: list[Grade], policy: Policy, worth: Mapping[str, int], han
         attempts = _attempts(by_submission, [h for h in handins if h.lab == lab], rows)
         found += _of_lab(lab, attempts, policy, worth)
     if handins:
-        places = {handin.lab: i for i, handin in enumerate(handins)}  # the last ones
+        places = {handin.lab: i for i, handin in enumerate(handins)}  # lab -> the place of its last hand-in
         not_run = places.get(None, -1)
     else:
         places = {row.lab: row.id for row in rows if row.exercise is not None}

@@ -158,7 +158,7 @@ def _see_that_it_is_plain(value: object) -> None:
     """Raise ProtocolError if a part of the value is not of a known kind, or there are too many parts."""
     if not isinstance(value, dict) or "is" not in value:
         raise ProtocolError("a value of no known kind")
-    rest: list[tuple[Any, int]] = [(value, 0)]  # dicts and lists
+    rest: list[tuple[Any, int]] = [(value, 0)]  # dicts and lists still to be looked at, with their depths
     count = 0
     while rest:
         part, depth = rest.pop()

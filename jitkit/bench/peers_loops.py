@@ -75,7 +75,7 @@ class Loops(Benchmark):
         return [Step(name, functools.partial(measure, name, self.effort)) for name in by_loops.PROGRAMS]
 
     def lines(self, result: Result) -> list[Line]:
-        """Return both compilers' figures, side by side."""
+        """Return a line with both compilers' figures, side by side."""
         found, ratio, both = result.found, result.ratio, (THEIRS.name, OURS.name)
         cells = (
             result.name,

@@ -88,7 +88,7 @@ def functions(calls: Iterable[Call], named: Mapping[int, str]) -> list[Function]
     functions have their own names.
     """
     calls = list(calls)
-    names: dict[Any, set[str]] = {}  # jitted function -> its names: it may have been jitted under two
+    names: dict[Any, set[str]] = {}  # jitted function -> its names: it may have two
     for call in calls:
         if id(call.jitted) in named:
             names.setdefault(_what(call.jitted), set()).add(named[id(call.jitted)])

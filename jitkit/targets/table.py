@@ -165,7 +165,7 @@ def obstacle(target: Target) -> TargetError | None:
     if target.package is None:
         package = cuda().plugin[0]
         plugin, ours = version_of(package), version_of("jaxlib")
-        if plugin != ours:  # they share a private interface
+        if plugin != ours:  # the plugin and jaxlib share an interface that changes from version to version
             return TargetError(
                 "missing",
                 f"The compiler for {target.name} is {package} {plugin}, and has to be of jaxlib's version, {ours}. "
@@ -202,7 +202,7 @@ def _is_there(module: str) -> bool:
     """Whether a module can be imported. It is not imported, since that would start the compiler in this process."""
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # a parent package
+    except ModuleNotFoundError:  # a parent package is missing
         return False
 
 

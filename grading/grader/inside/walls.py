@@ -197,7 +197,7 @@ def system_call_filter(compiles: bool = False) -> bytes:
         (answer, 0, 0, eperm),
         (load, 0, 0, 0),
     ]
-    program += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, eperm)]  # x32
+    program += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, eperm)]  # calls of the x32 ABI
     for code, value, result in (
         *((equal, n, eperm) for n in refused),
         (equal, _CLONE3, enosys),  # its flags are in memory, where a filter cannot look; libc falls back to clone
@@ -210,7 +210,7 @@ def system_call_filter(compiles: bool = False) -> bytes:
     for call_, argument, flag, yes, no in (
         (clone, 0, _CLONE_FLAGS, eperm, allow),
         (mmap, 3, _HUGE_PAGES, eperm, allow),
-        (futex, 1, _OF_ONE_PROCESS, allow, again),  # waiting for a thread to end polls
+        (futex, 1, _OF_ONE_PROCESS, allow, again),  # with EAGAIN, a wait for the end of a thread polls
     ):
         program += [(equal, 0, 4, call_), (load, 0, 0, 16 + 8 * argument)]
         program += [(has, 0, 1, flag), (answer, 0, 0, yes), (answer, 0, 0, no)]

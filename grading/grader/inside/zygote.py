@@ -162,7 +162,7 @@ def _family(pid: int, own: bool) -> dict[int, int]:
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdigit():
             with contextlib.suppress(OSError), open(f"/proc/{name}/stat", "rb") as file:
-                fields = file.read().rpartition(b")")[2].split()  # the name before it may be anything
+                fields = file.read().rpartition(b")")[2].split()  # the process's name before it may contain anything
                 parents[int(name)] = int(fields[1])
                 ticks[int(name)] = sum(map(int, fields[11:15]))
     family = {pid}

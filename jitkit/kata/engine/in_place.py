@@ -72,7 +72,7 @@ def put_in_place(request: dict[str, Any], splice: ModuleType) -> ModuleType:
     for module in sorted(submission.modules):
         importlib.import_module(module)  # so that their errors are reported here, and not in the middle of a program
     importlib.import_module("jitkit.interpreters.replaying").__dict__["is_on"] = False
-    for path in files:  # source lines of equations are then the program's, not the learner's
+    for path in files:  # hide the learner's files: equations then name lines of the program
         importlib.import_module("jitkit.base.source_info").__dict__["_hidden_file"][path] = True
     return jitkit
 

@@ -59,7 +59,7 @@ class Place:
         (root / KEPT / _MARK).write_text(name + "\n", encoding="utf-8")
         (root / KEPT / ".gitignore").write_text(
             "executables/\nexpected/\n", encoding="utf-8"
-        )  # files that can be made again
+        )  # git ignores what can be made again
         return cls(root)
 
     @property
@@ -184,7 +184,7 @@ class Place:
                             f"Rung {number} {verdict.rung.title} fell: it passed at {since}, and a save since then {broke}"
                         )
                     known.passed, known.failed = "", "" if is_new else fingerprint
-                    if is_empty:  # begun again
+                    if is_empty:  # the learner has begun the package again
                         state.given.pop(_when(verdict.rung), None)
         return fallen
 

@@ -20,7 +20,7 @@ from ..workspace.stubs import missing_exercises, with_sections
 from ..workspace.workspace import KEPT, Workspace
 
 _DEFAULT = "jitkit-labs"
-_LEFT_TO_OTHERS = ("lab.toml", "checks.py", "mutants.py", "experiment.py")  # only commands read them
+_LEFT_TO_OTHERS = ("lab.toml", "checks.py", "mutants.py", "experiment.py")  # learners get no copy: commands read them
 _NOTHING = (".git", ".DS_Store")  # a folder with nothing but these counts as empty
 _IGNORED = "# what jitkit can make again\nexpected/\nlast/\nlock\n*.part\n"
 
