@@ -158,7 +158,9 @@ def exercise_cells(lab: Lab, exercise: Exercise) -> list[Cell]:
 
 
 def solution_text(exercise: Exercise) -> str:
-    """Return the reference's functions, with their bodies between the marks."""
+    """Return the text of the reference's functions, with their bodies between nbgrader's marks. Raise GenerateError for a body on the
+    line of its `def`.
+    """
     return "\n\n\n".join(by_class([_marked(target) for target in exercise.targets]))
 
 

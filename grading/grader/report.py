@@ -271,7 +271,9 @@ def _next_step(records: Sequence[Record], view: View) -> str:
 
 
 def class_page(view: View) -> str:
-    """Return the overview: points by student, what a person should look at, and figures."""
+    """Return the page of the class as HTML: points by student, what a person should look at, and figures. Raise ExportError without
+    jinja2.
+    """
     standing, records = view.standing, view.standing.records
     by_student = standing.by_student()
     sums = totals(records)

@@ -49,12 +49,16 @@ print(value)
 
 
 def first_call_seconds(library: str) -> float:
-    """Return the seconds of the first call of a small network in a fresh process, with `jitkit` or `jax`: trace, lower, compile, run."""
+    """Return the seconds of the first call of a small network in a fresh process, with `jitkit` or `jax`: trace, lower, compile, run.
+    Raise RuntimeError if the process fails.
+    """
     return float(_run(FIRST_CALL.format(library=library)).split()[-1])
 
 
 def import_seconds(library: str, then: str = "") -> float:
-    """Return the seconds of a whole process that imports a library and its numpy as `jax` and `jnp`, and runs `then`."""
+    """Return the seconds of a whole process that imports a library and its numpy as `jax` and `jnp`, and runs `then`. Raise RuntimeError
+    if it fails.
+    """
     start = time.perf_counter()
     _run(f"import {library} as jax, {library}.numpy as jnp\n{then}")
     return time.perf_counter() - start

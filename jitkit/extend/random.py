@@ -37,7 +37,7 @@ def define_prng_impl(
     name: str = "<unnamed>",
     tag: str = "?",
 ) -> PRNGImpl:
-    """Return an implementation for `jax.random.key(seed, impl=...)` by five parts; see `PRNGImpl`."""
+    """Return an implementation for `jax.random.key(seed, impl=...)`, made of these parts; see `PRNGImpl`."""
     return PRNGImpl(key_shape, seed, split, random_bits, fold_in, name, tag)
 
 

@@ -230,7 +230,8 @@ class Lowered(_Stage):
 
         With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip,
         whether this machine has one or not: the result can be read, but not called. `time_limit` is in seconds. Raise
-        ValueError for an unknown name, and `targets.TargetError` if the program cannot be compiled for the chip.
+        ValueError for an unknown name, `targets.TargetError` if the program cannot be compiled for the chip, and NotImplementedError
+        if it calls back into Python, or takes arguments that are spread over several devices.
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         if target is not None:

@@ -267,12 +267,12 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self.tobytes()
 
     def tobytes(self, order: str = "C") -> bytes:
-        """Return the elements' bytes."""
+        """Return the elements' bytes, in Fortran's order if `order` is "F". Raise AttributeError for random keys."""
         self._check_is_numbers(AttributeError, "'PRNGKeyArray' object has no attribute 'tobytes'")
         return self._value.tobytes("F" if order == "F" else "C")
 
     def item(self, *args: int) -> Any:
-        """Return the element as a Python scalar; with several elements, the one at the index given."""
+        """Return the only element, or the one at an index, as a Python scalar. Raise NotImplementedError for random keys."""
         self._check_is_numbers(NotImplementedError, "Cannot call abstract method item")
         return self._value.item(*args)
 

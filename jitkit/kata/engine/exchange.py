@@ -34,8 +34,8 @@ CALLED_AT_IMPORT = (
     "jitkit.tree_util.registry:find_node_type", "jitkit.tree_util.registry:register",
     "jitkit.tree_util.functions:flatten_into",
 )  # fmt: skip
-# Functions that are called while a room (a package of jitkit) is imported that only some programs use. For their exercises,
-# that room is not imported ahead.
+# Functions that are called while a room (a package of jitkit) that only some programs use is imported. For exercises about these
+# functions, that room is not imported ahead.
 CALLED_LATER = (
     "jitkit.tree_util.functions:flatten_until", "jitkit.pjit.compilation_cache:cache_of",
     "jitkit.signature.argument_spec:infer_missing", "jitkit.signature.argument_spec:check_positions",

@@ -101,7 +101,7 @@ class SaveToVerdict(Benchmark):
                 steps.append(
                     Step(f"cold {exercise.id} {kind}", _Measurement(lab, exercise, 2 if self.quick else 5).cold)
                 )
-        if self.only:  # all exercises take ten minutes
+        if self.only:  # for all exercises this would take ten minutes
             of_all = [(e.id, _Measurement(lab, e, 2 if self.quick else 6)) for lab, e in known]
             steps += [Step(f"processor {id}", measurement.processor) for id, measurement in of_all]
         return steps

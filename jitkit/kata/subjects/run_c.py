@@ -263,7 +263,7 @@ class _Code:
             self.put(self.expression(text))
 
     def expression(self, text: str) -> str:
-        """Return an expression as Python's. Raise CError for a name that is not declared here."""
+        """Return the expression of Python for one of C. Raise CError for a name that is not declared here."""
         tokens = _TOKEN.findall(text)
         made, rest = self._choice(tokens, text)
         if rest:

@@ -42,7 +42,8 @@ def here() -> Place:
 
 def start(arguments: argparse.Namespace) -> int:
     """Make a folder of the ladder, or complete one. An existing package and README.md stay; the given files and the pages are
-    written anew. Raise Problem for a folder with other things in it, or that cannot be written, and for `--at` with a package.
+    written anew. Raise Problem for a folder with other things in it, or that cannot be written, and for `--at` with a package;
+    WrongUsage for an unknown rung.
     """
     screen = Screen.of(sys.stdout)
     root = (arguments.folder or pathlib.Path("my-jax")).expanduser().absolute()

@@ -114,20 +114,22 @@ class gaussian_kde:
         return n
 
     def evaluate(self, points: Any) -> Any:
-        """Return the density at each of the columns of `points`."""
+        """Return the density at each of the columns of `points`. Raise ValueError for points of another dimension than the sample's,
+        NotImplementedError for complex ones.
+        """
         check_arraylike("evaluate", points)
         return self._at(points, False)
 
     def __call__(self, points: Any) -> Any:
-        """Return the density at each of the columns of `points`."""
+        """Return `evaluate(points)`."""
         return self.evaluate(points)
 
     def pdf(self, x: Any) -> Any:
-        """Return the density at each of the columns of `x`."""
+        """Return `evaluate(x)`."""
         return self.evaluate(x)
 
     def logpdf(self, x: Any) -> Any:
-        """Return the logarithm of the density at each of the columns of `x`."""
+        """Return the logarithm of the density at each of the columns of `x`. Raise errors as `evaluate` does."""
         check_arraylike("logpdf", x)
         return self._at(x, True)
 
