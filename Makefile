@@ -37,7 +37,7 @@ help:
 	@echo "make test-browser  the Explorer's page in the Chromium that is on the PATH; flax and equinox explored (two minutes)"
 	@echo "make test-nbgrader  a course of nbgrader's, built, released, taken and graded (installs Jupyter; a few minutes)"
 	@echo "make test-libraries  libraries' own tests, on JAX and on jitkit in its place (its own .venv-libraries; a quarter of an hour)"
-	@echo "make docs    the site: docs/_build/html/index.html, every program on it run (its own .venv-docs; about three minutes)"
+	@echo "make docs    the site: docs/_build/html/index.html, every program on it run (its own .venv-docs; four minutes)"
 	@echo "make test-docs  its links, and its pages in a real browser (Chromium, and Node.js for axe; CHROMIUM=/path/to/it)"
 	@echo "make verify  every exercise of the labs proven: stub red, solution green, each mutant caught, and the ladder (about four minutes)"
 	@echo "make generated  write all that is generated, for you to commit: the labs, docs/parity.md, a JIT in one sitting (about ten minutes)"

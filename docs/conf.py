@@ -40,6 +40,7 @@ nb_execution_cache_path = str(HERE / "_build" / "cells")
 nb_execution_timeout = 120
 nb_execution_raise_on_error = True
 nb_merge_streams = True
+highlight_language = "text"  # of a block without a language: commands, messages, tables
 nb_render_error_lexer = "text"  # a message is prose: its `for` and `in` are not keywords
 # Kernels find jitkit and the ladder's xla.py, and are not asked for another chip by somebody's environment.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE.parent), str(HERE.parent / "labs" / "from_scratch")])

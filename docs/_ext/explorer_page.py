@@ -5,30 +5,18 @@ It is one file of its own, which the front page shows in a frame. Targets whose 
 
 from __future__ import annotations
 
+import pathlib
 from typing import Any
 
 from generated import GENERATED
 
 import jitkit
 
-_PROGRAM = """
-import jitkit as jax
-import jitkit.numpy as jnp
-
-
-def attention(x, wq, wk, wv):
-    q, k, v = x @ wq, x @ wk, x @ wv
-    scores = q @ k.T / jnp.sqrt(64.0)
-    weights = jax.nn.softmax(scores)
-    return weights @ v
-"""
-
 
 def _write(app: Any) -> None:
     folder = GENERATED / "extra" / "explorer"
     folder.mkdir(parents=True, exist_ok=True)
-    source = folder.parent.parent / "attention.py"  # a file, so that the page can show its lines
-    source.write_text(_PROGRAM.lstrip(), encoding="utf-8")
+    source = pathlib.Path(__file__).parents[1] / "attention.py"
     names: dict[str, Any] = {"__name__": "attention"}
     exec(compile(source.read_text(encoding="utf-8"), str(source), "exec", dont_inherit=True), names)
     types = [jitkit.ShapeDtypeStruct(shape, "float32") for shape in ((128, 64), (64, 64), (64, 64), (64, 64))]
