@@ -285,7 +285,7 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
         Placed on c, f32[2]    Placed on c, i32[2]    dtype: the device is the same
 
     `kinds_of_types` lists what differs between two types, in order: the first is the change's kind. `sharding_of` says
-    where a key is placed; compare places with `==`.
+    where a key is placed; compare places with `==`. A Change has both keys, as they came, for `before` and `now`.
     """
     for path, before, now in leaves:
         if before is now:
@@ -391,7 +391,8 @@ class NestedCall:
 
         A tracer is not a value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` turns them all
         into inputs. The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`,
-        `name`.
+        `name`. Keep `out_tree`, the structure of the result, too. The class has `__slots__` for these three, and so no
+        other attributes.
         """
         jaxpr = traced.jaxpr
         self.out_tree = traced.out_tree  # the structure of the result
@@ -489,7 +490,8 @@ def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callabl
     """Return `fun`, a function from one array to one array, jitted: calls with equal `key(x)` run one program, which is compiled for
     the first of them. Nothing checks whether it fits the others.
 
-    With a good key this is `jit`. With one that forgets the dtype, the bytes of an int32 array are taken for floats:
+    Whatever the caller passes, `key` gets an Array, `jax.device_put(x)`. With a good key this is `jit`. With one that
+    forgets the dtype, the bytes of an int32 array are taken for floats:
 
         >>> double = jit_by(lambda x: x.shape, lambda x: x + x)
         >>> double(np.float32([1.5, 2.5]))
@@ -503,7 +505,8 @@ def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callabl
     The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the arguments,
     `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with `keep_unused=True` it takes its argument even if
     nothing reads it. `compile_program` compiles it for a `default_placement()`, and returns an executable. Its `run` takes a list
-    of buffers, those of its `consts` and then the argument's, and returns a list of buffers; its `wrap` makes Arrays of these.
+    of buffers, its `consts`, which are buffers, and then the argument's, and returns a list of buffers; its `wrap` makes Arrays of
+    these.
     `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
     """
     programs: dict[Hashable, Executable] = {}

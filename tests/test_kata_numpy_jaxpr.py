@@ -41,6 +41,21 @@ def test_numpy_and_xla_agree_on_every_kind_of_operation_forward_and_back():
         np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
 
 
+def test_shifts_roundings_and_parts_of_complex_numbers_are_those_of_xla():
+    rng = np.random.default_rng(1)
+    calls = [
+        (shift, rng.integers(0, 255, 40).astype(kind), (np.arange(40) - 3).astype(kind))
+        for kind in ("int8", "uint8", "int32", "uint32")
+        for shift in (lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic)
+    ]
+    x = np.float32([0.5, 1.5, -0.5, -2.5, 0.49999997, np.nan, -np.inf, 3.2, 8388609.0])
+    calls += [(lambda x, way=way: lax.round(x, way), x) for way in lax.RoundingMethod]
+    calls += [(part, np.complex64([1 + 2j, -3j])) for part in (lax.real, lax.imag)]
+    for function, *arguments in calls:
+        [found] = run_by_numpy(jitkit.make_jaxpr(function)(*arguments), *arguments)
+        np.testing.assert_array_equal(found, function(*arguments))
+
+
 def test_what_is_not_in_the_table_is_compiled():
     x = np.float32([1, 4])
     [found] = run_by_numpy(jitkit.make_jaxpr(lax.rsqrt)(x), x)

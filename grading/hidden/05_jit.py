@@ -94,7 +94,7 @@ def long_story(jk, rng):
                 table.insert((int(key),), entry, misses)
             elif table.crowded:
                 table.touch((int(key),), entry)
-    return misses, [key for (key,) in table.entries], list(table.records.values()), sorted(table.executables)
+    return misses, [key for (key,) in table.entries], sorted(table.records.values()), sorted(table.executables)
 
 
 @check("05.4", "Static values, trees, host and device: what each call needs.", hidden=True)

@@ -309,7 +309,7 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
         Placed on c, f32[2]    Placed on c, i32[2]    dtype: the device is the same
 
     `kinds_of_types` lists what differs between two types, in order: the first is the change's kind. `sharding_of` says
-    where a key is placed; compare places with `==`.
+    where a key is placed; compare places with `==`. A Change has both keys, as they came, for `before` and `now`.
     """
     for path, before, now in leaves:
         if before is now:

@@ -235,7 +235,8 @@ class NestedCall:
 
         A tracer is not a value, so it must not stay among a jaxpr's constants: `convert_constvars_jaxpr` turns them all
         into inputs. The parameters are in the order of their names: `donated_invars`, `inline`, `jaxpr`, `keep_unused`,
-        `name`.
+        `name`. Keep `out_tree`, the structure of the result, too. The class has `__slots__` for these three, and so no
+        other attributes.
         """
         jaxpr = traced.jaxpr
         self.out_tree = traced.out_tree  # the structure of the result

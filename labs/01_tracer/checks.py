@@ -457,7 +457,7 @@ def make_trace(jk):
 @check(
     "01.5",
     "A number is written into the equation, with its type.",
-    against=["every constant is an array", "zero is no scalar", "an object has one atom"],
+    against=["every constant is an array", "zero is no scalar", "an object has one atom", "a literal holds what came"],
 )
 def numbers(jk, rng):
     number = float(rng.normal())
@@ -471,7 +471,10 @@ def numbers(jk, rng):
             x = jk.lax.mul(x, scalars[i] + 0)  # nobody keeps this scalar: the next one may have its id
         return x
 
-    return weak, strong, zeros, jk.make_jaxpr(made_on_the_way)(np.float32(1.0))
+    trace = make_trace(jk)
+    written = [trace.lift(x).val for x in (number, np.float64(number), np.array(number), np.int64(2))]
+    kinds = [type(value).__name__ for value in written]
+    return weak, strong, zeros, jk.make_jaxpr(made_on_the_way)(np.float32(1.0)), list(zip(kinds, written, strict=True))
 
 
 @check(
@@ -496,13 +499,13 @@ def one_array_thrice(jk, rng):
 @check(
     "01.5",
     "Two arrays that happen to be equal are two constants.",
-    against=["equal arrays are one constant", "the program keeps ids"],
+    against=["equal arrays are one constant", "the program keeps ids", "a copy is as good as the array"],
 )
 def equal_arrays(jk, rng):
     table = rng.normal(size=3).astype("float32")
-    copies = [table, table.copy()]
+    copies = [table, table.copy(), jk.numpy.asarray(table)]
     trace = make_trace(jk)
-    atoms = [trace.lift(copies[i]) for i in (0, 1, 0)]
+    atoms = [trace.lift(copies[i]) for i in (0, 1, 0, 2)]
     values = list(trace.consts.values())
     # the object itself is kept: else another one might be given its id
     return [[a is b for b in atoms] for a in atoms], values, [a is b for a, b in zip(values, copies, strict=False)]
@@ -599,13 +602,16 @@ def ranges(jk, rng):
 @check(
     "01.6",
     "A value that must be known is taken if it is known, and refused if it is traced.",
-    against=["a tracer can be forced"],
+    against=["a tracer can be forced", "an index with a context is any number"],
 )
 def must_be_known(jk, rng):
     number = float(rng.normal()) * 100
     known = jk.core.concrete_or_error(int, number, "the size")
     traced = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(int, x, "the size")), 1.0, parts=["the size"])
-    index = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(operator.index, x)), 1, parts=["__index__()"])
+    index = [
+        raised(jk.make_jaxpr(lambda x, c=c: jk.core.concrete_or_error(operator.index, x, *c)), 1, parts=["__index__()"])
+        for c in ((), ("the size",))
+    ]
     truth = raised(jk.make_jaxpr(lambda x: jk.core.concrete_or_error(bool, x, "the flag")), True, parts=["the flag"])
     seen = []  # `concrete_or_error` takes any function, such as `seen.append`
     anything = raised(

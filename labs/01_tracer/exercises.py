@@ -185,6 +185,7 @@ def concrete_or_error(force: Callable[[Any], Any], x: Any, context: str = "") ->
 
         concrete_or_error(int, np.float32(2.5))              2
         concrete_or_error(operator.index, t)                 TracerIntegerConversionError, for a tracer t
+        concrete_or_error(operator.index, t, "It is an axis.")    the same
         concrete_or_error(int, t, "It is a stack's size.")    ConcretizationTypeError, which says so
         concrete_or_error(bool, t)                           ConcretizationTypeError, as there is no `if`
 

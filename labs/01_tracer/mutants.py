@@ -1437,3 +1437,30 @@ def none_is_nothing(force, x, context=""):
     if force is operator.index:
         raise errors.TracerIntegerConversionError(x)
     raise errors.ConcretizationTypeError(x, context)
+
+
+@mutant(
+    "01.5", "a literal holds what came", "`literal_form` has made something of a float64. What stands in the equation?"
+)
+def literals_of_what_came(self, x):
+    if isinstance(x, core.Tracer):
+        check_lives(x)
+    elif literal_form(x) is not None:
+        return Literal(x, core.get_aval(x))
+    var = self.constvar_of_id.get(id(x))
+    if var is None:
+        var = Var(core.aval_of_constant(x))
+        self.constvar_of_id[id(x)] = var
+        self.consts[var] = x
+    return var
+
+
+edit(
+    "01.5", "a copy is as good as the array", "`constvar_of_id` has the `id` of x. When may another object get this id?",
+    "self.consts[var] = x", "self.consts[var] = x if isinstance(x, Tracer) else __import__('numpy').asarray(x)",
+)  # fmt: skip
+edit(
+    "01.6", "an index with a context is any number", "Does a context change what `operator.index` asks for?",
+    "if force is operator.index:", "if force is operator.index and not context:",
+    target="concrete_or_error",
+)  # fmt: skip

@@ -1287,3 +1287,23 @@ def computes_what_is_known(self, primitive, args, params):
             return result
     atoms = [a.atom if isinstance(a, DynamicJaxprTracer) and a._trace is self else self.lift(a) for a in args]
     return self.emit(primitive, atoms, params, primitive.abstract_eval(*[core.get_aval(a) for a in args], **params))
+
+
+@mutant("02.4", "literals come last", "What is `sub 2.0 a`?")
+def literals_last(jaxpr, consts, *args):
+    for variables, values in ((jaxpr.constvars, consts), (jaxpr.invars, args)):
+        if len(variables) != len(values):
+            raise TypeError(f"{len(variables)} values are needed")
+    env = {**dict(zip(jaxpr.constvars, consts, strict=False)), **dict(zip(jaxpr.invars, args, strict=False))}
+
+    def read(atom):
+        return literal_value(atom) if isinstance(atom, Literal) else env[atom]
+
+    for eqn, dead in zip(jaxpr.eqns, last_uses(jaxpr), strict=False):
+        operands = sorted(eqn.invars, key=lambda atom: isinstance(atom, Literal))
+        out = eqn.primitive.bind(*map(read, operands), **eqn.params)
+        env.update(zip(eqn.outvars, out if eqn.primitive.multiple_results else [out], strict=False))
+        out = None
+        for var in dead:
+            env.pop(var, None)
+    return [read(atom) for atom in jaxpr.outvars]

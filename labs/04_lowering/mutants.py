@@ -1230,3 +1230,10 @@ def believes_a_function_has_no_name_stack(module: Module, name: str, jaxpr: Jaxp
 def believes_every_program_is_for_xla(program: Program, placement: Placement) -> Executable:
     module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
     return build_executable(program, module, kept, placement, program.options)
+
+
+edit(
+    "04.3", "every array is written into the text", "What does `array_constant` do with a large array?",
+    "self.array_constant(value, var.aval)", "self.constant(np.asarray(value))",
+    target="LoweringContext.lower_jaxpr",
+)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import types
@@ -484,11 +485,12 @@ def called(jk, function, *args, static=(), **kwargs):
         "keywords are in the order of the call",
         "a leaf is called as its argument",
         "each argument has a leaf at least",
+        "a path is keys in brackets",
     ],
 )
 def leaves_of_trees(jk, rng):
     keys = [f"{letter}{int(rng.integers(99))}" for letter in "ba"]
-    params = {keys[0]: [1, (2, 3)], keys[1]: {"n": 4}, "none": None}
+    params = {keys[0]: [1, (2, 3)], keys[1]: {"n": collections.namedtuple("Pair", "w b")(4, [5])}, "none": None}
     without_leaves = called(jk, plain, None, 1, [(), 2], m={})
     return called(jk, plain, params, 1, [2]), called(jk, plain, 1, y=2, n=params), without_leaves
 
@@ -592,6 +594,6 @@ def programs_4(jk, rng):
     return random_programs(jk, rng, of_calls.statics, 16, by_numpy=False)
 
 
-@check("06.5", NEW, drawn=True, against=["a path is keys in brackets"])
+@check("06.5", NEW, drawn=True)
 def programs_5(jk, rng):
     return random_programs(jk, rng, of_calls.names_of_leaves, 10, by_numpy=False)

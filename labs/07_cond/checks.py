@@ -124,6 +124,7 @@ def other_forms(jk, rng):
         "there is always a program",
         "without jit a tracer is looked at",
         "without jit both are called, to compare them",
+        "without jit a function has one operand",
     ],
 )
 def without_jit(jk, rng):
@@ -141,7 +142,8 @@ def without_jit(jk, rng):
             jk.lax.cond(bool(flag), remember("true"), remember("false"), 1.0)
         for predicate in (2, 0.0, np.bool_(True), np.float32(0.5)):
             jk.lax.cond(predicate, remember("true"), remember("false"), 1.0)
-    return called, jk.make_jaxpr(traced)(True)
+        several = [jk.lax.cond(flag, lambda x, y: x - y, lambda x, y: y, *row(rng)[:2]) for flag in (True, False)]
+    return called, jk.make_jaxpr(traced)(True), several
 
 
 # --- 07.2 switch --------------------------------------------------------------------------------------------------
@@ -568,7 +570,15 @@ def a_later_branch(jk, rng):
     ]
 
 
-@check("07.4", "Every leaf is compared.", against=["one leaf that agrees is enough", "the first leaf stands for all"])
+@check(
+    "07.4",
+    "Every leaf is compared.",
+    against=[
+        "one leaf that agrees is enough",
+        "the first leaf stands for all",
+        "the same types in another order agree",
+    ],
+)
 def every_leaf(jk, rng):
     kind = str(rng.choice(["int32", "int16", "float16", "uint8"]))
     n = np.dtype(kind).type(rng.integers(2, 9))
@@ -577,9 +587,8 @@ def every_leaf(jk, rng):
         return (x, {"a": x, "b": x})
 
     others = [lambda x: (x, {"a": x, "b": n}), lambda x: (n, {"a": x, "b": x}), lambda x: (x, {"a": n, "b": x})]
-    return [
-        raised(trace_switch(jk, first, other), 0, 1.0, parts=["equal output types", f"{kind}[]"]) for other in others
-    ]
+    pairs = [(first, other) for other in others] + [(lambda x: (x, n), lambda x: (n, x))]
+    return [raised(trace_switch(jk, *pair), 0, 1.0, parts=["equal output types", f"{kind}[]"]) for pair in pairs]
 
 
 # --- 07.5 case ----------------------------------------------------------------------------------------------------

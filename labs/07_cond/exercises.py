@@ -129,8 +129,8 @@ def choose(
     given order; then all of them must agree (`check_branches`). The result is a tree of the
     structure that they return.
 
-    The branches of an equation take the same inputs: first the constants of all functions, each of
-    them once (the same object is the same constant), then the leaves of `operands`.
+    The branches of an equation take the same inputs: first the constants of all functions, in their
+    order, each of them once (the same object is the same constant), then the leaves of `operands`.
     `with_consts_of_all` gives a branch these inputs.
 
     Args:

@@ -1287,3 +1287,49 @@ def adds_tokens_up(ctx, index, *args, branches):
     signature = f"({type_of(ctx.avals_in[0])}) -> ({', '.join(map(type_of, outs))})"
     results = ctx.emit_regions(f'"stablehlo.case"({index})', regions, signature, len(outs))
     return ctx.take_tokens(ordered, results)
+
+
+@mutant("07.1", "without jit a function has one operand", "How many operands do both functions take?")
+def one_operand_without_jit(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
+    if not (callable(true_fun) and callable(false_fun)):
+        return cond_with_two_operands(pred, true_fun, false_fun, *operands)
+    operands = all_operands(operands, operand)
+    pred = truth_of(pred)
+    if config.local.state.options.disable_jit and core.is_concrete(pred):
+        return true_fun(*operands[:1]) if pred else false_fun(*operands[:1])
+    index = convert_element_type(pred, np.int32)
+    return choose("cond", index, {"true_fun": true_fun, "false_fun": false_fun}, operands)
+
+
+@mutant(
+    "07.4",
+    "the same types in another order agree",
+    "Which leaf of the one result takes the place of which of the other?",
+)
+def compares_sorted_types(what, names, bodies, traced):
+    first = traced[0]
+    for i, other in enumerate(traced[1:], 1):
+        if other.out_tree != first.out_tree:
+            raise structure_error(what, i, names, bodies, traced)
+        pairs = zip(sorted(first.jaxpr.out_avals, key=str), sorted(other.jaxpr.out_avals, key=str), strict=False)
+        if not all(same_type(a, b) for a, b in pairs):
+            raise type_error(what, i, names, bodies, traced)
+
+
+@also_right("07.3", "with a list of constants, and the branches turned round at the end")
+def constants_in_a_list(what, index, functions, operands):
+    leaves, in_tree = tree_flatten(operands)
+    avals = avals_of(leaves)
+    bodies = [Body(f, f, what) for f in functions.values()]
+    traced = [trace_body(b, in_tree, avals) for b in bodies]
+    check_branches(what, list(functions), bodies, traced)
+    constants = []
+    for t in traced:
+        for c in t.consts:
+            if not any(c is d for d in constants):
+                constants.append(c)
+    branches = []
+    for k, t in enumerate(traced):
+        one = with_consts_of_all(t, k, traced, constants)
+        branches = [one, *branches] if what == "cond" else [*branches, one]
+    return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, constants + leaves))

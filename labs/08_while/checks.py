@@ -640,14 +640,18 @@ def dtypes(jk, rng):
     return narrow, raised(mixed, np.int16(5), parts=["must have equal types, got int8 and int16"]), known
 
 
-@check("08.6", "Unrolling is for bounds that are known.", against=["any loop can be unrolled"])
+@check(
+    "08.6",
+    "Unrolling is for bounds that are known; 0 is all steps, as in `scan`.",
+    against=["any loop can be unrolled", "0 is nothing given"],
+)
 def unrolling(jk, rng):
     k = int(rng.integers(2, 5))
 
     def f(n, unroll):
         return jk.make_jaxpr(lambda m: jk.lax.fori_loop(0, n or m, lambda i, v: v + i, 1.0, unroll=unroll))
 
-    return [f(9, k)(9), f(9, True)(9), f(0, 1)(9), f(0, False)(9)], raised(f(0, k), 9)
+    return [f(9, k)(9), f(9, True)(9), f(9, 0)(9), f(0, 1)(9), f(0, False)(9)], raised(f(0, k), 9)
 
 
 @check(

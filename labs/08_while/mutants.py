@@ -1084,3 +1084,10 @@ def believes_structures_that_print_alike_are_one(what, body, in_tree, out_tree, 
     pairs = [(i.aval, o.aval) for i, o in zip(ins, outs, strict=False)]
     if not all((same_type(a, b) for a, b in pairs)):
         raise carry_type_error(what, jaxpr, names, pairs)
+
+
+edit(
+    "08.6", "0 is nothing given", "What is `unroll=0` in `scan`?",
+    "False if unroll is None else unroll", "unroll or False",
+    target="fori_loop",
+)  # fmt: skip

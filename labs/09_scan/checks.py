@@ -171,6 +171,7 @@ def different_sizes(jk, rng):
     against=[
         "length cuts the arrays",
         "length is never needed",
+        "a size of 1 fits every length",
         "a length is compared when there is more than one step",
     ],
     fixed="an error of fixed words",
@@ -185,6 +186,7 @@ def disagreeing(jk, rng):
             ([row(rng, n)], n + 1),
             ([row(rng, n), row(rng, n - 1)], n),
             ([row(rng, n)], 1),
+            ([row(rng, n), row(rng, 1)], n),
         )
     ]
 

@@ -1254,3 +1254,20 @@ def believes_the_list_of_used_parts_can_be_written_to(jaxpr, num_consts, carry, 
         if grown == needed:
             return needed
         needed[:] = grown
+
+
+@mutant("09.2", "a size of 1 fits every length", "Does scan repeat an element?")
+def stretches_to_the_length(xs, length):
+    if any(not hasattr(x, "shape") for x in xs):
+        raise no_leading_axis(xs)
+    sizes = [x.shape[0] for x in xs]
+    if length is not None:
+        if isinstance(length, core.Tracer):
+            raise traced_length(length)
+        length = int(length)
+        if any(size not in (1, length) for size in sizes[1:]) or sizes[:1] not in ([], [length]):
+            raise ValueError(f"{length} steps, and sizes {sizes}")
+        return length
+    if len(set(sizes)) != 1:
+        raise ValueError(f"sizes {sizes}")
+    return int(sizes[0])

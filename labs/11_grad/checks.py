@@ -88,6 +88,7 @@ def from_the_result(jk, rng):
         "the tangent of a maximum is the largest tangent",
         "infinities are never equal",
         "the largest is the farthest from 0",
+        "no axes are the first axis",
     ],
 )
 def of_a_maximum(jk, rng):
@@ -100,6 +101,7 @@ def of_a_maximum(jk, rng):
         pairs_of(jk, lambda x: jk.lax.reduce_max(x, (0,)), (x, t)),
         pairs_of(jk, lambda x: jk.lax.reduce_min(x, (1,)), (x, t)),
         pairs_of(jk, lambda x: jk.lax.reduce_max(x, (0, 1)), (x, t)),
+        pairs_of(jk, lambda x: jk.lax.reduce_max(x, ()), (x, t)),
     ]
 
 

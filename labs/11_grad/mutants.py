@@ -1733,3 +1733,10 @@ def believes_constants_are_the_first_inputs(jaxpr, nonzero, instantiate):
 
     made = trace_to_jaxpr(pairs, [*avals, *[a for a, z in zip(t_avals, nonzero, strict=False) if z]], jaxpr.debug_info)
     return (made, tuple(has))
+
+
+edit(
+    "11.1", "no axes are the first axis", "Which axes does `reduce_max(x, ())` reduce?",
+    "1 if i in axes else size", "1 if i in (axes or (0,)) else size",
+    target="jvp_extreme",
+)  # fmt: skip

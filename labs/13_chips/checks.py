@@ -244,10 +244,14 @@ def dtypes(jk, rng):
     return chips(jk).least_bytes(lambda x, keep: jk.numpy.where(keep, x, 0).astype("int8"), half, flags)
 
 
-@check("13.2", "What lies between is not moved.", against=["what lies between is moved, too"])
+@check(
+    "13.2",
+    "What lies between is not moved; an array that the function closes over is no argument.",
+    against=["what lies between is moved, too", "what is closed over is an argument"],
+)
 def between(jk, rng):
-    x = np.zeros(int(rng.integers(5, 50)), np.float32)
-    return chips(jk).least_bytes(lambda x: jk.numpy.sum(x[:, None] * x[None, :]), x)
+    x, table = np.zeros(int(rng.integers(5, 50)), np.float32), np.zeros(7, np.float32)
+    return chips(jk).least_bytes(lambda x: jk.numpy.sum(x[:, None] * x[None, :]) + table.sum() + jk.numpy.sum(table), x)
 
 
 @check(

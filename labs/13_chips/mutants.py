@@ -551,3 +551,10 @@ def believes_an_unrolled_scan_is_parallel(x, rate):
         return (y, y)
 
     return lax.scan(step, jnp.float32(0), x, unroll=True)[1]
+
+
+@mutant("13.2", "what is closed over is an argument", "Who passes an array from outside: the caller, or nobody?")
+def constants_are_arguments(fun, *args):
+    program = jax.make_jaxpr(fun)(*args)
+    avals = [v.aval for v in (*program.constvars, *program.invars, *program.outvars)]
+    return sum(int(aval.size) * aval.dtype.itemsize for aval in avals)

@@ -108,7 +108,7 @@ def expressions(jk, rng):
     return (
         every,
         moved(jk, "slice", params, (99, 1), (n, 1), texts),
-        moved(jk, "rev", turned, (n + 9, 4), (n, 1), texts),
+        moved(jk, "rev", turned, (n + 9, 4), (n + 9, 4), texts),
     )
 
 

@@ -55,12 +55,15 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "abs": np.abs, "add": np.add, "add_any": np.add, "and": np.bitwise_and,
     "atan2": np.arctan2, "ceil": np.ceil, "clamp": lambda low, x, high: np.clip(x, low, high), "copy": np.copy, "cos": np.cos,
     "cosh": np.cosh, "div": np.divide, "eq": np.equal, "exp": np.exp, "exp2": np.exp2,
-    "expm1": np.expm1, "floor": np.floor, "is_finite": np.isfinite, "log1p": np.log1p, "rem": np.fmod, "tan": np.tan,
+    "expm1": np.expm1, "floor": np.floor, "imag": np.imag, "is_finite": np.isfinite, "log1p": np.log1p, "rem": np.fmod, "tan": np.tan,
     "ge": np.greater_equal, "gt": np.greater,
     "le": np.less_equal, "log": np.log, "logistic": lambda x: 1 / (1 + np.exp(-x)), "lt": np.less, "max": np.maximum,
     "min": np.minimum, "mul": np.multiply, "ne": np.not_equal, "neg": np.negative, "not": np.invert,
     "one_minus_square": lambda x: (1 + x) * (1 - x),
-    "or": np.bitwise_or, "pow": np.power, "sign": np.sign, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
+    "or": np.bitwise_or, "pow": np.power, "real": np.real, "shift_left": np.left_shift,
+    "shift_right_arithmetic": lambda x, n: x.view(f"i{x.itemsize}") >> n.view(f"i{n.itemsize}"),
+    "shift_right_logical": lambda x, n: x.view(f"u{x.itemsize}") >> n.view(f"u{n.itemsize}"),
+    "sign": np.sign, "sin": np.sin, "sinh": np.sinh, "sqrt": np.sqrt,
     "square": np.square, "stop_gradient": lambda x: x, "sub": np.subtract, "tanh": np.tanh, "xor": np.bitwise_xor,
     "select_n": lambda which, *cases: np.choose(np.asarray(which, int), cases),
 }  # fmt: skip
@@ -110,6 +113,12 @@ def _iota(params: dict[str, Any]) -> Any:
     return np.broadcast_to(along, shape)
 
 
+def _round(params: dict[str, Any], x: Any) -> Any:
+    """Return x, rounded: half a unit goes to the even neighbour (method 1), or away from zero (0)."""
+    whole = np.trunc(x)
+    return np.rint(x) if params["rounding_method"] else whole + np.sign(x) * (np.abs(x - whole) >= 0.5)
+
+
 def _slice(params: dict[str, Any], x: Any) -> Any:
     steps = params["strides"] or (1,) * x.ndim
     return x[tuple(map(slice, params["start_indices"], params["limit_indices"], steps))]
@@ -131,6 +140,7 @@ _WITH_PARAMS: dict[str, Callable[..., Any]] = {
     "reduce_prod": _along(np.prod),
     "reduce_sum": _along(np.sum),
     "reshape": _reshape,
+    "round": _round,
     "slice": _slice,
     "rev": lambda params, x: np.flip(x, tuple(map(int, params["dimensions"]))),
     "squeeze": lambda params, x: np.squeeze(x, tuple(params["dimensions"])),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..engine.choices import Choices
 from .definitions import defined
@@ -219,7 +221,17 @@ def tried(call):
         return call()
     except (TypeError, ValueError) as error:
         return type(error).__name__"""
-_SIGNATURES = ("a, b=2", "a, b, c", "a, *rest", "a, b=2, *, c=3", "a, /, b=2", "a, b, **more", "*rest, c=1", "a=1, b=2")
+_SIGNATURES = (
+    "a, b=2",
+    "a, b, c",
+    "a, *rest",
+    "a, b=2, *, c=3",
+    "a, /, b=2",
+    "a, b, **more",
+    "a, /, **more",
+    "*rest, c=1",
+    "a=1, b=2",
+)
 
 
 def signatures(choices: Choices) -> str:
@@ -287,7 +299,8 @@ def names_of_leaves(choices: Choices) -> str:
         return misses(choices)
     signature = choices.of(_SIGNATURES)
     keys = dict.fromkeys(choices.of(("b", "c", "a", "rest", "more")) for _ in range(choices.below(4)))
-    given = [choices.of((*_ARGUMENTS, "{}", "[None, y]", "()")) for _ in range(choices.below(4))]
+    count, keys = _taken(signature, choices.below(4), keys)
+    given = [choices.of((*_ARGUMENTS, "{}", "[None, y]", "()")) for _ in range(count)]
     given += [f"{key}={choices.of(_ARGUMENTS)}" for key in keys]
     lines = [
         "from jitkit.signature.api_util import argument_names, split_call",
@@ -299,6 +312,24 @@ def names_of_leaves(choices: Choices) -> str:
         f"tried(lambda: call({', '.join(given)}))",
     ]
     return defined(_DEFINITIONS, "\n".join(lines))
+
+
+def _taken(signature: str, count: int, keys: Iterable[str]) -> tuple[int, list[str]]:
+    """Return with how many arguments by position a function of this signature can be called, `count` or another number, and those of
+    `keys` that it then takes.
+    """
+    parameters = inspect.signature(eval(f"lambda {signature}: 0"))
+
+    def binds(bind: Callable[..., Any], count: int, keys: Iterable[str]) -> bool:
+        try:
+            bind(*range(count), **dict.fromkeys(keys))
+        except TypeError:
+            return False
+        return True
+
+    numbers = (*range(count, 5), *range(count))
+    calls = [(n, [key for key in keys if binds(parameters.bind_partial, n, [key])]) for n in numbers]
+    return next(call for call in calls if binds(parameters.bind, *call))
 
 
 def statics(choices: Choices) -> str:

@@ -366,7 +366,7 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
     Each function is traced (`trace_body`, of a `Body`) for the operands' tree and types, in the given order; then all of
     them must agree (`check_branches`). The result is a tree of the structure that they return.
 
-    The branches of an equation take the same inputs: first the constants of all functions, each of them once
+    The branches of an equation take the same inputs: first the constants of all functions, in their order, each of them once
     (the same object is the same constant), then the leaves of `operands`. `with_consts_of_all` gives a branch these inputs.
 
     Args:
