@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-import collections
 import functools
 import inspect
 import types
+from typing import NamedTuple
 
 import numpy as np
 
 from jitkit.kata.checking import Unordered, check, modules_of_jax, of_calls, raised, random_programs
+
+
+class Layer(NamedTuple):
+    """A node whose children have names."""
+
+    w: object
+    b: object
 
 
 def plain(x, y, n, m=1):
@@ -490,7 +497,7 @@ def called(jk, function, *args, static=(), **kwargs):
 )
 def leaves_of_trees(jk, rng):
     keys = [f"{letter}{int(rng.integers(99))}" for letter in "ba"]
-    params = {keys[0]: [1, (2, 3)], keys[1]: {"n": collections.namedtuple("Pair", "w b")(4, [5])}, "none": None}
+    params = {keys[0]: [1, (2, 3)], keys[1]: {"n": Layer(4, [5])}, "none": None}
     without_leaves = called(jk, plain, None, 1, [(), 2], m={})
     return called(jk, plain, params, 1, [2]), called(jk, plain, 1, y=2, n=params), without_leaves
 
