@@ -299,9 +299,9 @@ def names_of_leaves(choices: Choices) -> str:
         return misses(choices)
     signature = choices.of(_SIGNATURES)
     keys = dict.fromkeys(choices.of(("b", "c", "a", "rest", "more")) for _ in range(choices.below(4)))
-    count, keys = _taken(signature, choices.below(4), keys)
+    count, taken = _taken(signature, choices.below(4), keys)
     given = [choices.of((*_ARGUMENTS, "{}", "[None, y]", "()")) for _ in range(count)]
-    given += [f"{key}={choices.of(_ARGUMENTS)}" for key in keys]
+    given += [f"{key}={choices.of(_ARGUMENTS)}" for key in taken]
     lines = [
         "from jitkit.signature.api_util import argument_names, split_call",
         "from jitkit.signature.argument_spec import ArgumentSpec",
