@@ -254,7 +254,7 @@ class _Fates(Merging):
             for at in self._alike.get((each, self._equations[number].size), [])[:_MOST_CANDIDATES]
             if self._applies(at, number) and self._reads_the_same(at, number)
         ]
-        # of several that read the same, but perhaps other constants, the one that an equation reads which reads this one
+        # if several read the same operands (perhaps with other constants), prefer one that a reader of this equation reads
         readers = {*self._readers.get(number, ())} if len(found) > 1 else set()
         return next(
             (at for at in found if readers.intersection(self._links.readers(at) or ())), next(iter(found), None)

@@ -53,7 +53,7 @@ def spread_behind(
             behind = [n for n in behind if n in readers or equations[n].size == size]
             found[at] = list(dict.fromkeys([number, *behind, *others]))
             continue
-        # the broadcast is of another operand of a later operation, such as a number that the value is compared with
+        # a later operation broadcasts another operand: a number, say, with which it compares this value
         behind = [n for n in behind if "broadcast" in wrote.get(n, ())]
         if behind:
             found[at] = [number, *behind]

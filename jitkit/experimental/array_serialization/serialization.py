@@ -38,7 +38,7 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
         global_shapes: Sequence[Any] | None = None,
         dtypes: Sequence[Any] | None = None,
     ) -> Any:
-        """Return the arrays of a store."""
+        """Return the arrays of a store, one for each sharding and specification."""
 
 
 _STORES = "'{0}' is not here: jitkit does not write arrays to stores itself. Use `orbax.checkpoint`, which runs here, or `jax.numpy.save`."
