@@ -140,8 +140,8 @@ class Prover:
         return found
 
     def below(self, rung: Rung) -> list[Finding]:
-        """Prove that the solution up to the previous rung fails, and that each program still passes, fails, crashes or meets a limit.
-        Rung 01 has nothing below it.
+        """Run the solution up to the previous rung. Return a finding if it passes this rung, too, and one for each program that
+        neither passes, fails, crashes nor meets a limit. Return [] for rung 01.
         """
         if rung.number == "01":
             return []

@@ -267,7 +267,7 @@ class _Stripper(ast.NodeTransformer):
     """Removes the words that error messages must have (`parts`)."""
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Return `raised(f, x, parts=[...])` without the words."""
+        """Return `raised(f, x, parts=[...])` without `parts`, the words that the error must have."""
         self.generic_visit(node)
         if getattr(node.func, "id", "") == "raised":
             node.keywords = [k for k in node.keywords if k.arg != "parts"]

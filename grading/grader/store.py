@@ -278,7 +278,7 @@ class Store:
                 raise StoreError(sentence) from None
 
     def mark(self, student: str, exercise: str, points: float | None, reason: str, comment: str, by: str) -> None:
-        """Note a change by hand."""
+        """Note that a person changed a grade by hand; for the arguments see `Mark`."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S%z")
         row = Mark(0, student, exercise, points, reason, comment, by, now)._asdict()
         del row["id"]

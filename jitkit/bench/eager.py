@@ -224,7 +224,7 @@ class Eager(Benchmark):
         ]
 
     def summary(self, results: Sequence[Compared]) -> list[str]:
-        """Return sentences that say how much jit saves at least and at most."""
+        """Return a sentence that says how many times as fast jitted calls are, at least and at most."""
         factors = sorted(result.speed_up for result in results)
         return [
             f"With jitkit a jitted call is {times(factors[0])} to {times(factors[-1])} as fast as the same op by op."

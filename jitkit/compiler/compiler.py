@@ -193,7 +193,7 @@ class Executable:
         return runtime.cost_of_executable(self.loaded)
 
     def memory(self) -> Any:
-        """Return the bytes that the program takes, or None."""
+        """Return statistics of the memory that the program takes; None if the platform has none."""
         return runtime.memory_of_executable(self.loaded)
 
     def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:

@@ -123,7 +123,7 @@ class Links:
                         self._shared.add(at, unclear)
 
     def _take_from_inside(self) -> None:
-        """Link a fusion to all equations of the instructions in it."""
+        """Link each fusion and call to all equations of the instructions in it."""
         self._inside_of.clear()
         for name, body in self._program.computations.items():
             for instruction in body:

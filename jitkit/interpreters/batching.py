@@ -105,7 +105,7 @@ class BatchTrace(Trace):
         return val if dim is None else BatchTracer(self, val, dim)
 
     def unwrap(self, x: Any) -> tuple[Any, Dim]:
-        """Return a value as the outer trace knows it, and the position of its batch axis."""
+        """Return a value as the outer trace knows it, and the position of its batch axis; None if it has none."""
         if type(x) is BatchTracer and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         return x, None

@@ -28,7 +28,7 @@ def _swap(spec: Sequence[int]) -> tuple[int, ...]:
 
 
 def _dilated(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int]) -> list[int]:
-    """Return the sizes of the spatial axes with holes in between."""
+    """Return the sizes of the dilated spatial axes: with `step - 1` holes between neighbours."""
     sizes = [shape[axis] for axis in spec[2:]]
     return [1 + (n - 1) * step if n else 0 for n, step in zip(sizes, dilation, strict=True)]
 

@@ -31,7 +31,7 @@ def c_type(aval: Any) -> str:
 
 
 def literal(number: Any) -> str:
-    """Return the text of a number in C, exactly."""
+    """Return a number as text in C that stands for exactly this number."""
     kind, name = number.dtype.kind, ELEMENTS[number.dtype.name]
     if kind == "f":
         value, suffix = float(number), "f" if name == "f32" else ""

@@ -85,7 +85,7 @@ def copy(a: Any, order: str | None = None) -> Any:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """Return `x` converted to `dtype`; None means the default float type. Floats become integers by truncation towards zero,
-    complex numbers become real ones by losing their imaginary part, with a DeprecationWarning.
+    complex numbers become real ones by losing their imaginary part, with a DeprecationWarning. As bools, all but zeros are True.
     """
     check_arraylike("astype", x)
     x = as_array(x)

@@ -85,7 +85,7 @@ def let_jax_take(holder: type) -> None:
 
 
 def _meet(module: Any) -> None:
-    """Tell JAX what it shares with us; once in a process."""
+    """Set up what JAX and jitkit share, such as the CPU client and its options; once in a process."""
     with _meeting:
         if _met:
             return

@@ -110,8 +110,8 @@ def insert_before_function(source: str, name: str, text: str) -> str:
 
 
 def splice_text(text: str, reference: str, file: LearnerFile, targets: Sequence[Target]) -> str:
-    """Return a module's text with functions of a learner's file in it, and the helpers they use before the first of
-    them.
+    """Return a module's text with functions of a learner's file put in. The helpers that these functions use stand before the
+    first of them.
 
     `reference` is the module's text before any functions were put in: a method that it has is not added. Raise SpliceError if
     the file has no such function, a decorator does not fit, or a helper has a name that the module has.

@@ -115,7 +115,7 @@ def solution_file() -> pathlib.Path:
 
 
 def behind_file() -> pathlib.Path:
-    """Return the second file, whose sections continue those of the first."""
+    """Return the second file of the ladder's solution, whose sections continue those of the first."""
     return solution_file().with_name("behind_the_door.py")
 
 

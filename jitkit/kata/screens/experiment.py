@@ -91,7 +91,7 @@ def predict(
 
 def measure(lab: Lab, functions: Sequence[tuple[LearnerSource, Target]], quick: bool) -> dict[str, list[float]]:
     """Return what the experiment's `measure` returns with these functions of the learner's: lists of numbers, by name. An item that is
-    not a number becomes nan. Raise Problem if it fails.
+    not a number becomes nan. Raise Problem if `measure` fails or does not return a dict.
     """
     path = lab.folder / "experiment.py"
     files = {source.path: source for source, _ in functions}
