@@ -176,7 +176,7 @@ for _numpy_scalar in dtypes.numpy_scalar_types:
 
 
 class _Typed:
-    """A number with a dtype, which is weak. It prints with the dtype."""
+    """A number with a dtype and a weak type. It prints with the dtype."""
 
     aval: Any
     weak_type = True

@@ -24,7 +24,7 @@ _MOVES = frozenset({"copy", "bitcast", "copy-start", "copy-done"})
 
 
 class Copies:
-    """Finds out why copies are there."""
+    """Finds out why a compiled program copies values."""
 
     def __init__(self, program: Program, text: str) -> None:
         self._program = program
