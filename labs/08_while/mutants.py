@@ -341,7 +341,7 @@ edit(
     "08.6",
     "any loop can be unrolled",
     "How many copies of the body would you write, if the number of steps is data?",
-    "if unroll not in (None, False, 1):",
+    "if unroll not in (None, 1) and unroll is not False:",
     "if False:",
     target="fori_loop",
 )
