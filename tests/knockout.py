@@ -528,11 +528,20 @@ class Trial:
             this = self.kind(self.cones.at[at])
             return sum(self.kind(each) == this for each in cones.at.values())
 
+        def sums(cones):
+            scatters = (
+                self.cones.at[at].opcode == "scatter"
+            )  # without its result there is a sum again beside the scatter
+            return sum(each.opcode == "add" and "[]" not in each.type for each in cones.at.values()) if scatters else 0
+
         return (
             bool(others)
             and cone in self.without_results(*ends).all
             and all(cone not in self.without_operands(n).all for n in numbers)
-            and all(count(self.without_results(n)) < count(self.cones) for n in others)
+            and all(
+                count(cones) < count(self.cones) or sums(cones) > sums(self.cones)
+                for cones in map(self.without_results, others)
+            )
         )
 
     @staticmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import knockout
 import numpy as np
+import pytest
 from test_explorer_eyes_3 import answered, spec
 
 import jitkit
@@ -138,3 +139,16 @@ def test_a_number_that_a_loop_s_condition_and_its_body_broadcast_belongs_to_both
 def test_a_clamp_is_of_the_maximum_and_of_the_minimum():
     [owners] = linked(knockout.Trial(lambda x: jnp.sin(jnp.clip(jnp.cos(x), -0.5, 0.5)), (spec(8),)), "clamp")
     assert sorted(owners) == ["max", "min"]
+
+
+@pytest.mark.tail  # the flags of hurried tests make a loop of a scatter
+def test_a_sum_with_a_scatter_into_zeros_is_in_the_scatter():
+    def f(nodes, receive, messages):
+        return jnp.sin(nodes + jnp.zeros_like(nodes).at[receive].add(messages))
+
+    args = (spec(10, 8), spec(20, dtype="int32"), spec(20, 8))
+    trial = knockout.Trial(f, args)
+    assert [sorted(owners) for owners in linked(trial, "scatter")] == [["add", "scatter-add"]]
+    found, unknown = answered(f, *args)
+    assert "adds to its other operand at once" in dict(found["merged"])["add"]
+    assert unknown == []

@@ -52,6 +52,7 @@ def fates(
     left.credit(found.spread, "an operand of several")
     left.credit(found.filled, "fills a constant")
     left.credit(found.of_two_names, "")
+    left.credit(found.scatters, "a scatter and the sum with it")
     left.credit(found.clamps, "one clamp of two")
     left.credit(found.roots, "a square root and the division by it")
     left.credit(found.factored, "its number is factored out")

@@ -3,9 +3,10 @@
 - *one factor*: `(x * 2) * 3` became `x * 6`. One of the two products is left, and reads what the first one read.
 - *factored out*: `c * x + c * y` became `c * (x + y)`. The names of the instructions do not say which of them adds.
 - *one root*: `x / sqrt(y)` became `x * rsqrt(y)`; the `rsqrt` is of both.
+- *scattered*: `x + zeros.at[i].add(y)` became a scatter into `x`.
 - *chosen*: `x * b`, where `b` is a converted truth value, became a `select` that reads the truth value itself.
 
-All four are seen in what instructions read, with the numbers in them. They are not concluded from names.
+All five are seen in what instructions read, with the numbers in them. They are not concluded from names.
 
 JAX: jax/_src/lax/lax.py:mul
 """
@@ -29,7 +30,7 @@ _CLOSE = 1e-5  # relative: XLA multiplies numbers in their dtype
 
 class Merging(Origins):
     """Finds equations that XLA's rules of algebra have merged with their neighbours. `found` collects the fates of all equations, and
-    `factored` the instructions of sums whose number was factored out.
+    `factored` the instructions of sums whose number was factored out, and `scatters` those that add to more than zeros.
     """
 
     def __init__(
@@ -38,10 +39,30 @@ class Merging(Origins):
         super().__init__(equations, wrote, left, inside)
         self.found: dict[str, dict[str, Any]] = {}
         self.factored: dict[Key, list[int]] = {}
+        self.scatters: dict[Key, list[int]] = {}
 
     def _by_algebra(self, number: int) -> dict[str, Any] | None:
         """Return the fate of an equation that is gone, by the first rule that shows it; None if none does."""
-        return next(iter([*self._chosen(number), *self._one_factor(number)]), None)
+        return next(iter([*self._chosen(number), *self._scattered(number), *self._one_factor(number)]), None)
+
+    def _scattered(self, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the fate of a sum with a scatter into zeros, if XLA scatters into the other operand directly."""
+        equation = self._equations[number]
+        pairs = [equation.operands, equation.operands[::-1]] if equation.primitive in ("add", "add_any") else []
+        for made, other in pairs:
+            [scatter, *more] = [*made] or [-1]
+            if (
+                more
+                or scatter < 0
+                or not other
+                or self._equations[scatter].primitive not in ("scatter-add", "scatter_add")
+            ):
+                continue
+            for at in self._named.get(scatter, ()):
+                if self._data.at[at].opcode == "scatter" and self._has(self._data.operands[at][:1], other):
+                    self.scatters[at] = [scatter, number]
+                    words = f"is in {at[1]}, which adds to its other operand at once, not to zeros"
+                    yield self._told("renamed", "merged", words, row=at)
 
     def _chosen(self, number: int) -> Iterator[dict[str, Any]]:
         equation = self._equations[number]
