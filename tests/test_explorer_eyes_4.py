@@ -152,3 +152,27 @@ def test_a_sum_with_a_scatter_into_zeros_is_in_the_scatter():
     found, unknown = answered(f, *args)
     assert "adds to its other operand at once" in dict(found["merged"])["add"]
     assert unknown == []
+
+
+def test_the_arranged_operand_of_a_convolution_without_a_name_belongs_to_it():
+    def f(x, kernel):
+        y = lax.conv_general_dilated(jnp.sin(x), kernel, (1, 1), "SAME")
+        return y * y, y * 3.0
+
+    trial = knockout.Trial(f, (spec(2, 3, 8, 8), spec(1, 3, 3, 3)))
+    assert linked(trial, "convolution") == [["conv_general_dilated"]]
+    [kernel] = [at for at, each in trial.cones.at.items() if each.opcode == "transpose" and "[3,3,3,1]" in each.type]
+    assert [trial.equations[n].primitive for n in trial.read.links.exact[kernel]] == ["conv_general_dilated"]
+    assert trial.link(kernel) == "right"
+
+
+def test_a_copy_of_a_copy_that_two_loops_begin_with_is_there_since_others_read_it():
+    def loss(w, xs):
+        return lax.scan(lambda c, x: (jnp.tanh(c @ w + x), None), jnp.zeros((4, 8)), xs)[0].sum()
+
+    [cpu] = jitkit.explore(jitkit.grad(loss), spec(8, 8), spec(5, 4, 8), targets="cpu").data["targets"]
+    lines = {
+        line.split()[0]: row for row, line in enumerate(cpu["hlo"]["lines"]) if " copy(copy" in line and "s32[]" in line
+    }
+    assert lines
+    assert all("others read this value, too" in cpu["hlo"]["notes"][str(row)] for row in lines.values())

@@ -106,6 +106,9 @@ class Copies:
         maker = self._maker(computation, copy.name)
         alone = maker is not None and len(self._read_by(computation, maker.name)) == 1
         kept = "the value may be read elsewhere" if alone else "others read this value, too"
+        source = self._named[computation][operands(copy)[0]]
+        if source.opcode == "copy" and len(self._read_by(computation, source.name)) > 1:
+            return f"{loop.name} writes its carry in place, and others read this value, too"
         if maker is not None and maker.opcode == "constant":
             kept = "a constant has to stay as it is"
         elif maker is not None and maker.opcode == "parameter" and computation == self._program.entry:

@@ -48,6 +48,7 @@ def fates(
     left.credit(found.kernels, "made of what lies between")
     left.credit(found.products, "several products at once")
     left.credit(found.others, "does the same to the same")
+    left.credit(left.links.followed(found.others), "")
     left.links.shared.difference_update(found.others)  # it does the arithmetic of its first equation only
     left.credit(found.spread, "an operand of several")
     left.credit(found.filled, "fills a constant")

@@ -17,7 +17,7 @@ JAX: jax/_src/source_info_util.py:NameStack
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ..targets.hlo import Instruction, Program, called
 from .equation import Equation
@@ -31,6 +31,7 @@ OPERANDS = frozenset({"constant", "broadcast", "iota", "parameter"})
 # instructions that run their computation as it is written, once or in each turn; all others apply it to elements
 AS_WRITTEN = RUNS | {"while", "conditional", "async-start", "custom-call"}
 _HAVE_NO_NAME = RUNS | {"parameter", "tuple", "get-tuple-element", "async-start", "async-done"}
+_BY_READERS = frozenset({"only this equation reads it", "copies a constant", "copies an argument"})
 _POSITION = re.compile(r"\b(?:source_line|stack_frame_id)=")
 
 
@@ -247,6 +248,15 @@ class Links:
             return []
         returned = self.data.operands[last] if self.data.at[last].opcode == "tuple" else [last]
         return [self._results[place] for place, each in enumerate(returned) if each == value and place in self._results]
+
+    def followed(self, changed: Collection[Key]) -> dict[Key, list[int]]:
+        """Return new links for instructions that were linked to their readers, where these readers are `changed` ones."""
+        new = {number for at in changed for number in self.exact[at]}
+        asked = {at: self.exact[at] for at, rule in self.rules.items() if rule in _BY_READERS and at not in changed}
+        self.exact.update({at: [] for at in asked})
+        found = {at: self._rule(at) for at in asked}
+        self.exact.update(asked)
+        return {at: known[0] for at, known in found.items() if known and known[0] != asked[at] and {*known[0]} <= new}
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
         """Link an instruction to other equations than its name says. Return the instructions whose links changed: this
