@@ -128,7 +128,9 @@ def _run(program: Callable[[], Any]) -> None:
 
 
 def _in_program(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """Return a traceback without the frames of this package: those around the program, and those of its module finder."""
+    """Return a traceback without the frames of this package: those around the program, and those of its module finder. Return None
+    if no frame is left.
+    """
     kept = []
     while trace is not None:
         if os.path.dirname(trace.tb_frame.f_code.co_filename) != _HERE:

@@ -1,4 +1,5 @@
-"""Context managers: options of this thread, and names of operations, in a `with` block.
+"""Context managers: options of this thread, and names of operations, in a `with` block. With the argument False, an option is
+turned off in the block.
 
 JAX: jax/_src/config.py:debug_nans
 """

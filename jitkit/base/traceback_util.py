@@ -214,7 +214,7 @@ def _nodes(traceback: types.TracebackType | None) -> Iterator[types.TracebackTyp
 
 
 def _without_own_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Return the traceback without jitkit's frames; the same object where it has none."""
+    """Return the traceback without hidden frames (`is_hidden_file`): the same object if there are none, None if all are hidden."""
     kept: types.TracebackType | None = None
     for node in reversed(list(_nodes(traceback))):
         if not is_hidden_file(node.tb_frame.f_code.co_filename):

@@ -120,7 +120,7 @@ class ShapedArray(AbstractValue):
         return self.update(weak_type=False) if self.weak_type else self
 
     def str_short(self, short_dtypes: bool = False) -> str:
-        """Return `float32[3,4]`, or `f32[3,4]` as in jaxprs; `f32[3@x,4]` if the first axis is spread over a mesh axis `x`."""
+        """Return `float32[3,4]`, or with `short_dtypes` `f32[3,4]`, as in jaxprs. `3@x` is an axis that is spread over a mesh axis `x`."""
         long_name = "float0" if self.dtype == dtypes.float0 else self.dtype.name  # numpy calls it "void"
         name = dtypes.short_dtype_name(self.dtype) if short_dtypes else long_name
         sizes = list(map(str, self.shape))

@@ -231,7 +231,7 @@ class SymbolicZero:
 
 
 def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
-    """Return a zero tangent for each leaf of a tree of values: an array, or a `SymbolicZero`."""
+    """Return a zero tangent for each leaf of a tree of values: an array, or with `symbolic_zeros` a `SymbolicZero`."""
 
     def zero(x: Any) -> Any:
         tangent = zero_tangent(x)

@@ -219,7 +219,9 @@ def dtype_of_input(x: Any) -> Any:
 
 
 def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
-    """Raise TypeError for an argument with respect to which `name` ("grad", "jacrev") cannot differentiate."""
+    """Raise TypeError for an argument with respect to which `name` ("grad", "jacrev") cannot differentiate: if `holomorphic`, for
+    one that is not complex; otherwise for integers and bools, unless `allow_int`.
+    """
     dtype = dtype_of_input(x)
     if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
         raise TypeError(f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}.")
@@ -231,7 +233,9 @@ def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
 
 
 def check_output(name: str, x: Any, holomorphic: bool) -> None:
-    """Raise TypeError for a result that `name` cannot differentiate."""
+    """Raise TypeError for a result that `name` cannot differentiate: if `holomorphic`, one that is not complex; otherwise one that
+    is not real.
+    """
     for leaf in tree_leaves(x):
         dtype = core.typeof(leaf).dtype
         is_complex = dtypes.issubdtype(dtype, np.complexfloating)

@@ -55,7 +55,9 @@ class Copies:
         )
 
     def _maker(self, computation: str, name: str) -> Instruction | None:
-        """Return the instruction that makes a value; skip instructions that only move it."""
+        """Return the instruction that makes a value; skip instructions that only move it. Return None if it is not in this
+        computation, or too far away.
+        """
         found = self._named[computation].get(name)
         for _ in range(_MOST_STEPS):
             if found is None or found.opcode not in _MOVES:

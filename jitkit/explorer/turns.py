@@ -59,7 +59,7 @@ def _root(program: Program, computation: str) -> Instruction | None:
 
 
 def _made_by(body: dict[str, Instruction], name: str) -> Instruction | None:
-    """Return the instruction that makes a value; copies are skipped."""
+    """Return the instruction that makes a value; copies are skipped. Return None if it is not in `body`, or behind too many copies."""
     found = body.get(name)
     for _ in range(_MOST_STEPS):
         if found is None or found.opcode not in ("copy", "bitcast", "copy-done", "copy-start"):

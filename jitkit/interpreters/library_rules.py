@@ -69,7 +69,7 @@ def check_vmappable(tree: Any) -> None:
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
     """Return a lowering rule that writes the equations of `fun`, a function of JAX's operations that takes operands and
-    parameters.
+    parameters. With `multiple_results`, `fun` returns a sequence of results, otherwise one.
     """
 
     def rule(ctx: Any, *operands: str, **params: Any) -> Any:

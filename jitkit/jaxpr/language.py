@@ -250,8 +250,8 @@ class Jaxpr(RichDisplay):
         """Return the jaxpr as text, as JAX writes it.
 
         `source_info` and `name_stack` append to each equation where it comes from; `print_shapes=False`
-        leaves out types; `custom_pp_eqn_rules=False` shows all parameters; `use_color=None` colours on
-        terminals (see `pretty_printer`).
+        leaves out types; `custom_pp_eqn_rules=False` shows all parameters; `print_effects` appends the jaxpr's effects;
+        `use_color=None` colours on terminals (see `pretty_printer`).
         """
         return printing.jaxpr_to_text(
             self,

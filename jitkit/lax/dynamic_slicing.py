@@ -192,7 +192,9 @@ def _from_start(index: Any, size: int, allow_negative: bool) -> Any:
 def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand[start_index:start_index + slice_size]` along one axis, moved if it would stick out."""
+    """Return `operand[start_index:start_index + slice_size]` along one axis, moved if it would stick out. For
+    `allow_negative_indices` and errors see `dynamic_slice`.
+    """
     axis = int(axis)
     starts, allow_negative = _corner_in_dim(operand, start_index, axis, allow_negative_indices)
     sizes = list(operand.shape)
@@ -213,7 +215,7 @@ def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
     """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. An index out of
-    bounds is moved to the nearest element.
+    bounds is moved to the nearest element. For `allow_negative_indices` and errors see `dynamic_slice`.
     """
     result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return result if keepdims else squeeze(result, (axis,))
@@ -306,7 +308,9 @@ def dynamic_update_slice(
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand` with `update` written along one axis from `start_index` on, moved where it would stick out."""
+    """Return `operand` with `update` written along one axis from `start_index` on, moved where it would stick out. For
+    `allow_negative_indices` and errors see `dynamic_update_slice`.
+    """
     starts, allow_negative = _corner_in_dim(operand, start_index, int(axis), allow_negative_indices)
     return dynamic_update_slice(operand, update, starts, allow_negative_indices=allow_negative)
 
@@ -316,7 +320,7 @@ def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
     """Return `operand` with `operand[index]` along one axis replaced by `update`, which may lack that axis. An index out
-    of bounds is moved to the nearest element.
+    of bounds is moved to the nearest element. For `allow_negative_indices` and errors see `dynamic_update_slice`.
     """
     axis = int(axis)
     if np.ndim(update) == np.ndim(operand) - 1:

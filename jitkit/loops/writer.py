@@ -61,7 +61,7 @@ class Writer:
     # --- memory -----------------------------------------------------------------------------------------------------
 
     def allocate(self, aval: Any, pinned: bool = False) -> Place:
-        """Return the place of new memory in the workspace, for an array of this type."""
+        """Return the place of new memory in the workspace, for an array of this type; `pinned` is as for `Buffer`."""
         shape = tuple(aval.shape)
         buffer = Buffer(f"t{len(self.buffers)}", aval.dtype, int(np.prod(shape)), pinned)
         self.buffers.append(buffer)

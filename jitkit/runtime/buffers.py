@@ -83,7 +83,9 @@ def is_buffer(x: Any) -> bool:
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
-    """Copy a host value (numpy, Python scalar), or a buffer on other devices, to the devices of a sharding; return the buffer."""
+    """Copy a host value (numpy, Python scalar), or a buffer on other devices, to the devices of a sharding; return the buffer, which
+    is `committed` to these devices or not.
+    """
     if is_buffer(x):
         return _moved(x, sharding) if committed or x.sharding != sharding else x
     if not core.is_of_arrays(aval):

@@ -101,7 +101,7 @@ def flatten_with_paths_into(
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """Return the leaves of a tree, each after its key path."""
+    """Return the leaves of a tree, each after its key path; the arguments are those of `tree_flatten_with_path`."""
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 

@@ -53,7 +53,7 @@ collected: list[Program] = []
 def program(
     rung: str, sentence: str, *, against: Sequence[str] = (), hidden: bool = False, tolerance: float | None = None
 ) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]:
-    """Return a decorator that makes a function a program of a rung."""
+    """Return a decorator that makes a function a program of a rung; for the arguments see `Program`."""
 
     def collect(run: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         name = f"{rung}_{run.__name__}"

@@ -145,7 +145,7 @@ class Spare:
         self.machine = machine
 
     def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None, count: int = 1) -> None:
-        """Start processes until `count` of them wait to be taken. With a `request`, they prepare for it."""
+        """Start processes, with or without XLA, until `count` of them wait to be taken. With a `request`, they prepare for it."""
         waiting = self.waiting[uses_xla]
         while len(waiting) < count:
             process = Process(uses_xla, self.machine if uses_xla else "")
@@ -159,7 +159,7 @@ class Spare:
         return None
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a waiting process, or None. The caller should prepare another one when there is time."""
+        """Return a waiting process, with or without XLA; None if none waits. The caller should prepare another one when there is time."""
         with contextlib.suppress(IndexError):
             while True:
                 process = self.waiting[uses_xla].pop(0)
