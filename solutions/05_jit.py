@@ -272,7 +272,8 @@ class Jitted:
 def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
     """Yield the differences between the leaves of two calls, from `(path, key before, key now)` of each.
 
-    A key is an aval, or has one (`aval_of`); avals and keys are interned. For each leaf, report what costs most:
+    A key is an aval, or has one (`aval_of`); avals and keys are interned, but two `Placed` may be on equal places. For each
+    leaf, report what costs most:
 
         key before             key now                kinds, and sizes above 1
         f32[2]                 f32[3]                 shape
