@@ -413,7 +413,7 @@ def shared_closures(jk, rng):
 @check(
     "07.3",
     "Operands and results are trees; None is one, without leaves.",
-    against=["a result is a list of arrays", "a None is an operand"],
+    against=["a result is a list of arrays", "a None is an operand", "what comes out is built as what went in"],
 )
 def trees(jk, rng):
     tree = {"a": row(rng, int(rng.integers(2, 9))), "b": (scalar(rng), np.int32(rng.integers(9)))}
@@ -428,8 +428,11 @@ def trees(jk, rng):
             x,
         )
 
-    structure = jk.tree_util.tree_structure(jk.eval_shape(f, tree, 1.0))
-    return jk.make_jaxpr(f, return_shape=True)(tree, 1.0)[0], structure, nothing
+    calls = [(f, (tree, 1.0))]  # one operand and one result, and two of each
+    calls += [(lambda x, g=g: jk.lax.cond(x > 0, g, g, x), (1.0,)) for g in (lambda x: x * 2, lambda x: {"y": x})]
+    calls += [(lambda x, y: jk.lax.cond(x > 0, lambda *xs: [*xs], lambda *xs: [*xs], x, y), (1.0, 2.0))]
+    structures = [jk.tree_util.tree_structure(jk.eval_shape(g, *arguments)) for g, arguments in calls]
+    return jk.make_jaxpr(f, return_shape=True)(tree, 1.0)[0], structures, nothing
 
 
 @check(

@@ -1333,3 +1333,9 @@ def constants_in_a_list(what, index, functions, operands):
         one = with_consts_of_all(t, k, traced, constants)
         branches = [one, *branches] if what == "cond" else [*branches, one]
     return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, constants + leaves))
+
+
+edit(
+    "07.3", "what comes out is built as what went in", "Both functions take one array and return one. What does `cond` return?",
+    "traced[0].out_tree", "(in_tree if len(outs) == in_tree.num_leaves else traced[0].out_tree)",
+)  # fmt: skip
