@@ -279,7 +279,7 @@ class Trials:
         self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How,
         deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
-        """Return the outcomes up to the check that kills the worker, which runs all itself if `together`, and its processor seconds."""
+        """Return the outcomes up to the check that kills the worker, and its processor seconds. If `together`, it runs all itself."""
         computes = 2.0 if how.reference else _COMPUTES
         zygote, compiles = workers.zygote(*kind), image.get("compiles", False)
         with zygote.start(self.settings.limits, computes, not together, compiles) as worker:
