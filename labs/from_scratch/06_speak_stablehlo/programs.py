@@ -129,7 +129,7 @@ def squares(jk, rng):
 @program(
     "06",
     "Constants of each dtype and shape: half floats, negative numbers, matrices of truth values, arrays without numbers.",
-    against=["truth values stand in one row", "seven digits are enough"],
+    against=["truth values stand in one row", "seven digits are enough", "bytes lie in memory row after row"],
 )
 def every_constant(jk, rng):
     asarray, c = jk.numpy.asarray, float(rng.uniform(1, 2))
@@ -137,6 +137,7 @@ def every_constant(jk, rng):
         floats(rng, 2, 2), -floats(rng, 3).astype(np.float16), np.array([[True, False], [False, True]]), np.zeros((0, 2), np.float32),
         np.array([[-1], [7]], np.int32), np.array([True]), np.zeros((2, 0), np.int32), np.array([[False, False, True]]),
     ]  # fmt: skip
+    arrays += [floats(rng, 2, 3).T, jk.numpy.asarray(rng.integers(-9, 9, (3, 2)).astype(np.int32).T)]
     numbers = [-c, 2, -3, True, np.float16(-c), np.float32(c), 16777215.0, 1e-40, float("nan"), -float("inf"), False]
     h = floats(rng, 2).astype(np.float16)
     f = lambda h: ([asarray(a) for a in arrays], numbers, [h * c, h - 1, h * float("inf"), 0.1 - h], h > 1.25)

@@ -172,3 +172,9 @@ _ln = lowerings[elementwise_primitives['not']]
 lowerings[elementwise_primitives['not']] = lambda text, outs, x: _ln(text, outs, x) if x.dtype == BOOL else lowerings[elementwise_primitives['neg']](text, outs, x)
 """,
 )
+edit(
+    "bytes lie in memory row after row",
+    "How do the bytes of a transposed numpy array lie?",
+    "data.tobytes().hex()",
+    'data.tobytes("A").hex()',
+)

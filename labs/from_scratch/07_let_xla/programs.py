@@ -84,9 +84,11 @@ def errors(jk, rng):
     return raised(jk.jit(broken), x, parts=["mine"]), jk.jit(lambda x: x + 1)(x), jk.numpy.add(x, x)
 
 
-@program("07", "An `if` on a value is refused here as in `make_jaxpr`.")
+@program("07", "An `if` on a value is refused here as in `make_jaxpr`, also on that of a keyword.",
+         against=["keywords are not traced"])  # fmt: skip
 def refused(jk, rng):
-    return raised(jk.jit(lambda x: x if x > 0 else -x), 1.0)
+    f = jk.jit(lambda x, *, c=1.0: x if c > 0 else -x)
+    return raised(jk.jit(lambda x: x if x > 0 else -x), 1.0), raised(lambda: f(1.0, c=2.0))
 
 
 @program("07", "A function may have no arguments, or no results.", against=["what is known needs no array"])

@@ -146,3 +146,9 @@ edit(
     """        out = unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))
         return tuple(x for x in out if x is not None) if type(out) is tuple else out""",
 )
+edit(
+    "keywords are not traced",
+    "Another value of the keyword: is it another program?",
+    "        leaves, tree = flatten_values((args, kwargs))\n        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))\n",
+    "        leaves, tree = flatten_values((args, {}))\n        jaxpr, out_tree = trace_tree(lambda args, _: self.__wrapped__(*args, **kwargs), tree, [x.aval for x in leaves])\n        consts, [jaxpr] = hoist(jaxpr)\n",
+)

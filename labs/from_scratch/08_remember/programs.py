@@ -171,13 +171,18 @@ def many(jk, rng):
 @program(
     "08",
     "Each program knows the tree of its own results: a list, a tuple and a dict, in turn.",
-    against=["the structure of the result belongs to the function"],
+    against=["the structure of the result belongs to the function", "a quick way needs no structure of the result"],
 )
 def result_trees(jk, rng):
     f, traces = tracing(jk, lambda t: {"a": t[0]} if len(t) == 1 else [t[1], t] if isinstance(t, list) else (t, t[0]))
     x = floats(rng, 2)
     calls = [(x,), (x, x), [x, x]]
-    return {"results": [f(t) for t in (*calls, *calls, *calls[::-1])], "traces": len(traces)}
+    quick, asarray = jk.jit(lambda x: (x, x) if x.ndim else [x]), jk.numpy.asarray
+    arrays = [asarray(x), asarray(x[0])]
+    return [quick(x) for x in arrays * 2], {
+        "results": [f(t) for t in (*calls, *calls, *calls[::-1])],
+        "traces": len(traces),
+    }
 
 
 @program(

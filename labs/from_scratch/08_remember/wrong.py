@@ -354,3 +354,11 @@ class J8(RememberingJit):
 jit = J8
 """,
 )
+edit(
+    "a quick way needs no structure of the result",
+    "Your quick way knows the types of the arguments. Where does it get the tree of the result?",
+    "            avals, self.trace(flatten((args, {}))[1], avals))\n",
+    """            avals, self.trace(flatten((args, {}))[1], avals))
+        self.out_tree = out_tree = getattr(self, "out_tree", out_tree)
+""",
+)

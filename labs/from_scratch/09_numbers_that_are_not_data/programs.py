@@ -208,6 +208,14 @@ def any_value(jk, rng):
     return [c.shape for c in calls], sorted(set(traces))
 
 
+@program("09", "A number of numpy's stays one: the function gets it, with its dtype.",
+         against=["a number of numpy's becomes Python's", "a float becomes one of numpy's"])  # fmt: skip
+def numbers_of_numpy(jk, rng):
+    seen, h = [], floats(rng, 2).astype(np.float16)
+    f = jk.jit(lambda x, n: (seen.append(type(n).__name__), x * n)[1], static_argnums=1)
+    return [f(h, n).dtype.name for n in (np.float32(2), np.int64(3), np.bool_(True), 2.0)], seen
+
+
 # --- random values ------------------------------------------------------------------------------------------------------
 
 VALUES = [

@@ -141,3 +141,9 @@ edit(
             if isinstance(x, frozenset): raise TypeError
 """,
 )
+edit(
+    "a number of numpy's becomes Python's",
+    "Which dtype has `h * n`, if h is a float16 and n is np.float32(2)?",
+    "        return Static(x)\n",
+    "        return Static(x.item() if isinstance(x, np.generic) else x)\n",
+)
