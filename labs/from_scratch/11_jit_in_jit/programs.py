@@ -36,7 +36,8 @@ def private(jk, rng):
     return {"text": lowered} | {f"times that it says {word}": lowered.text.count(word) for word in words}
 
 
-@program("11", "It is traced once, however often it is called.", against=["each inner call is traced"])
+@program("11", "It is traced once, however often it is called, within a trace or at once.",
+         against=["each inner call is traced", "within a trace there is another memory"])  # fmt: skip
 def once(jk, rng):
     traces = []
 
@@ -46,20 +47,25 @@ def once(jk, rng):
         return x * x + 1.0
 
     f = jk.jit(lambda x: g(g(g(x))))
-    return {"result": f(floats(rng, 3)), "traces of the inner function": len(traces)}
+    return {"results": [f(floats(rng, 3)), g(floats(rng, 3))], "traces of the inner function": len(traces)}
 
 
 @program(
     "11",
     "The inner function may close over what the outer one traces.",
-    against=["nothing is closed over", "the text has the body at each call"],
+    against=[
+        "nothing is closed over",
+        "the text has the body at each call",
+        "what is closed over comes behind the arguments",
+    ],
 )
 def closure(jk, rng):
     def f(x, y):
         return jk.jit(lambda z: z * x + y)(y) - x
 
     x, y = floats(rng, 3), floats(rng, 3)
-    return jk.jit(f)(x, y), jk.jit(f)(y, x)
+    [call, _] = jk.make_jaxpr(f)(x, y).jaxpr.eqns
+    return jk.jit(f)(x, y), jk.jit(f)(y, x), jaxpr(call.params["jaxpr"])
 
 
 @program(
@@ -160,6 +166,14 @@ def every_call(jk, rng):
     x, y = floats(rng, 2), floats(rng, 2)
     names = [[e.primitive.name for e in jk.make_jaxpr(f)(x, y).jaxpr.eqns] for f in (fs[0], *fs[2:])]
     return names, [jk.jit(f)(x, y) for f in fs]
+
+
+@program("11", "Hundreds of signatures, and the first program is still there.", against=["256 programs are enough"])
+def hundreds(jk, rng):
+    traces = []
+    g = jk.jit(lambda x: (traces.append(1), x)[1])
+    closed = jk.make_jaxpr(lambda: [g(np.zeros(n, np.float32)) for n in (*range(300), 0, 1)])()
+    return len(traces), len(closed.jaxpr.eqns)
 
 
 # --- random calls -------------------------------------------------------------------------------------------------------

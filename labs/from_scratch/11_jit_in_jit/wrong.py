@@ -185,3 +185,21 @@ def process(self, primitive, args, params):
     return _pr(self, primitive, args, params)
 JaxprTrace.process = process""",
 )
+edit(
+    "within a trace there is another memory",
+    "The function was called before, with arguments of these types. Is it traced again?",
+    "        key = tree, avals\n        found",
+    "        key = tree, avals, type(door.trace)\n        found",
+)
+edit(
+    "what is closed over comes behind the arguments",
+    "Which operands does the equation have first?",
+    "    return consts, [Jaxpr([], variables + jaxpr.invars, jaxpr.eqns,",
+    "    return consts, [Jaxpr([], variables[::-1] + jaxpr.invars, jaxpr.eqns,",
+)
+edit(
+    "256 programs are enough",
+    "Who says that a program that was not used for long is not needed?",
+    "            self.known[key] = found\n",
+    "            self.known[key] = found\n            if len(self.known) > 256:\n                del self.known[next(iter(self.known))]\n",
+)

@@ -387,6 +387,18 @@ def beside(jk, rng):
     return [jk.grad(f)(floats(rng, 2)) for f in fs]
 
 
+@program(
+    "16",
+    "Other arguments, and keywords, may be integers; the slope of 0 ** y with respect to y is 0.",
+    against=["no argument may be an integer", "keywords are arguments to differentiate", "the logarithm of 0 is a part of the slope"],
+)  # fmt: skip
+def others(jk, rng):
+    f = lambda x, n, *, by=2, on=True: (x * n * by).sum() if on is True else x.sum()
+    x, g = floats(rng, 2), jk.grad(f)
+    powers = jk.grad(lambda x, y: (x**y).sum(), argnums=1)(np.float32([0.0, 1.5]), np.float32([2.0, 0.5]))
+    return g(x, 3), g(x, np.int32(2), by=4), g(x, 3, on=1), jk.value_and_grad(f)(x, 2, by=3), powers
+
+
 # --- random functions ---------------------------------------------------------------------------------------------------
 # A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 

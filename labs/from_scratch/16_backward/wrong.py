@@ -228,3 +228,21 @@ edit(
     """transposes |= {jit_p: jit_transpose, cond_p: cond_transpose, scan_p: scan_transpose}
 linear_in(select_p, None, lambda ct, which, yes, no: ct * convert(which, ct.dtype), lambda ct, which, yes, no: ct * convert(~which, ct.dtype))""",
 )
+edit(
+    "no argument may be an integer",
+    "Which arguments have a derivative?",
+    "        for x in flatten_values([args[i] for i in nums])[0]:\n",
+    "        for x in flatten_values(args)[0]:\n",
+)
+edit(
+    "keywords are arguments to differentiate",
+    "Which arguments have a derivative?",
+    "        for x in flatten_values([args[i] for i in nums])[0]:\n",
+    "        for x in flatten_values([[args[i] for i in nums], kwargs])[0]:\n",
+)
+edit(
+    "the logarithm of 0 is a part of the slope",
+    "What is 0 * log(0) in float32?",
+    "numpy.log(where(x == 0, 1, x))))",
+    "numpy.log(x)))",
+)
