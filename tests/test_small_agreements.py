@@ -775,3 +775,23 @@ def test_the_dtype_of_a_number_can_be_asked_for_in_a_function_with_a_rule(jax, j
 @same_as_jax
 def test_steps_of_a_loop_with_traced_bounds_are_not_unrolled(jax, jnp, unroll):
     return raised(lambda: jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, x: x + i, 1.0, unroll=unroll))(3))
+
+
+@same_as_jax
+def test_a_range_between_arrays_is_not_known_within_jit(jax, jnp):
+    ends = [
+        (2, jnp.int8(3)),
+        (np.int8(2), jnp.int8(3)),
+        (jnp.int32(0), 5),
+        (jnp.float32(5), None),
+        (None, 3),
+        (None,),
+        (0, 2.5),
+    ]
+    ranges = [(*both, step) if len(both) == 2 and step else both for both in ends for step in (None, 2)]
+    traced = [
+        raised(jax.eval_shape, lambda each=each: jnp.arange(*each))[0]
+        for each in ranges
+        if each[0] is None or len(each) > 1
+    ]
+    return traced, [raised(jnp.arange, *each) for each in ranges]

@@ -5,7 +5,6 @@ JAX: jax/_src/numpy/lax_numpy.py:arange
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -37,6 +36,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
 
     Raises:
       ConcretizationTypeError: for a traced argument.
+      TracerArrayConversionError: for an array within a trace, where a difference of arrays is not known.
       ValueError: for one that is not a real scalar.
     """
     if dtype is not None:
@@ -57,7 +57,8 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *,
         )
     if start == 0:
         return _placed(_count_up(dtype, stop), device)
-    return _placed(lax.add(lax.convert_element_type(start, dtype), _count_up(dtype, stop - start)), device)
+    length = stop - start
+    return _placed(lax.add(lax.convert_element_type(start, dtype), _count_up(dtype, length)), device)
 
 
 def _known(x: Any, name: str) -> Any:
@@ -76,7 +77,7 @@ def _known(x: Any, name: str) -> Any:
 
 
 def _count_up(dtype: Any, length: Any) -> Any:
-    return lax.broadcasted_iota(dtype, (max(0, math.ceil(length)),), 0)
+    return lax.broadcasted_iota(dtype, (max(0, int(np.ceil(length))),), 0)
 
 
 def linspace(
