@@ -43,6 +43,7 @@ IN_A_TRACED_FUNCTION = {
     "the mean of a list": Mistake("xs.mean()", edits.OF_A_LIST_OF_NUMBERS, "jnp.stack(xs).mean()"),
     "the mean of a tuple": Mistake("pair.mean()", edits.OF_A_TUPLE, "pair[0].mean()"),
     "the sum of a dict": Mistake("p.sum()", edits.OF_A_TREE, "jax.tree.map(lambda leaf: leaf.sum(), p)"),
+    "an attribute of a dict": Mistake("p.w", edits.ITEM_OF_A_DICT, "p['w']"),
     "the shape of a number": Mistake("(3.0).shape", edits.OF_A_NUMBER, "jnp.asarray(3.0)"),
     "a column of a list": Mistake("xs[:, 0]", edits.INDICES_OF_A_LIST, "jnp.array(xs)[:, 0]"),
     "range of half a size": Mistake("list(range(x.shape[0] / 2))", edits.INTEGER_SIZE, "list(range(x.shape[0] // 2))"),
@@ -198,6 +199,16 @@ def test_what_is_to_be_looked_at_or_converted_comes_first_in_the_table(tmp_path)
         _, said = tried(jitkit, expression, True)
         rows = [line.split("  ")[1] for line in said.splitlines() if line.startswith("  ")]
         assert row in rows[:2], said
+
+
+def test_a_range_as_an_index_and_a_dtype_of_numpy_as_a_function_say_what_to_write_instead():
+    _, said = tried(jitkit, "x.reshape(3, 1)[range(3), x]", True)
+    assert said.endswith(edits.OF_A_RANGE)
+    assert tried(jitkit, "x.reshape(3, 1)[jnp.arange(3), x]", True) is None
+    _, said = tried(jitkit, "np.float32(x.sum())", True)
+    rows = [line for line in said.splitlines() if line.startswith("  ")]
+    assert rows[0].strip().startswith("a dtype of NumPy's")
+    assert tried(jitkit, "x.sum().astype(np.float32)", True) is None
 
 
 def test_the_signature_in_the_advice_is_the_function_s():

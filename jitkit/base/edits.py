@@ -127,7 +127,13 @@ OF_A_NUMBER = "\nThis is a number of Python's. `jnp.asarray(x)` makes an array o
 
 INDICES_OF_A_LIST = "\nThis is a list, which has one axis. Make it an array first: `jnp.array(x)[:, 0]`."
 
-UNPACKED = "\nAn array is taken apart along its first axis, so there must be `x.shape[0]` names in front of the `=`."
+UNPACKED = (
+    "\nThere must be a name in front of the `=` for each item of the tuple, or for each row of the array: `x.shape[0]`."
+)
+
+ITEM_OF_A_DICT = "\nThe items of a dict are `p['w']`."
+
+OF_A_RANGE = "\nMake it an array: `jnp.arange(3)`."
 
 CARRIED = (
     "\nAn assignment makes the name local to the function in which it stands. A body that changes a value takes it as its carry, and "

@@ -199,6 +199,7 @@ class TracerArrayConversionError(JAXTypeError):
 _HOW_WITHOUT_NUMPY = _table(
     "NumPy computes at once, with values. While a function is traced there are only shapes and dtypes.",
     ("a function of NumPy", "the one of the same name in jitkit.numpy: jnp.sin(x) instead of np.sin(x)"),
+    ("a dtype of NumPy's", "x.astype(np.float32)", r"\bnp\.(float|int|uint|complex|bool)\w*\("),
     ("a function of jax.numpy", "it knows only JAX's own tracers: import jitkit.numpy as jnp"),
     ("the index of a NumPy array", "jnp.asarray(table)[i]"),
     ("an argument that rarely changes", "make it static: jit(f, static_argnums=0)"),

@@ -55,6 +55,7 @@ _ROWS = (
     _Row(AttributeError, rf"'list' object has no attribute '({_MEMBERS})'", edits.OF_A_LIST_OF_NUMBERS),
     _Row(AttributeError, rf"'tuple' object has no attribute '({_MEMBERS})'", edits.OF_A_TUPLE),
     _Row(AttributeError, rf"'dict' object has no attribute '({_MEMBERS})'", edits.OF_A_TREE),
+    _Row(AttributeError, r"'dict' object has no attribute '\w+'", edits.ITEM_OF_A_DICT),
     _Row(AttributeError, rf"'(float|int|bool|complex)' object has no attribute '({_MEMBERS})'", edits.OF_A_NUMBER),
     _Row(TypeError, r"list indices must be integers or slices, not tuple", edits.INDICES_OF_A_LIST),
     _Row(TypeError, r"'float' object cannot be interpreted as an integer", edits.INTEGER_SIZE),

@@ -211,7 +211,7 @@ def _found_dtype(x: Any) -> Any:
     try:
         return np.result_type(x)
     except TypeError as error:
-        raise TypeError(f"Cannot determine dtype of {x}") from error
+        raise TypeError(f"Cannot determine dtype of {x}{edits.OF_A_RANGE * isinstance(x, range)}") from error
 
 
 def _checked(x: Any, found: Any) -> Any:
