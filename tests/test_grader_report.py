@@ -345,6 +345,12 @@ def test_a_browser_sorts_and_filters_the_class_and_nothing_is_wider_than_a_phone
             page.eval_on_selector(".students .name", "cell => cell.textContent = 'x'.repeat(300)")
             wide = "cells => Math.max(...cells.map(cell => cell.getBoundingClientRect().width))"
             assert page.eval_on_selector_all(".students .name", wide) < 300, "one long name moves nobody's points away"
+            page.eval_on_selector(".students .name", "cell => cell.textContent = 'x'")
+            page.eval_on_selector(".students tbody th a", "link => link.textContent = 'x'.repeat(300)")
+            high = "rows => Math.max(...rows.map(row => row.offsetHeight))"
+            assert page.eval_on_selector_all(".students tbody tr", high) < 150, (
+                "one long name moves nobody out of sight"
+            )
             assert said == []
         browser.close()
     finally:
