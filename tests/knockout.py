@@ -528,18 +528,16 @@ class Trial:
             this = self.kind(self.cones.at[at])
             return sum(self.kind(each) == this for each in cones.at.values())
 
-        def sums(cones):
-            scatters = (
-                self.cones.at[at].opcode == "scatter"
-            )  # without its result there is a sum again beside the scatter
-            return sum(each.opcode == "add" and "[]" not in each.type for each in cones.at.values()) if scatters else 0
+        def again(cones):  # without its result there is a sum again beside a scatter, and a transpose behind a product
+            opcode = {"scatter": "add", "dot": "transpose"}.get(self.cones.at[at].opcode)
+            return sum(each.opcode == opcode and "[]" not in each.type for each in cones.at.values())
 
         return (
             bool(others)
             and cone in self.without_results(*ends).all
             and all(cone not in self.without_operands(n).all for n in numbers)
             and all(
-                count(cones) < count(self.cones) or sums(cones) > sums(self.cones)
+                count(cones) < count(self.cones) or again(cones) > again(self.cones)
                 for cones in map(self.without_results, others)
             )
         )
