@@ -256,3 +256,40 @@ def test_a_rule_that_is_missing_for_gpus_is_asked_for_by_jaxs_name_of_the_platfo
                 traced.lower(lowering_platforms=(platform,))
     finally:
         del rules.lowering_rules[mine]  # a page lists the primitives that have rules
+
+
+@pytest.mark.parametrize("library", ["jax", "jitkit"])
+def test_a_library_that_evaluates_a_jaxpr_anew_keeps_the_lines_of_the_program(library):
+    jax, source_info_util = (
+        importlib.import_module(library),
+        importlib.import_module(f"{library}.extend.source_info_util"),
+    )
+    before = jax.make_jaxpr(lambda x: x + 1)(1.0).eqns[0]
+
+    def anew(x):
+        with source_info_util.user_context(before.source_info.traceback):
+            return jax.lax.add(x, x)
+
+    after = jax.make_jaxpr(anew)(1.0).eqns[0]
+    lines = [source_info_util.summarize(eqn.source_info) for eqn in (before, after)]
+    assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("library", ["jax", "jitkit"])
+def test_a_lowering_rule_may_return_its_one_result_in_a_list_and_names_the_type_of_its_context(library):
+    jax, mlir = importlib.import_module(library), importlib.import_module(f"{library}.interpreters.mlir")
+    seen = []
+
+    def rule(ctx: mlir.LoweringRuleContext, x):
+        seen.append(isinstance(ctx, mlir.LoweringRuleContext))
+        return [x]
+
+    noted = importlib.import_module(f"{library}.extend.core").Primitive("noted")
+    noted.def_abstract_eval(lambda x: x)
+    mlir.register_lowering(noted, rule)
+    try:
+        assert jax.jit(noted.bind)(2.0) == 2.0
+    finally:
+        if library == "jitkit":  # a page lists the primitives that have rules
+            del importlib.import_module("jitkit.interpreters.mlir_rules").lowering_rules[noted]
+    assert seen == [True]

@@ -55,6 +55,11 @@ class SourceInfo:
         """Return file, line and column, or None when the value was not made by user code."""
         return None if self.code is None else _resolve(self.code, self.instruction)
 
+    @property
+    def traceback(self) -> SourceInfo:
+        """What `jax.extend.source_info_util.user_context` takes to record equations here again: the object itself."""
+        return self
+
 
 class Position(NamedTuple):
     """A resolved place: 1-based line and column, and the name of the function there."""
@@ -176,16 +181,21 @@ def transform(name: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def nowhere() -> Iterator[None]:
-    """Within the block, record equations without source lines: for a program that several calls share, since each call
-    has a line of its own.
-    """
+def at(source: SourceInfo | None) -> Iterator[None]:
+    """Within the block, record equations with this source; None: with the user's position that is running."""
     state = config.local.state
-    before, state.source = state.source, UNKNOWN
+    before, state.source = state.source, source
     try:
         yield
     finally:
         state.source = before
+
+
+def nowhere() -> contextlib.AbstractContextManager[None]:
+    """Within the block, record equations without source lines: for a program that several calls share, since each call
+    has a line of its own.
+    """
+    return at(UNKNOWN)
 
 
 def _resolve(code: CodeType, instruction: int) -> Position:

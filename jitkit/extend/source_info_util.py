@@ -13,7 +13,15 @@ from ..base.source_info import SourceInfo, current, summarize
 from ..base.switches import named_scope
 from ..base.traceback_util import hide_files
 
-__all__ = ["SourceInfo", "current", "extend_name_stack", "new_source_info", "register_exclusion", "summarize"]
+__all__ = [
+    "SourceInfo",
+    "current",
+    "extend_name_stack",
+    "new_source_info",
+    "register_exclusion",
+    "summarize",
+    "user_context",
+]
 
 
 def new_source_info() -> SourceInfo:
@@ -30,6 +38,13 @@ def register_exclusion(path: str) -> None:
 def extend_name_stack(name: str) -> contextlib.AbstractContextManager[None]:
     """Name the equations recorded in the block, as `named_scope` does."""
     return named_scope(name)
+
+
+def user_context(traceback: SourceInfo | None, *, name_stack: object = None) -> contextlib.AbstractContextManager[None]:
+    """Record the equations of the block where `eqn.source_info.traceback` says: a library that evaluates a jaxpr anew keeps the lines of
+    the user's program. `name_stack` is not used: the scopes are those of the source.
+    """
+    return source_info.at(traceback)
 
 
 missing_names.explain("extend.source_info_util", sys.modules[__name__])

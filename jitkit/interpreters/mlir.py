@@ -15,12 +15,10 @@ What is worth knowing:
   in a jaxpr; their operands are brought to one shape here, before the rule sees them (a literal is written as
   a constant of that shape right away).
 - A nested `jit` becomes a private function, which is written once for each jaxpr and called wherever the jaxpr occurs.
-- Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions
-  that need it, up to `main`.
+- Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions that need it, up to `main`.
 - Each ordered effect of a function is a token that it takes before its arguments and returns before its results;
   `LoweringContext.tokens` has the latest one of each, at the place that is being written.
-- Every line knows the Python line that it came from; `text(debug_info=True)` shows it as `loc(...)`, and so
-  do the profiler and the HLO.
+- Every line knows the Python line that it came from; `text(debug_info=True)`, the profiler and the HLO show it.
 
 JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 """
@@ -46,8 +44,9 @@ from .mlir_rules import LoweringRule, lowering_rule, lowering_rules, rank_polymo
 from .mlir_text import dense, element_type, scalar_text, symbol_text, tensor_type, to_numpy, type_of
 
 __all__ = [
-    "FIRST_DEVICE", "HOISTED_BYTES", "Function", "LoweringContext", "LoweringRule", "Module", "element_type", "lower_fun", "lower_function",
-    "lowering_rule", "lowering_rules", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy", "type_of",
+    "FIRST_DEVICE", "HOISTED_BYTES", "Function", "LoweringContext", "LoweringRule", "LoweringRuleContext", "Module", "element_type",
+    "lower_fun", "lower_function", "lowering_rule", "lowering_rules", "rank_polymorphic", "register_lowering", "tensor_type", "to_numpy",
+    "type_of",
 ]  # fmt: skip
 
 # A constant up to this size is part of the text, where XLA may fold it; a larger one becomes an argument.
@@ -397,4 +396,5 @@ def write_body(ctx: LoweringContext, jaxpr: Jaxpr, names: Sequence[str]) -> None
     ctx.write(f"return {', '.join([*tokens, *outs])} : {', '.join(types)}" if types else "return")
 
 
+LoweringRuleContext = LoweringContext  # the name in JAX, for annotations of a library's rules
 missing_names.explain("interpreters.mlir", sys.modules[__name__])

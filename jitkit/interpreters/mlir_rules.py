@@ -9,6 +9,7 @@ JAX: jax/_src/interpreters/mlir.py:register_lowering
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -43,8 +44,19 @@ def register_lowering(*primitives: Any, platform: str | None = None) -> Callable
 
     if len(primitives) > 1 and not isinstance(primitives[-1], Primitive):
         rule, primitives = primitives[-1], primitives[:-1]
-        register(rule)
+        register(rule if primitives[0].multiple_results else _without_list(rule))
     return register
+
+
+def _without_list(rule: LoweringRule) -> LoweringRule:
+    """Return a library's rule for a primitive with one result: as in JAX, it may return that result in a list."""
+
+    @functools.wraps(rule)
+    def lowered(ctx: Any, *operands: str, **params: Any) -> Any:
+        out = rule(ctx, *operands, **params)
+        return out[0] if isinstance(out, list | tuple) else out
+
+    return lowered
 
 
 _of_platforms: dict[Primitive, dict[str | None, LoweringRule]] = {}
