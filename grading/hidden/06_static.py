@@ -74,7 +74,7 @@ def other_values(jk, rng):
 @check("06.5", "Callable objects, partial functions, and defaults.", hidden=True)
 def other_callables(jk, rng):
     class Model:
-        def __call__(self, params, x=1.0, *more, rate=0.1):
+        def __call__(self, params, x=1.0, *more, rate=0.1, **others):
             return x
 
     arguments = jk.signature.api_util.Arguments

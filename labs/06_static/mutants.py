@@ -1091,3 +1091,16 @@ def keys_in_brackets(fun, arguments):
         (names[positions[p[1].idx]] if p[0].idx == 0 else keyword_name(signature, p[1].key)) + way(p[2:])
         for p, _ in leaves
     )
+
+
+@also_right("06.5", "a keyword that nobody takes is called by its name", target="keyword_name")
+def keyword_by_its_name(signature, key):
+    if signature is None:
+        return f"kwargs[{key!r}]"
+    collector = ""
+    for p in signature.parameters.values():
+        if p.name == key and p.kind in KEYWORD:
+            return key
+        if p.kind is p.VAR_KEYWORD:
+            collector = p.name
+    return f"{collector}[{key!r}]" if collector else key
