@@ -678,14 +678,18 @@ def several_results_of_a_call(jk, rng):
         "a function has its constants by itself",
         "large constants stand before the tokens",
         "a large constant has one name",
+        "a function has one large constant",
+        "large constants are passed in any order",
     ],
 )
 def large_constants(jk, rng):
     table = floats(rng, 70, 80)
     x = floats(rng, 80)
     inner = jk.jit(lambda x: jk.jit(lambda x: table @ x)(x) + 1.0)
-    module, other = module_of(jk, lambda x: inner(x) - inner(-x), x), table[::-1].copy()
-    of_two = module_of(jk, lambda x: other @ x - inner(x), x)  # main has table as its second constant
+    module = module_of(jk, lambda x: inner(x) - inner(-x), x)
+    a, b, c = table[::-1].copy(), table * 2, table + 1
+    of_three = jk.jit(lambda x: (a @ x) * 4.0 - (b @ x) * 2.0 + c @ x)
+    several = module_of(jk, lambda x: c @ x - of_three(x), x)  # main has its last constant first
 
     @jk.jit
     def speaks(x):
@@ -695,8 +699,8 @@ def large_constants(jk, rng):
     text = module_of(jk, lambda x: speaks(x) * 2.0, x).text()
     (first,) = re.findall(r" call @\w+\((%\w+)", text)
     is_a_token = re.search(rf"{first}(:| = stablehlo.constant.*:) tensor", text) is None
-    both = Stablehlo(of_two.text(), [*of_two.hoisted.values(), x])
-    return Stablehlo(module.text(), [*module.hoisted.values(), x]), len(module.hoisted), is_a_token, both
+    three = Stablehlo(several.text(), [*several.hoisted.values(), x])
+    return Stablehlo(module.text(), [*module.hoisted.values(), x]), len(module.hoisted), is_a_token, three
 
 
 @check(

@@ -1237,3 +1237,11 @@ edit(
     "self.array_constant(value, var.aval)", "self.constant(np.asarray(value))",
     target="LoweringContext.lower_jaxpr",
 )  # fmt: skip
+edit(
+    "04.6", "a function has one large constant", "How many arrays may a function close over?",
+    "in hoisted]", "in list(hoisted)[:1]]", target="LoweringContext.call_jaxpr",
+)  # fmt: skip
+edit(
+    "04.6", "large constants are passed in any order", "In which order does the called function take its constants?",
+    "in hoisted]", "in reversed(hoisted)]", target="LoweringContext.call_jaxpr",
+)  # fmt: skip
