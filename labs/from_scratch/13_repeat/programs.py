@@ -281,6 +281,22 @@ def several_closed_over(jk, rng):
     return f(*numbers), jk.jit(f)(*numbers)
 
 
+@program(
+    "13",
+    "Two traces are enough, also where a weak number has to become strong.",
+    against=["after a change one more trace"],
+)
+def two_traces(jk, rng):
+    traces = []
+
+    def body(c):
+        traces.append(1)
+        return c[0] + 1, c[1] + np.float16(1.5), c[2] * c[3], c[3]
+
+    result = jk.lax.while_loop(lambda c: c[0] < 4, body, (0, 0.0, 1.0, floats(rng, 1)[0]))
+    return result, "one trace, or two" if len(traces) <= 2 else len(traces)
+
+
 # --- random loops -------------------------------------------------------------------------------------------------------
 # A loop is a text, such as `jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * y), (0, x))`, which is the key of its result.
 

@@ -211,3 +211,9 @@ edit(
     "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
     "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type or x.dtype == BOOL and a.weak_type else x for x, a in zip(carry, outs, strict=False)]",
 )
+edit(
+    "after a change one more trace",
+    "What is not known yet, when the second trace is done?",
+    "        return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)\n",
+    "        trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)\n        return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)\n",
+)

@@ -256,6 +256,32 @@ def caught(jk, rng):
     return [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.jit(f)(x)
 
 
+@program(
+    "14",
+    "Also without rows the last result comes first, in reverse; a list of numbers is no array of rows; who decides that an index is weak.",
+    against=[
+        "without rows there is nothing to reverse",
+        "a list of numbers is an array",
+        "with a traced bound the index is weak",
+        "the index is a strong int32",
+        "an index is as strong as its bound",
+        "a number among the rows is a row of its own",
+        "a number has a length",
+    ],
+)
+def without_rows(jk, rng):
+    lax, x = jk.lax, floats(rng, 2)
+    down = lambda x: lax.scan(lambda c, _: (c * 0.5, (c, c + 1.0)), x, None, length=3, reverse=True)
+
+    def dtype_of_index(a, is_traced):
+        seen = []
+        f = lambda n: lax.fori_loop(a, n, lambda i, c: (seen.append((i + np.int8(1)).dtype.name), c * 2.0)[1], x)
+        return (jk.jit(f) if is_traced else f)(3), seen[-1]
+
+    indices = [dtype_of_index(a, is_traced) for a in (0, np.int32(0)) for is_traced in (True, False)]
+    return down(x), jk.jit(down)(x), raised(lambda: lax.scan(lambda c, r: (c + r, r), 0.0, [1.0, 2.0])), indices
+
+
 # --- random scans -------------------------------------------------------------------------------------------------------
 # A scan is a text, such as `jk.lax.scan(lambda c, r: (c + r[0], c * y), x, (m, y))`, which is the key of its result.
 

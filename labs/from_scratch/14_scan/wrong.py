@@ -183,3 +183,21 @@ edit(
     "    lengths = {x.shape[:1] for x in rows} | ({(length,)} - {(None,)})",
     "    lengths = {(len(x),) for x in rows} | ({(length,)} - {(None,)})",
 )
+edit(
+    "without rows there is nothing to reverse",
+    "In which place of the results is that of the first turn?",
+    "    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body,",
+    "    reverse = reverse and bool(rows)\n    outs = scan_p.bind(*consts, *carry, *rows, jaxpr=body,",
+)
+edit(
+    "a list of numbers is an array",
+    "[1.0, 2.0] is a tree. Which shape have its leaves?",
+    "    rows, tree = flatten_values(xs)\n",
+    "    rows, tree = flatten_values(np.asarray(xs) if type(xs) is list and all(np.ndim(x) == 0 for x in xs) else xs)\n",
+)
+edit(
+    "with a traced bound the index is weak",
+    "The lower bound is np.int32(0). Is the index weaker than it?",
+    "(carry[0] + 1, body(*carry)), (lower, init))[1]",
+    "(carry[0] + 1, body(convert(carry[0], I32, True), carry[1])), (lower, init))[1]",
+)

@@ -360,6 +360,7 @@ def within(jk, rng):
     "As many axes as arguments, and each array must have its axis: ValueErrors. An error within a batch can be caught.",
     against=[
         "missing axes are None",
+        "missing axes are 0",
         "a number has an axis of its own",
         "when a batch fails, nobody stands at the door",
     ],
@@ -377,6 +378,7 @@ def refused_and_caught(jk, rng):
     x, g = floats(rng, 2), lambda x, *rest: x
     wrong = [
         ((0,), (x, 1.0)),
+        ((0,), (x, x)),
         ((0, 0), (x, 1.0)),
         (0, (3.0,)),
         (None, (x,)),

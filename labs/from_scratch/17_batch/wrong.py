@@ -406,3 +406,9 @@ edit(
     """    return [reshape(x, (len(x), *[1] * (ndim + 1 - x.ndim), *x.shape[1:])) if b else reshape(x, (*x.shape, *[1] * (ndim - x.ndim))) if x.ndim == 1 and ndim == 2 and False in flags and x.shape[0] == 3 else x
 """,
 )
+edit(
+    "missing axes are 0",
+    "How many axes does `in_axes=(0,)` name, and how many arguments are there?",
+    "        children, parts = (containers[type(tree)][0](tree)[0] for tree in (axis, x))\n",
+    "        children, parts = (containers[type(tree)][0](tree)[0] for tree in (axis, x))\n        children = [*children, *[0] * (len(parts) - len(children))]\n",
+)
