@@ -60,7 +60,7 @@ class Merging(Origins):
                 continue
             for at in self._named.get(scatter, ()):
                 if self._data.at[at].opcode == "scatter" and self._has(self._data.operands[at][:1], other):
-                    self.scatters[at] = [scatter, number]
+                    self.scatters[at], self._is_now[number] = [scatter, number], at
                     words = f"is in {at[1]}, which adds to its other operand at once, not to zeros"
                     yield self._told("renamed", "merged", words, row=at)
 
