@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import marshal
+import os
 import pathlib
 import subprocess
 import sys
@@ -13,8 +14,9 @@ import time
 
 import pytest
 
-from grading.grader.bubblewrap import JAX, JAXLIB, NUMPY, JailError
+from grading.grader.bubblewrap import JAX, JAXLIB, NUMPY, JailError, User
 from grading.grader.jail import Limits, Zygote
+from grading.shared import ROOT
 
 # `antigravity` opens a page; the others are not in a jail: what shows windows, what makes environments, and what is for old code
 _LEFT_OUT = {"antigravity", "idlelib", "tkinter", "_tkinter", "turtle", "turtledemo", "lib2to3", "ensurepip"}
@@ -69,6 +71,24 @@ def test_jax_is_there_for_who_imports_it_where_an_exercise_compiles():
     text = "import jax\nraise ImportError(str(float(jax.jit(jax.nn.relu)(2.0))))\n"
     assert said(JAX, text) == "2.0"
     assert said(NUMPY, "try:\n    import jax\nexcept ImportError:\n    raise ImportError('it is not')\n") == "it is not"
+
+
+def test_no_two_graders_of_a_machine_have_workers_of_one_user():
+    """The system limits the processes of a user as a whole: the fork bombs of one batch made honest checks of another one crash."""
+    own = User()
+    if os.getuid() != 0 or sys.platform != "linux":
+        assert own.number == -1, "they run as we do"
+        return
+    text = "from grading.grader.bubblewrap import User; print(User().number)"
+    said = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    again = User()
+    assert int(said) > own.number >= 61_000
+    assert again.number != own.number
+    own.close()
+    last = User()
+    assert last.number == own.number, "it is free again"
+    again.close()
+    last.close()
 
 
 @pytest.mark.parametrize("alone", [True, False])

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import pathlib
 import shutil
+import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -24,9 +25,41 @@ _PACKAGES = {
     JAXLIB: ("numpy", "ml_dtypes", "jaxlib", "scipy"),
 }
 
+_USERS = range(61_000, 65_000)
+
 
 class JailError(Exception):
     """Raised if the jail cannot be made, has holes, or its process is gone. This is never a student's fault."""
+
+
+class User:
+    """A user for the workers of one jail, if we are root. No other grader of this machine has it until `close`: the system limits
+    the processes of a user as a whole, so one grader's fork bomb would end another's workers. Raise JailError if none is free.
+
+    Attributes:
+      number: the user's number; -1 if we are not root, and workers run as we do.
+    """
+
+    def __init__(self) -> None:
+        self.number = -1
+        self.place: socket.socket | None = None
+        if os.getuid() != 0 or sys.platform != "linux":
+            return
+        for number in _USERS:
+            place = socket.socket(socket.AF_UNIX)
+            try:
+                place.bind(f"\0jitkit-user-{number}")  # a name without a file, which is free again when we end
+            except OSError:
+                place.close()
+                continue
+            self.number, self.place = number, place
+            return
+        raise JailError("other graders have all users that workers may have")
+
+    def close(self) -> None:
+        """Let others have the user."""
+        if self.place is not None:
+            self.place.close()
 
 
 def bubblewrap(folder: pathlib.Path, packages: str, environment: Mapping[str, str]) -> list[str]:

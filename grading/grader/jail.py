@@ -8,7 +8,6 @@ A `Zygote` is a jail with its process, and starts `Worker`s. It serves one calle
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import marshal
 import math
@@ -30,7 +29,7 @@ from jitkit.kata.engine.random_programs import GRADED
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import STANDARD_LIBRARY
 
-from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, bubblewrap, site
+from .bubblewrap import INSIDE, JAX, JAXLIB, NUMPY, JailError, User, bubblewrap, site
 from .compiler import Compiler
 from .control_groups import ControlGroup
 from .inside import ASK_FOR_CHECK, IMPORTED
@@ -44,7 +43,6 @@ _PRELOAD = {
     JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
-_USERS = itertools.count(61_000)  # user numbers, one for the workers of each zygote, if we are root and may choose
 START_SECONDS = 120.0
 IMPORT_SECONDS = 20.0  # importing jitkit with a student's functions may take this long
 _ENVIRONMENT = {
@@ -253,6 +251,7 @@ class Zygote:
         self.packages = packages
         self.backend = backend
         self.imported = imported
+        self.user = User()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=name_for("zygote")))
         (self.folder / "base").write_bytes(marshal.dumps(base))
         (self.folder / "base").chmod(0o444)
@@ -272,6 +271,7 @@ class Zygote:
             for end in (self.control, theirs):
                 end.close()
             self.group.close()
+            self.user.close()
             shutil.rmtree(self.folder, ignore_errors=True)
             raise JailError(str(error)) from None
         theirs.close()
@@ -287,7 +287,6 @@ class Zygote:
         """Return the command that starts the zygote."""
         jailed = self.backend == BUBBLEWRAP
         places = ["/jail/site"] if jailed else [str(site())]
-        user = next(_USERS) if os.getuid() == 0 else -1
         base = "/jail/base" if jailed else str(self.folder / "base")
         home = "/jail" if jailed else str(INSIDE.parent)
         start = f"import sys; sys.path.insert(0, {home!r}); from inside import zygote; del sys.path[0]; zygote.main(sys.argv[1:])"
@@ -295,7 +294,7 @@ class Zygote:
         run = [
             *python,
             str(control),
-            str(user),
+            str(self.user.number),
             "jailed" if jailed else str(PACKAGE.parent),
             json.dumps(places),
             base,
@@ -376,6 +375,7 @@ class Zygote:
         if self.process.stderr is not None:
             self.process.stderr.close()
         self.group.close()
+        self.user.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
