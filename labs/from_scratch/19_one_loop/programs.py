@@ -253,6 +253,16 @@ def errors(jk, rng):
     return raised(f, x, floats(rng, 2)), f(x, x)
 
 
+@program(
+    "19",
+    "The largest of two large integers is one of them, to the last digit.",
+    against=["a maximum of integers goes by floats"],
+)
+def large_integers(jk, rng):
+    n, large = jk.numpy, np.int32(2**24 + 2 * rng.integers(1, 99, 3) + 1)
+    return own(jk, lambda x: (n.maximum(x, 7) - 2**24, n.minimum(x, 2**30) - 2**24, n.abs(-x) - 2**24))(large)
+
+
 # --- random loops -------------------------------------------------------------------------------------------------------
 # An expression is a text, such as `n.where(i > b, x.astype(np.int8), -u)`, which is the key of its result.
 

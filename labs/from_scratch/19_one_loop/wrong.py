@@ -207,3 +207,9 @@ edit(
     '    if eqn.invars[0].aval.dtype.kind != "f" or aval.dtype.kind not in "iu":',
     '    from_, to = eqn.invars[0].aval.dtype, aval.dtype\n    if from_.kind not in "fi" or to.kind not in "iu" or from_.itemsize <= to.itemsize and from_.kind != "f":',
 )
+edit(
+    "a maximum of integers goes by floats",
+    "Which integers does a float not have?",
+    '"max": "{0} > {1} || {0} != {0} ? {0} : {1}", "min"',
+    '"max": "fmaxf({0}, {1})", "min"',
+)

@@ -192,6 +192,19 @@ def types_of_numbers(jk, rng):
     )
 
 
+@program(
+    "20",
+    "What is computed of numbers alone is rounded as it would be when the program runs, and integers wrap.",
+    against=["numbers are computed with more digits", "whole numbers have no end"],
+)
+def rounded(jk, rng):
+    n, large, m = jk.numpy, np.float32(2**24), np.int32(rng.integers(1, 99))
+    return (
+        optimised(jk, lambda x: x * (n.add(large, np.float32(1)) - large), floats(rng, 2), left=["mul"]),
+        optimised(jk, lambda i: i + (n.add(np.int32(2**31 - 1), m) + m), np.int32([1, 2]), left=["add"]),
+    )
+
+
 # --- random programs ----------------------------------------------------------------------------------------------------
 
 UNARY = ("sin", "cos", "neg", "abs")

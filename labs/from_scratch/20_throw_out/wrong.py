@@ -159,3 +159,25 @@ def unchanged(primitive, args, aval):
 
 core.optimise = optimise""",
 )
+edit(
+    "numbers are computed with more digits",
+    "2**24 + 1 has how many digits in float32?",
+    "            return impl[primitive](*args, **params)\n        if not more",
+    """            if primitive.name in ("add", "sub") and aval.dtype == F32:
+                one, other = [getattr(x, "exact", np.asarray(x).item()) for x in args]
+                found = Array(np.asarray(one + other if primitive.name == "add" else one - other, "f"), None, aval.weak_type)
+                found.exact = one + other if primitive.name == "add" else one - other
+                return [found]
+            return impl[primitive](*args, **params)
+        if not more""",
+)
+edit(
+    "whole numbers have no end",
+    "2**31 - 1 + 1: what does an int32 make of it?",
+    "            return impl[primitive](*args, **params)\n        if not more",
+    """            if primitive.name == "add" and aval.dtype == I32:
+                found = sum(np.asarray(x).item() for x in args)
+                return [Array(np.asarray(max(min(found, 2**31 - 1), -(2**31)), I32), None, aval.weak_type)]
+            return impl[primitive](*args, **params)
+        if not more""",
+)

@@ -38,11 +38,13 @@ def softmax(jk, rng):
     )
 
 
-@program("21", "Sums and maxima may go along the first axis, the last or several, or along axes counted from the end.")
+@program("21", "Sums and maxima may go along the first axis, the last or several, or along axes counted from the end, or along none.",
+         against=["no axes are all axes"])  # fmt: skip
 def axes(jk, rng):
     n, x = jk.numpy, floats(rng, 3, 4, 2)
     f = own(jk, lambda x: (n.sum(x, 0), n.sum(x * 2.0, 2), n.max(x, (0, 2)), n.sum(x, -2), n.max(x, 1), n.sum(x)))
-    return behind(f, x, loops=6)
+    none = own(jk, lambda x: (n.sum(x, ()) * 2.0, n.max(x, axis=())))
+    return behind(f, x, loops=6), none(x)
 
 
 @program(

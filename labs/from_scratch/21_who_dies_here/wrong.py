@@ -99,3 +99,9 @@ edit(
     "        outer = [i for i in range(len(shape)) if i not in inner]",
     "        outer = [i for i in range(len(shape)) if i not in inner]\n        outer = outer[::-1] if len(outer) == 2 and shape[outer[0]] == shape[outer[1]] else outer",
 )
+edit(
+    "no axes are all axes",
+    "`axis=()`: how many axes are that?",
+    'axes, inner = counters(shape), eqn.params["axis"]',
+    'axes, inner = counters(shape), eqn.params["axis"] or tuple(range(len(shape)))',
+)

@@ -48,14 +48,19 @@ def softmax(jk, rng):
 @program(
     "22",
     "A product of matrices of any size: few rows, many columns, and what is left over at the edges.",
-    against=["sizes are multiples of a tile", "an empty product is what was there"],
+    against=[
+        "sizes are multiples of a tile",
+        "an empty product is what was there",
+        "products of truth values are added",
+        "a product is added up in floats",
+    ],
 )
 def products(jk, rng):
     f = own(jk, lambda x, y: x @ y)
     sizes = [(4, 8, 32), (9, 35, 37), (1, 3, 70), (66, 2, 1)]
     found = [behind(f, floats(rng, i, k), floats(rng, k, j), loops=1) for i, k, j in sizes]
-    empty = np.zeros((3, 0), np.float32)
-    return found, f(empty, empty.T), f(empty.T, floats(rng, 3, 2))
+    empty, truths = np.zeros((3, 0), np.float32), np.ones((2, 256), bool)
+    return found, f(empty, empty.T), f(empty.T, floats(rng, 3, 2)), f(truths, truths.T)
 
 
 @program(

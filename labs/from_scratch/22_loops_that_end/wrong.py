@@ -93,3 +93,9 @@ edit(
     '    lines += [*adding(ends), *within(ends, f"{place(out, zs)} = {a};")]',
     '    lines += [*adding(ends), *(within(ends, f"{place(out, zs)} = {a};") if all(sizes[c] for c in summed) else [])]',
 )
+edit(
+    "products of truth values are added",
+    "256 times True: what is left of it in a byte?",
+    'add, times = ("or", "and") if v.aval.dtype == BOOL else ("add", "mul")',
+    'add, times = "add", "mul"',
+)
