@@ -78,7 +78,7 @@ def wrong_product(jk, rng):
 @program(
     "10",
     "Reshape, with -1 for what is left over; a wrong size is a TypeError.",
-    against=["-1 is one", "-1 is the last"],
+    against=["-1 is one", "-1 is the last", "a wrong size is found when the program runs"],
 )
 def reshaped(jk, rng):
     r = jk.numpy.reshape
@@ -95,7 +95,7 @@ def reshaped(jk, rng):
             x.reshape(1, 12),
         ],
         jk.numpy.asarray(x),
-    ), raised(r, jk.numpy.asarray(x), (5, 5))
+    ), [raised(g, jk.numpy.asarray(x)) for f in [lambda x: r(x, (5, 5))] for g in (f, jk.make_jaxpr(f))]
 
 
 @program("10", "`transpose` reverses all axes, or takes them in the given order.", against=["a transpose is a reshape"])

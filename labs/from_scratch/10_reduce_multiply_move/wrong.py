@@ -399,3 +399,11 @@ def rs(x, *shape):
 numpy.reshape = Value.reshape = rs
 """,
 )
+edit(
+    "a wrong size is found when the program runs",
+    "When does your package know the size of a tracer?",
+    """    if math.prod(shape) != x.size:
+        raise TypeError(f"cannot""",
+    """    if type(x) is Array and math.prod(shape) != x.size:
+        raise TypeError(f"cannot""",
+)
