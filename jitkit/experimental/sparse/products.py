@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -18,12 +18,9 @@ from ... import lax
 from ... import numpy as jnp
 from .base import refuse
 
-if TYPE_CHECKING:
-    from .bcoo import BCOO
 
-
-def multiply(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """Return the product, element by element; an axis of size 1 is broadcast. The result has lhs.nse * rhs.nse entries.
+def multiply(lhs: Any, rhs: Any) -> Any:
+    """Return the product of two BCOO arrays, element by element; an axis of size 1 is broadcast. The result has lhs.nse * rhs.nse entries.
 
     Raises:
       TypeError: the numbers of axes differ.
@@ -48,8 +45,8 @@ def multiply(lhs: BCOO, rhs: BCOO) -> BCOO:
     return type(lhs)((data[0] * data[1], jnp.maximum(*places)), shape=lax.broadcast_shapes(lhs.shape, rhs.shape))
 
 
-def dot(lhs: BCOO, rhs: BCOO, contracting: tuple[Sequence[int], Sequence[int]]) -> BCOO:
-    """Return the sum of products over pairs of axes. Its axes are those of `lhs`, then those of `rhs`, without the pairs; each place has
+def dot(lhs: Any, rhs: Any, contracting: tuple[Sequence[int], Sequence[int]]) -> Any:
+    """Return the sum of products of two BCOO arrays over pairs of axes. Its axes are those of `lhs`, then those of `rhs`, without the pairs; each place has
     one entry, in order. Raise NotImplementedError for dense axes.
     """
     if lhs.n_dense or rhs.n_dense:
