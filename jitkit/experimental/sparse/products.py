@@ -46,8 +46,8 @@ def multiply(lhs: Any, rhs: Any) -> Any:
 
 
 def dot(lhs: Any, rhs: Any, contracting: tuple[Sequence[int], Sequence[int]]) -> Any:
-    """Return the sum of products of two BCOO arrays over pairs of axes. Its axes are those of `lhs`, then those of `rhs`, without the pairs; each place has
-    one entry, in order. Raise NotImplementedError for dense axes.
+    """Return the sum of products of two BCOO arrays over pairs of axes. Its axes are those of `lhs`, then those of `rhs`, without the
+    pairs; each place has one entry, in order. Raise NotImplementedError for dense axes.
     """
     if lhs.n_dense or rhs.n_dense:
         refuse("bcoo_dot_general with dense axes")
