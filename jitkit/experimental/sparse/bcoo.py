@@ -337,7 +337,8 @@ def bcoo_transpose(mat: BCOO, *, permutation: Sequence[int]) -> BCOO:
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     """Return the product of two sparse arrays, element by element; an axis of size 1 is broadcast."""
-    return products.multiply(lhs, rhs)
+    product: BCOO = products.multiply(lhs, rhs)
+    return product
 
 
 def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
