@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import importlib
 import json
 import os
 import pathlib
@@ -18,28 +19,19 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxlib import _profile_data, _profiler  # type: ignore[attr-defined]
-
 from . import runtime
 from .base import missing_names
 
+_profiler: Any = importlib.import_module("jaxlib._profiler")
+_profile_data: Any = importlib.import_module("jaxlib._profile_data")
 ProfileData, ProfilePlane = _profile_data.ProfileData, _profile_data.ProfilePlane
 ProfileEvent = _profile_data.ProfileEvent
-
-
-class ProfileOptions(_profiler.ProfileOptions):  # type: ignore[misc]
-    """Says what a profile has. Set its attributes: with python_tracer_level = 0 it has no calls of Python functions."""
-
-
-class TraceAnnotation(_profiler.TraceMe):  # type: ignore[misc]
-    """A block that has a name in a profile. Keyword arguments are shown with it."""
-
-
-class StepTraceAnnotation(TraceAnnotation):
-    """A block that is one step of a training loop in a profile: pass `step_num=` to number it."""
-
-    def __init__(self, name: str, **kwargs: Any) -> None:
-        super().__init__(name, _r=1, **kwargs)
+# Says what a profile has. Set its attributes: with `python_tracer_level = 0` it has no calls of Python functions.
+ProfileOptions: Any = _profiler.ProfileOptions
+# A block `with TraceAnnotation(name):` has a name in a profile. Keyword arguments are shown with it.
+TraceAnnotation: Any = _profiler.TraceMe
+# The same for one step of a training loop: `step_num=` numbers it.
+StepTraceAnnotation: Any = functools.partial(TraceAnnotation, _r=1)
 
 
 def annotate_function(func: Callable[..., Any], name: str | None = None, **decorator_kwargs: Any) -> Callable[..., Any]:
@@ -71,7 +63,7 @@ def start_trace(
     log_dir: os.PathLike[str] | str,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
-    profiler_options: ProfileOptions | None = None,
+    profiler_options: Any = None,
 ) -> None:
     """Begin a profile, which `stop_trace` writes to the folder `log_dir`/plugins/profile/TIME.
 
@@ -119,7 +111,7 @@ def trace(
     log_dir: os.PathLike[str] | str,
     create_perfetto_link: bool = False,
     create_perfetto_trace: bool = False,
-    profiler_options: ProfileOptions | None = None,
+    profiler_options: Any = None,
 ) -> Iterator[None]:
     """Take a profile of a block; arguments and errors are those of `start_trace`."""
     start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
@@ -129,10 +121,10 @@ def trace(
         stop_trace()
 
 
-_servers: list[_profiler.ProfilerServer] = []  # at most one; jaxlib stops it when it is dropped
+_servers: list[Any] = []  # at most one; jaxlib stops it when it is dropped
 
 
-def start_server(port: int, requires_backend: bool = True) -> _profiler.ProfilerServer:
+def start_server(port: int, requires_backend: bool = True) -> Any:
     """Start a server on this port, which XProf and TensorBoard ask for profiles. Raise ValueError if one is running.
 
     `requires_backend` says whether the devices are looked up first.
