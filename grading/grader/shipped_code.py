@@ -26,10 +26,9 @@ import numpy as np
 
 from jitkit.kata.engine.checking import Check, load_checks
 from jitkit.kata.engine.exchange import LATE
-from jitkit.kata.engine.fewer_lines import binds
 from jitkit.kata.engine.manifest import Exercise, Lab
 from jitkit.kata.engine.name_origins import source_path
-from jitkit.kata.engine.names import tree_of
+from jitkit.kata.engine.names import names_bound, tree_of
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.reference_code import files_of_reference
 from jitkit.kata.engine.submission import Target
@@ -226,7 +225,7 @@ def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
         if not _is_docstring(node):
             calls = (c.func for c in ast.walk(node) if isinstance(c, ast.Call))
             called = frozenset(f.id for f in calls if isinstance(f, ast.Name))
-            found.append(_Part(node, _is_check(node), frozenset(binds(node)), frozenset(_uses(node)), called))
+            found.append(_Part(node, _is_check(node), frozenset(names_bound(node)), frozenset(_uses(node)), called))
     return tuple(found)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from .names import names_bound
+
 _MOST_PASSES = 20
 
 
@@ -53,7 +55,7 @@ def _without_unused(text: str) -> str:
         unused = [
             (first, last)
             for first, last, part in _statements(text)
-            if _binds_only_names(part) and not read.intersection(binds(part))
+            if _binds_only_names(part) and not read.intersection(names_bound(part))
         ]
         if not unused:
             break
@@ -65,12 +67,3 @@ def _binds_only_names(node: ast.stmt) -> bool:
     if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
         return True
     return isinstance(node, ast.Assign) and all(isinstance(n, ast.Name | ast.Tuple) for n in node.targets)
-
-
-def binds(node: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module binds."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
-    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}

@@ -8,6 +8,7 @@ of `self` that it calls (`BatchTrace.wrap`). Their texts are the docstrings.
 from __future__ import annotations
 
 import ast
+import copy
 import enum
 import functools
 import importlib
@@ -16,14 +17,14 @@ import itertools
 import pathlib
 import re
 import typing
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from .manifest import Lab
 from .members import Member, member, members_of
 from .name_origins import source_path
-from .names import Function
+from .names import Function, globals_used, names_bound
 from .reference import PACKAGE, ReferenceFunction, reference_function
 from .splice import learners_decorate
 from .submission import Target
@@ -333,20 +334,22 @@ def imports_of(function: ReferenceFunction) -> Iterator[Import]:
     module = function.target.module
     tree = function.module_tree
     decorators = function.node.decorator_list if learners_decorate(tree) else []
-    used = _names_used(function.node, decorators) - {function.target.path[0], "_"}
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
+    node = copy.copy(function.node)
+    node.decorator_list = decorators
+    used = globals_used(node) - {function.target.path[0], "_"}
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            for alias in statement.names:
                 name = alias.asname or alias.name.partition(".")[0]
                 if name in used:
                     yield Import(name, alias.name, "")
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
+        elif isinstance(statement, ast.ImportFrom):
+            for alias in statement.names:
                 name = alias.asname or alias.name
                 if name in used:
-                    yield Import(name, _by_the_door(_absolute(module, node), alias.name), alias.name)
+                    yield Import(name, _by_the_door(_absolute(module, statement), alias.name), alias.name)
         else:
-            for name in used.intersection(_defined(node)):
+            for name in used.intersection(names_bound(statement)):
                 yield Import(name, _by_the_door(module, name), name)
 
 
@@ -376,25 +379,3 @@ def _absolute(module: str, node: ast.ImportFrom) -> str:
 
 def _folder(module: str) -> pathlib.Path:
     return PACKAGE.parent.joinpath(*module.split("."))
-
-
-def _names_used(function: Function, decorators: Sequence[ast.expr]) -> set[str]:
-    """Return the names in the text of a function, without its parameters. Of its decorators, only those in `decorators` count, which
-    learners write.
-    """
-    parts = [*decorators, function.args, *([function.returns] if function.returns else []), *function.body]
-    nodes = [node for part in parts for node in ast.walk(part)]
-    parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    return {node.id for node in nodes if isinstance(node, ast.Name)} - parameters
-
-
-def _defined(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement of a module binds, without names that belong to comprehensions and lambdas in it."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Store):
-            yield node.id
-    elif not isinstance(node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda):
-        for child in ast.iter_child_nodes(node):
-            yield from _defined(child)

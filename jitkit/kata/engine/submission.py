@@ -19,7 +19,9 @@ from .plain_imports import plain_imports
 _IMPORTS = ast.Import | ast.ImportFrom
 _PLACES = ast.Attribute | ast.Subscript
 # Statements, besides definitions, that may change what a function uses.
-_OTHERS = ast.AugAssign | ast.For | ast.While | ast.If | ast.Try | ast.TryStar | ast.With | ast.Expr | ast.Delete
+_OTHERS = (
+    ast.AugAssign | ast.For | ast.While | ast.If | ast.Match | ast.Try | ast.TryStar | ast.With | ast.Expr | ast.Delete
+)
 
 _DEEPEST = 200  # levels of a syntax tree; what people write has about twenty
 
@@ -267,7 +269,8 @@ def _may_help(node: ast.stmt) -> bool:
     """Whether a top-level statement may be needed by a function: it defines, imports or assigns."""
     if isinstance(node, ast.ImportFrom):
         return node.module != "__future__"
-    return isinstance(node, Function | ast.ClassDef | ast.Import | ast.Assign | ast.AnnAssign)
+    definitions = Function | ast.ClassDef | ast.Import | ast.Assign | ast.AnnAssign
+    return isinstance(node, definitions) or type(node).__name__ == "TypeAlias"  # `type X = ...`, since Python 3.12
 
 
 def _given(node: ast.stmt, own: set[str], exercises: set[str]) -> set[str]:
