@@ -192,9 +192,12 @@ def run_on_dask(
         }
         for future, graded in distributed.as_completed(list(tasks), with_results=True, raise_errors=False):
             done += 1
-            if future.status != "finished":  # its workers were lost again and again, or the scheduler was
+            if future.status != "finished":
+                # its workers were lost again and again, or the scheduler was; or it raised, as where a worker has no jitkit
                 infra += 1
-                troubles.append(f"{tasks[future]}: its task was lost ({future.status}). Grade again.")
+                troubles.append(
+                    f"{tasks[future]}: its task was lost, or it raised an error ({future.status}). Grade again."
+                )
             else:
                 store.add(graded.results, graded.grades, graded.handins, again)
                 invalid += any(row.exercise is None and row.outcome == GradeStatus.INVALID for row in graded.grades)

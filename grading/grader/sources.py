@@ -106,7 +106,10 @@ def _declared(file: Found) -> str:
 
 
 def _notebook(name: str, text: str, hint: str, labs: Sequence[Lab]) -> Source:
-    """Return the code cells of a notebook as one file. Raise Invalid if the text is not a notebook."""
+    """Return the code cells of a notebook as one Source, without magics. A cell that is not valid Python becomes empty lines, and the
+    functions in it are `broken`. Also note functions in cells that are not read, functions that differ in two cells with one
+    grade id, and signs of tampering. Raise Invalid if the text is not a notebook.
+    """
     try:
         data = json.loads(text)
         cells = data["cells"]

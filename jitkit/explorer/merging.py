@@ -301,7 +301,9 @@ class Merging(Origins):
                 self.found[str(number)] = self._told("removed", "inside", words)
 
     def _dead_since(self) -> None:
-        """Mark equations as dead if XLA removed all their readers."""
+        """Mark an equation of unknown fate as dead, with the equations in it, if all its readers are gone and none of them was replaced by
+        something that still needs its result.
+        """
         for number in sorted(self.gone, reverse=True):
             fate = self.found[str(number)]
             readers = self._readers.get(number, ())

@@ -5,8 +5,9 @@
 A row gives the public function and its primitive: name, the kinds of dtype it accepts, the StableHLO operation (or a
 rule, for the few that are more than one), and what it computes. `elementwise_rules` turns a row into checks and a
 lowering. Rows of two operands take scalars beside arrays, and operands of one dtype; `jitkit.numpy` promotes before it
-calls these. Primitives with parameters follow the table; `powers` and `selection` have the primitives whose operands
-may differ in dtype or shape.
+calls these. Some rows have an optional parameter: `accuracy`, or for `mul` `out_dtype`. `conj` and `round`, whose
+parameter every equation has, follow the table; `powers` and `selection` have the primitives whose operands may differ
+in dtype or shape.
 
 JAX: jax/_src/lax/lax.py:standard_naryop
 """

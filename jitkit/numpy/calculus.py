@@ -173,8 +173,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> Sequence[Any]:
-    """Return `x`, `xp` and `fp` within one period, the latter two with one more point at either end. Raise ValueError
-    unless the period is a scalar.
+    """Return `x` and `xp` modulo the period, and `fp`: `xp` sorted, `fp` in the same order, and both with one more point at
+    either end, from the neighbouring periods. Raise ValueError unless the period is a scalar.
     """
     if np.ndim(period) != 0:
         raise ValueError(f"period must be a scalar; got {period}")

@@ -258,9 +258,10 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Return the elements, shifted along `axis` by `shift` positions, cyclically; in row-major order if `axis` is None.
+    """Return the elements, shifted cyclically along `axis` by `shift` positions. With several axes, `shift` is a number for
+    all of them, or one number for each. If `axis` is None, shift the flattened array, and return it in the shape of `a`.
 
-    `shift` may be traced. Raise ValueError if it has more than one axis.
+    `shift` may be traced. Raise ValueError if it is not a scalar or a vector, or does not fit `axis`.
     """
     arr = ensure_arraylike("roll", a)
     if axis is None:

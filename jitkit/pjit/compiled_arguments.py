@@ -52,7 +52,9 @@ def check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
 
 
 def check_shardings(program: Program, leaves: Sequence[Any], shardings: Sequence[Any]) -> None:
-    """Raise ValueError for an argument committed to another place than the compiled one."""
+    """Raise ValueError for an argument committed to another sharding than the program was compiled for. Its memory does not
+    count: an argument in the host's memory fits, too.
+    """
     names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
     wrong = []
     for name, x, required in zip(names, leaves, shardings, strict=True):

@@ -44,7 +44,7 @@ def written(name: str, x: np.ndarray) -> str:
 
 # --- functions of two vectors -------------------------------------------------------------------------------------------
 
-CALLED = (  # templates with one expression, or the same drawn twice; x and y are vectors, i is an index, g and h are jitted
+CALLED = (  # templates with one expression, or two drawn apart; x and y are vectors, i is an index, g and h are jitted
     "n.sin({})", "n.cos({})", "n.tan({} * 0.5)", "n.tanh({})", "n.exp({} * 0.25)", "n.log({})", "n.sqrt({})", "n.log1p({})",
     "n.expm1({})", "-{}", "n.abs({})", "n.sign({}) * {}", "n.floor({}) * {}", "({}) ** 3.0", "({}) ** 2", "({}) ** -1.0", "({}) ** 0.5",
     "2.0 ** ({})", "g({})", "jk.jit(lambda a: a * y + a)({})", "({}).astype(np.float16).astype(np.float32)", "n.sum({}) * x",

@@ -57,9 +57,9 @@ def give(programs: list[Given]) -> None:
 
 
 def hurry(drawn: Collection[str], hurried: float, wanted: Iterable[str], **_: Any) -> None:
-    """From now on, begin no new random program in this process after `hurried` seconds of processor time. The time is
-    divided among the checks in `drawn` that are `wanted`, by name or as `name@seed`. Two programs of each check always
-    run. Other parts of a request are ignored.
+    """From now on in this process, limit the processor time of each call of `random_programs` to a part of `hurried` seconds: an equal
+    part for each check of `drawn` that is `wanted`, as `name` or `name@seed`. When its part is over, a call begins no new program,
+    but it always runs two. The arguments are the request that a worker gets; its other parts are ignored.
     """
     several = sum(name.partition("@")[0] in drawn for name in wanted)
     _seconds.append(hurried / max(several, 1))

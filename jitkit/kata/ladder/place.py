@@ -73,7 +73,9 @@ class Place:
         return self._name
 
     def restore(self) -> None:
-        """Make `.jitkit` again if the package has deleted it while it ran. Raise Problem if the folder itself is gone."""
+        """Make `.jitkit` again if it was deleted while the package ran, and say that progress is counted anew. Raise Problem if the
+        package itself is gone.
+        """
         if not self.package_is_there:
             raise Problem(f"your package is gone from {self.root}: {self.name} was deleted while it ran.")
         if not (self.kept / _MARK).is_file():

@@ -120,7 +120,7 @@ class Screen:
             self._write(margin + (f"{shown:{room}}{self.style(note, 'yellow')}" if note else shown) + "\n")
 
     def table(self, rows: Sequence[Sequence[str]], *, align: str, indent: int = 2, header: bool = True) -> None:
-        """Write rows in columns; `align` has one of `<` and `>` a column. With `header`, the first row is shown as the header."""
+        """Write rows in columns. `align` has a `<` or a `>` for each column. With `header`, the first row is shown as the header."""
         widths = [max(len(row[i]) for row in rows) for i in range(len(align))]
         for n, row in enumerate(rows):
             cells = [f"{cell:{side}{width}}" for cell, side, width in zip(row, align, widths, strict=True)]

@@ -1,9 +1,10 @@
 """Differentiates `while_loop`, in forward mode only: without a known number of steps, residuals cannot be allocated.
 
-The carry of the JVP's loop is the carry, and the tangents of those parts that depend on the arguments. To find these
-parts, repeat until nothing changes: a part whose tangent is zero at first may get a tangent in a step.
+The JVP's loop carries the primal carry, and tangents for those parts of it whose tangent is not known to be zero. To
+find these parts, repeat until nothing changes: a part whose tangent is zero at first may get a tangent in a step.
 
-To linearise the loop, run the loop of primals now, and record the whole JVP.
+To linearise the loop, run the loop of primals now, and record the whole JVP: without residuals, its tangents need the
+primals of each step again.
 
 JAX: jax/_src/lax/control_flow/loops.py:_while_loop_jvp
 """
