@@ -311,11 +311,14 @@ def load_machine(path: str) -> Any:
 
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
-    """Make the machine compile each text only once: it looks in `folder` for the executable of an earlier save."""
+    """Make the machine compile each text only once: it looks in `folder` for the executable of an earlier save. A second program with
+    the same text gets the same executable.
+    """
     # imported only here, since a grader has this file alone, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
     translate = xla.translate
 
+    @functools.cache
     def find_or_translate(text: str) -> Any:
         jaxlib_file, load = loader(xla)
         return executables.remembered(folder, text, jaxlib_file, load, lambda: translate(text))

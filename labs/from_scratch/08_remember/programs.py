@@ -450,12 +450,12 @@ def kept(jk, rng, count):
 
 
 @program(
-    "08", "There is no limit: after 34 programs the first is still there.", against=["thirty-two programs are enough"]
+    "08", "There is no limit: after 270 programs the first is still there.", against=["thirty-two programs are enough"]
 )
 def no_limit(jk, rng):
-    return kept(jk, rng, 34)
+    return kept(jk, rng, 270)
 
 
-@program("08", "There is no limit: after 200 programs the first is still there.", hidden=True)
+@program("08", "There is no limit: after 530 programs the first is still there.", hidden=True)
 def no_limit_at_all(jk, rng):
-    return kept(jk, rng, 200)
+    return kept(jk, rng, 530)
