@@ -47,7 +47,7 @@ class DynamicJaxprTrace:
 
         `out` is the aval of the result; if the primitive has `multiple_results`, `out` is a list of avals, and a list of
         tracers is returned. Equation and tracers have the line that runs now, `source_info.current()`. The effects of
-        the equation are `primitive.effects(params)`, or `no_effects` if the primitive does not have such a function.
+        the equation are `primitive.effects(params)`, or `no_effects` if `primitive.effects` is None.
         """
         source = source_info.current(3)  # skip three frames: this function, `process_primitive`, and `bind`
         effects = no_effects if primitive.effects is None else primitive.effects(params)

@@ -221,8 +221,9 @@ class Jitted:
 
         Tracing needs the types only, `avals_of(keys)`; the placement and the entry need the keys, which say where each
         leaf is. Call `note_miss` with the start time and whether tracing and compiling happened now; insert the record that
-        it returns. With the option `debug_key_reuse`, and only then, wrap the entry's `run` in `checked` of
-        `interpreters.key_reuse`, for a "jit-compiled function".
+        it returns. With the option `debug_key_reuse`, and only then, replace the entry's `run` by
+        `checked(entry.run, traced.jaxpr, "jit-compiled function")`, a function of the module that
+        `late_rooms.import_room("jitkit.interpreters.key_reuse")` returns.
 
         Args:
           start: when the call began.
@@ -419,9 +420,10 @@ class NestedCall:
 
 
 # --- 05.7 The warm path -------------------------------------------------------------------------------------
-# After its look-up a warm call has these three steps, and asks nothing about types. It does not wait for
-# numbers either: `execute` hands the work over and returns buffers that will be filled later. A call of 5 us
-# can start a computation of a second; whoever reads the result waits for it (lab 10).
+# After its look-up a warm call does three things: it gathers buffers, executes, and wraps the results. It
+# asks nothing about types. It does not wait for numbers either: `execute` hands the work over and returns
+# buffers that will be filled later. A call of 5 us can start a computation of a second; whoever reads the
+# result waits for it (lab 10).
 #
 # Usual mistakes:
 #   - Flattening, looking up types or making functions at each call.

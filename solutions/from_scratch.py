@@ -147,7 +147,8 @@ impl[convert_p] = lambda x, new_dtype, weak_type: [Array(np.asarray(x).astype(ne
 
 
 def convert(x, dtype, weak_type=False):
-    """Convert a Value to a dtype and a weakness, unless it has them. A Python number is converted in Python."""
+    """Convert a Value to a dtype and a weakness, unless it has them. A Python number is converted at once: it does not go
+    through the door, so no equation is written for it."""
     if x.aval.dtype == dtype and x.aval.weak_type == weak_type:
         return x
     is_number = type(x) is Array and x.weak_type and x.shape == ()
@@ -1182,8 +1183,8 @@ def belongs(x, trace):
 
 
 class InFront:
-    """A trace that handles operations on its own tracers, by other operations for the trace behind it, which stood at
-    the door before. Operations without a tracer of its own go to that trace, too."""
+    """A trace that turns each operation on its own tracers into operations for the trace behind it, the one that stood
+    at the door before. An operation without a tracer of its own goes to that trace unchanged."""
 
     def __init__(self, *args):
         super().__init__(*args)  # of a second base class, as in section 16

@@ -108,9 +108,11 @@ def _case(check: Mapping[str, Any]) -> Case:
 EXPORTS: dict[str, Export] = {
     "json": Export("a record for each student and exercise, for programs of your own", text=to_json),
     "csv": Export("a line for each student and exercise, with flags and reasons", text=to_csv),
-    "canvas": Export("a gradebook that Canvas imports: a line a student, a column a lab", text=to_canvas),
-    "moodle": Export("grading worksheets for Moodle, a file a lab", write=to_moodle, default="DIR/moodle"),
-    "gradescope": Export("Gradescope's results.json, a file a student", write=to_gradescope, default="DIR/gradescope"),
+    "canvas": Export("a gradebook that Canvas imports: a line for each student, a column for each lab", text=to_canvas),
+    "moodle": Export("grading worksheets for Moodle, a file for each lab", write=to_moodle, default="DIR/moodle"),
+    "gradescope": Export(
+        "Gradescope's results.json, a file for each student", write=to_gradescope, default="DIR/gradescope"
+    ),
     "junit": Export("JUnit XML: a suite for each exercise of each student, with hidden checks: for you", text=to_junit),
     "junit-students": Export("the same without hidden checks: for logs that students see", text=to_junit_for_students),
     "statistics": Export("figures of the class: labs, exercises, checks, as a table", text=to_statistics),

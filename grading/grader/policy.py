@@ -5,7 +5,7 @@
     requests = "requests.csv"           columns student, exercise, request, answer: who asks for another look
     timezone = "Europe/Zurich"
     attempts = "last"                   or "best": which of several submissions counts, lab by lab
-    random_programs = 20                of an exercise, in its last check (some have twice as many)
+    random_programs = 20                how many the last check of an exercise draws (of some, twice as many)
 
     [late]
     grace_minutes = 15                  nothing is late until then
@@ -26,7 +26,7 @@
     canvas_id = 4711                    the number of its assignment in Canvas' gradebook
 
     [exercise."05.3"]
-    points = 4                          its part of the lab's points, instead of lab.toml's
+    points = 4                          the exercise's part of the lab's points, instead of lab.toml's
     weights = { values = 2, traced = 0 }    the weights of its checks, which are 1 otherwise
 
     [student."ann"]

@@ -91,7 +91,7 @@ PROGRAMS = (
         lambda library: programs.logistic_loop(library.lax, TURNS),
         loop_compiled,
         lambda: (np.float32(0.3),),
-        "Jitted it is a `fori_loop`; op by op, and under numpy, it is a loop in Python, there over a scalar of numpy's.",
+        "Jitted it is a `fori_loop`. Op by op it is a loop in Python, and so it is for numpy, whose loop is over a numpy scalar.",
     ),
     _same("a stencil, 1,000 by 1,000", programs.stencil, numba_programs.stencil, lambda: (_normal(1000, 1000),)),
     _same(
@@ -200,8 +200,8 @@ class Eager(Benchmark):
     how = (
         "eager is op by op: each operation is a program, called from Python. jit compiles the whole; a warm call finds it "
         "compiled. First calls begin with empty caches and end with the result; numpy has nothing to compile. numba's programs "
-        "are loops over elements, compiled by njit as it comes, for one core; XLA uses all. Medians over rounds whose order is "
-        "drawn by chance."
+        "are loops over elements, compiled by njit with its default options, for one core; XLA uses all. Medians over rounds "
+        "whose order is drawn by chance."
     )
     columns = (Column("", 10, "<"), *[Column(side, max(len(side), 8)) for side in SIDES])
     figure_module = "jitkit.bench.eager_figure"
@@ -249,8 +249,11 @@ class Eager(Benchmark):
 
 
 def worth(result: Compared) -> str:
-    """Return a sentence: how many times as fast jit is, and after how many calls that has paid for the first one."""
+    """Return a sentence: how many times as fast jit is, and after how many warm calls it has saved the time of the first one."""
     calls = result.pays_after
     if calls is None:
         return "With jitkit, jit saves nothing here."
-    return f"With jitkit, jit is {times(result.speed_up)} as fast as op by op, and its first call is earned back after {calls:,} calls."
+    return (
+        f"With jitkit, jit is {times(result.speed_up)} as fast as op by op. After {calls:,} warm calls it has saved as much time "
+        "as its first call takes."
+    )

@@ -68,7 +68,7 @@ class Peers(Benchmark):
         "A ratio is jitkit's time over JAX's, the median over rounds in which the order is drawn by chance; below 1 jitkit "
         "is faster. Half of the rounds were between the quartiles: where the target lies between them, too, this "
         "measurement does not tell whether it is met. numpy and numba run the same programs on the same data; numba's are "
-        "loops over elements, compiled by njit as it comes, for one core."
+        "loops over elements, compiled by njit with its default options, for one core."
     )
     columns = (
         Column("", 23, "<"),

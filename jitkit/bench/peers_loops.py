@@ -49,11 +49,12 @@ class Loops(Benchmark):
     name = "loops"
     title = 'jit(f, backend="c") beside XLA, in one process, on one core'
     how = (
-        "Of two columns the first is XLA's (jax.jit), and own is jitkit's C, compiled by the C compiler of this machine. Passes are loops "
-        "over memory, XLA's and ours: ours by what was written, XLA's the fusions, reductions and products of its optimised HLO. Bytes are "
-        "ours by the arrays that each loop reads and writes, XLA's by its own estimate, which counts an operand once for each time that an "
-        "expression names it. Seconds are processor time, medians; own/XLA is the median within rounds. The time of "
-        "compiling begins after lowering, and includes the C compiler's processes."
+        "In each pair of columns the first is for XLA (jax.jit), and own is for jitkit's C, compiled by the C compiler of this machine; "
+        "passes has both numbers, XLA's first. Passes are loops over memory: for XLA the fusions, reductions and products in its "
+        "optimised HLO, for jitkit the loops that its C contains. The bytes of XLA are its own estimate, which counts an operand once for "
+        "each time that an expression names it; the bytes of jitkit are the sizes of the arrays that each loop reads and writes. Seconds "
+        "are processor time, medians; own/XLA is the median within rounds. Compile time begins after lowering, and includes the C "
+        "compiler's processes."
     )
     columns = (
         Column("", 23, "<"),

@@ -193,8 +193,9 @@ class Jitted:
         Tracing needs the types only, `avals_of(keys)`; the placement and the entry need the keys,
         which say where each leaf is. Call `note_miss` with the start time and whether tracing and
         compiling happened now; insert the record that it returns. With the option
-        `debug_key_reuse`, and only then, wrap the entry's `run` in `checked` of
-        `interpreters.key_reuse`, for a "jit-compiled function".
+        `debug_key_reuse`, and only then, replace the entry's `run` by
+        `checked(entry.run, traced.jaxpr, "jit-compiled function")`, a function of the module that
+        `late_rooms.import_room("jitkit.interpreters.key_reuse")` returns.
 
         Args:
           start: when the call began.
@@ -269,7 +270,7 @@ def closest(
 
 # --- 05.6 A jit in a jit (3 points) -------------------------------------------------------------------------
 # Under a trace nothing runs: a call of a jitted function becomes one equation, with the function's program as
-# a parameter. Work out what to record, once, and record it as often as it is called.
+# a parameter. Work out once what to record, and record it at each call.
 
 
 class Jitted:
