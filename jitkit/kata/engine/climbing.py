@@ -311,15 +311,12 @@ def load_machine(path: str) -> Any:
 
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
-    """Make the machine compile each text only once: it looks in `folder` for the executable of an earlier save. A second program with
-    the same text gets the same executable.
-    """
+    """Make the machine compile each text once: an executable is one that this process has, or an earlier save has left in `folder`."""
     # imported only here, since a grader has this file alone, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
-    translate = xla.translate
 
     @functools.cache
-    def find_or_translate(text: str) -> Any:
+    def find_or_translate(text: str, translate: Callable[[str], Any] = xla.translate) -> Any:
         jaxlib_file, load = loader(xla)
         return executables.remembered(folder, text, jaxlib_file, load, lambda: translate(text))
 
