@@ -296,7 +296,8 @@ def emit_reduce(
 
     Args:
       operands: names of the arrays, whose types are the first of `ctx.avals_in`.
-      inits: names of as many scalars, of the operands' dtypes: the neutral elements, folded in any number of times.
+      inits: names of as many scalars, of the operands' dtypes: the neutral elements, which XLA may fold in any
+        number of times.
       axes: the axes to fold. The results do not have them.
       avals_out: the types of the results.
       reducer: `reducer(*accumulated, *elements)` writes how two scalars become one, for each of the arrays, and

@@ -182,8 +182,8 @@ class Table:
                 self.drop_unused_executables()
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used. Called at a hit, once the table is crowded. Another thread may have
-        dropped the entry since it was found; do not put it back.
+        """Make an entry the most recently used. `touch` is called at a hit, once the table is crowded. Another thread
+        may have dropped the entry since it was found; do not put it back.
         """
         with self.lock:
             if self.entries.pop(key, None) is not None:
@@ -325,8 +325,8 @@ def closest(
     """Return the record nearest to `record` by the `distance` down to this weight, and that distance; `(None, ())` when
     there are no records.
 
-    Only the records that `latest_first` selects are compared. Of several that are equally near, take the first in its
-    order: the latest.
+    Only the records that `latest_first` selects are compared. Of several that are equally near, take the first in
+    the order of `latest_first`: the latest.
     """
     best: CallRecord | None = None
     fewest: tuple[int, ...] = ()
@@ -413,8 +413,8 @@ class NestedCall:
     def bind(self, leaves: Sequence[Any]) -> Any:
         """Record the call on these arguments, as one equation, and return what the function returns, in its tree.
 
-        `jit_p.bind` returns the results as a list. If the function is to be inlined while tracing (`Inline.JAX_EARLY`), it
-        records the function's equations itself, in place of the call.
+        `jit_p.bind` returns the results as a list. If the function is to be inlined while tracing (`Inline.JAX_EARLY`),
+        `jit_p.bind` itself records the function's equations, in place of the call.
         """
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
 
@@ -507,10 +507,9 @@ def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callabl
 
     The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the arguments,
     `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with `keep_unused=True` it takes its argument even if
-    nothing reads it. `compile_program` compiles it for a `default_placement()`, and returns an executable. Its `run` takes a list
-    of buffers, its `consts`, which are buffers, and then the argument's, and returns a list of buffers; its `wrap` makes Arrays of
-    these.
-    `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
+    nothing reads it. `compile_program` compiles it for a `default_placement()`, and returns an executable. The executable's
+    `run` takes one list of buffers, those in its `consts` first and then the argument's, and returns the list of the results'
+    buffers; its `wrap` makes Arrays of these. `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
     """
     programs: dict[Hashable, Executable] = {}
 

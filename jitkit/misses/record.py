@@ -191,8 +191,8 @@ def closest(
     """Return the record nearest to `record` by the `distance` down to this weight, and that distance; `(None, ())` when
     there are no records.
 
-    Only the records that `latest_first` selects are compared. Of several that are equally near, take the first in its
-    order: the latest.
+    Only the records that `latest_first` selects are compared. Of several that are equally near, take the first in
+    the order of `latest_first`: the latest.
     """
     best: CallRecord | None = None
     fewest: tuple[int, ...] = ()

@@ -145,8 +145,8 @@ class Table:
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used. Called at a hit, once the table is crowded. Another thread may have
-        dropped the entry since it was found; do not put it back.
+        """Make an entry the most recently used. `touch` is called at a hit, once the table is crowded. Another thread
+        may have dropped the entry since it was found; do not put it back.
         """
         with self.lock:
             if self.entries.pop(key, None) is not None:

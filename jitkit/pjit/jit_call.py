@@ -266,7 +266,7 @@ class NestedCall:
     def bind(self, leaves: Sequence[Any]) -> Any:
         """Record the call on these arguments, as one equation, and return what the function returns, in its tree.
 
-        `jit_p.bind` returns the results as a list. If the function is to be inlined while tracing (`Inline.JAX_EARLY`), it
-        records the function's equations itself, in place of the call.
+        `jit_p.bind` returns the results as a list. If the function is to be inlined while tracing (`Inline.JAX_EARLY`),
+        `jit_p.bind` itself records the function's equations, in place of the call.
         """
         return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))

@@ -159,8 +159,8 @@ class Table:
         raise NotImplementedError("05.3")
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
-        """Make an entry the most recently used. Called at a hit, once the table is crowded. Another
-        thread may have dropped the entry since it was found; do not put it back.
+        """Make an entry the most recently used. `touch` is called at a hit, once the table is
+        crowded. Another thread may have dropped the entry since it was found; do not put it back.
         """
         raise NotImplementedError("05.3")
 
@@ -263,7 +263,7 @@ def closest(
     distance; `(None, ())` when there are no records.
 
     Only the records that `latest_first` selects are compared. Of several that are equally near,
-    take the first in its order: the latest.
+    take the first in the order of `latest_first`: the latest.
     """
     raise NotImplementedError("05.5")
 
@@ -322,7 +322,8 @@ class NestedCall:
         returns, in its tree.
 
         `jit_p.bind` returns the results as a list. If the function is to be inlined while tracing
-        (`Inline.JAX_EARLY`), it records the function's equations itself, in place of the call.
+        (`Inline.JAX_EARLY`), `jit_p.bind` itself records the function's equations, in place of the
+        call.
         """
         raise NotImplementedError("05.6")
 
@@ -385,8 +386,9 @@ def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callabl
     The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the
     arguments, `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with
     `keep_unused=True` it takes its argument even if nothing reads it. `compile_program` compiles it
-    for a `default_placement()`, and returns an executable. Its `run` takes a list of buffers, its
-    `consts`, which are buffers, and then the argument's, and returns a list of buffers; its `wrap`
-    makes Arrays of these. `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
+    for a `default_placement()`, and returns an executable. The executable's `run` takes one list of
+    buffers, those in its `consts` first and then the argument's, and returns the list of the
+    results' buffers; its `wrap` makes Arrays of these. `jax.device_put(x)` is an Array, and its
+    buffer is its `_buf`.
     """
     raise NotImplementedError("05.8")

@@ -33,10 +33,9 @@ def jit_by(key: Callable[[Any], Hashable], fun: Callable[[Any], Any]) -> Callabl
 
     The stages: `jax.make_jaxpr(fun)(x)` traces. A `Program` is the name, the jaxpr, the tree of the arguments,
     `tree_structure(((0,), {}))`, and that of the result, `tree_structure(0)`; with `keep_unused=True` it takes its argument even if
-    nothing reads it. `compile_program` compiles it for a `default_placement()`, and returns an executable. Its `run` takes a list
-    of buffers, its `consts`, which are buffers, and then the argument's, and returns a list of buffers; its `wrap` makes Arrays of
-    these.
-    `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
+    nothing reads it. `compile_program` compiles it for a `default_placement()`, and returns an executable. The executable's
+    `run` takes one list of buffers, those in its `consts` first and then the argument's, and returns the list of the results'
+    buffers; its `wrap` makes Arrays of these. `jax.device_put(x)` is an Array, and its buffer is its `_buf`.
     """
     programs: dict[Hashable, Executable] = {}
 
