@@ -13,14 +13,18 @@ from test_grader import solution
 
 from grading.__main__ import main
 from grading.authoring.generate import by_class, imports_of_lab
+from grading.grader.answers import Answers
 from grading.grader.bubblewrap import JailError
+from grading.grader.files import Found
 from grading.grader.selftest import self_test
+from grading.grader.sources import source_of
 from grading.grader.standing import Standing
 from grading.grader.store import Store
 from grading.shared import ROOT
 from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.exchange import patch
 from jitkit.kata.engine.manifest import all_labs
+from jitkit.kata.engine.reference import reference_function
 from jitkit.kata.engine.running import LearnerSource
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.submission import LearnerFile
@@ -185,3 +189,19 @@ def test_an_error_of_the_grader_while_it_reads_is_told_as_its_own():
     read = json.loads(done.stdout[8:])
     assert read["status"] == "INVALID"
     assert "its own fault: ZeroDivisionError" in read["sentence"]
+
+
+def test_a_module_of_a_package_of_ones_own_brings_its_tables_and_imports():
+    """Those that the reference's module lacks; relative imports, too."""
+    [target] = EXERCISE.targets
+    more = "import fractions\nfrom ..base import util as own_util\n_OF_TYPES = {kind: own_util for kind in fractions.Fraction(1)}\n"
+    module = reference_function(target).module_source.replace(LOOP, f"    _OF_TYPES.get(Primitive)\n{LOOP}")
+    found = source_of(Found("mine/jitkit/jaxpr/language.py", f"{module}\n\n{more}".encode()), [LAB])
+    answers = Answers([found], [LAB])
+    assert answers.exercise(LAB, EXERCISE)["status"] == "ready"
+    helpers = answers.candidate(LAB, target).helpers([target.name])
+    assert [ast.unparse(node) for node in helpers] == [
+        "import fractions",
+        "from jitkit.base import util as own_util",
+        "_OF_TYPES = {kind: own_util for kind in fractions.Fraction(1)}",
+    ]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import base64
 import builtins
+import copy
 import hashlib
+import importlib.util
 import marshal
 import pathlib
 import re
@@ -15,7 +17,7 @@ from typing import Any
 
 from jitkit.kata.engine.exchange import LATE
 from jitkit.kata.engine.manifest import Exercise, Lab, nearest
-from jitkit.kata.engine.name_origins import meanings, source_path
+from jitkit.kata.engine.name_origins import bound_by, meanings, source_path
 from jitkit.kata.engine.names import globals_used, names_bound, tree_of
 from jitkit.kata.engine.plain_imports import stars_needed
 from jitkit.kata.engine.reference import PACKAGE, reference_function
@@ -221,30 +223,35 @@ def _imported_by(node: ast.AST) -> set[str]:
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
-    """Return a module of a student's own package, without the definitions that the reference's module also has, except
-    the functions of exercises.
+    """Return a module of a student's own package, without what binds a name of the reference's module, except the functions of
+    exercises. Relative imports become absolute.
     """
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
-    reference = tree_of(pathlib.Path(source_path(module, str(PACKAGE))).read_text(encoding="utf-8"))
-    known = {getattr(n, "name", "") for n in reference.body}
-    known |= {
-        n.id
-        for s in reference.body
-        if isinstance(s, ast.Assign | ast.AnnAssign)
-        for n in ast.walk(s)
-        if isinstance(n, ast.Name)
-    }
+    path = source_path(module, str(PACKAGE))
+    known = set(names_bound(tree_of(pathlib.Path(path).read_text(encoding="utf-8"))))
+    package = module if path.endswith("__init__.py") else module.rpartition(".")[0]
     tops = {name.partition(".")[0] for name in names}
     body = []
     for node in file.tree.body:
-        bound = {getattr(node, "name", "")} | {
-            n.id
-            for n in ast.walk(node)
-            if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-        }
-        if bound & tops or not bound & known:
+        bound = set(names_bound(node))
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            body += _other_imports(node, known, package)
+        elif bound & tops or not bound & known:
             body.append(node)
     return file._replace(tree=ast.Module(body, []), exercises=names)
+
+
+def _other_imports(node: ast.Import | ast.ImportFrom, known: Collection[str], package: str) -> list[ast.stmt]:
+    """Return the import, absolute and without the names that are `known`; [] if no name is left."""
+    other = copy.copy(node)
+    other.names = [alias for alias in node.names if bound_by(alias) not in known]
+    if isinstance(other, ast.ImportFrom) and other.level:
+        try:
+            other.module = importlib.util.resolve_name("." * other.level + (other.module or ""), package)
+        except ImportError:  # it leads out of the package
+            return []
+        other.level = 0
+    return [other] if other.names else []
 
 
 def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> Item:
