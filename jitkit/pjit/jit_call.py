@@ -225,7 +225,7 @@ class NestedCall:
     ) -> None:
         """Prepare what every equation of the call has: `params`, the dict of its parameters, and `outer`, the operands
         before the arguments. In this example the only argument is donated, x is a tracer of the enclosing function, and
-        a an array:
+        `a` is an array:
 
             closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
             nothing        the traced one, unchanged       ()         (True,)

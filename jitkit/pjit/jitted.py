@@ -289,9 +289,8 @@ class Jitted(Traceable):
 
         Tracing needs the types only, `avals_of(keys)`; the placement and the entry need the keys, which say where each
         leaf is. Call `note_miss` with the start time and whether tracing and compiling happened now; insert the record that
-        it returns. With the option `debug_key_reuse`, and only then, replace the entry's `run` by
-        `checked(entry.run, traced.jaxpr, "jit-compiled function")`, a function of the module that
-        `late_rooms.import_room("jitkit.interpreters.key_reuse")` returns.
+        it returns. With the option `debug_key_reuse`, and only then, replace the entry's `run` by `checked(entry.run, traced.jaxpr,
+        "jit-compiled function")`, a function of the module `late_rooms.import_room("jitkit.interpreters.key_reuse")`.
 
         Args:
           start: when the call began.

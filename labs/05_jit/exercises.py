@@ -194,8 +194,8 @@ class Jitted:
         which say where each leaf is. Call `note_miss` with the start time and whether tracing and
         compiling happened now; insert the record that it returns. With the option
         `debug_key_reuse`, and only then, replace the entry's `run` by
-        `checked(entry.run, traced.jaxpr, "jit-compiled function")`, a function of the module that
-        `late_rooms.import_room("jitkit.interpreters.key_reuse")` returns.
+        `checked(entry.run, traced.jaxpr, "jit-compiled function")`, a function of the module
+        `late_rooms.import_room("jitkit.interpreters.key_reuse")`.
 
         Args:
           start: when the call began.
@@ -301,7 +301,7 @@ class NestedCall:
     ) -> None:
         """Prepare what every equation of the call has: `params`, the dict of its parameters, and
         `outer`, the operands before the arguments. In this example the only argument is donated, x
-        is a tracer of the enclosing function, and a an array:
+        is a tracer of the enclosing function, and `a` is an array:
 
             closed over    the parameter `jaxpr`           `outer`    the parameter `donated_invars`
             nothing        the traced one, unchanged       ()         (True,)
