@@ -48,8 +48,8 @@ def placement_of(
     results: Sequence[runtime.Sharding | None] = (),
     inside: Sequence[runtime.Sharding] = (),
 ) -> Placement:
-    """Return where a call runs: where its committed arguments are, or where its results must be; else on the default
-    device. Raise ValueError if these disagree.
+    """Return where a call runs: where its committed arguments are; or else where its results must be, or where calls inside
+    of the program must run; or else on the default device. Raise ValueError if these disagree.
 
     `keys` are the keys of the leaves, and `names` their names for the error; `results` has the sharding that is asked
     for each leaf of the results, or is empty; `inside` has the shardings that calls inside of the program ask for.
@@ -99,8 +99,8 @@ def placement_of(
 
 
 def with_memories(placement: Placement, jaxpr: Jaxpr) -> Placement:
-    """Return the placement of a program, in which a result that the program itself puts into another memory, by `device_put`, is
-    placed there. Over a mesh, the program's results stay in the devices' memory.
+    """Return the placement, changed if the program itself puts a result into another memory by `device_put`: then this result
+    is placed there, and all results are committed. Over a mesh, return the placement unchanged.
     """
     kinds = _memories(jaxpr)
     if not any(kinds) or runtime.is_over_mesh(placement.sharding):

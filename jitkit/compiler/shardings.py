@@ -114,7 +114,9 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
 
 
 def _over_devices(shardings: Sequence[Any], what: str) -> list[runtime.Sharding | None]:
-    """Return the shardings, in which a `PartitionSpec` is over the mesh of the context. Raise RuntimeError where there is none."""
+    """Return the shardings; a `PartitionSpec` among them becomes a sharding over the mesh of the context. Raise RuntimeError
+    for it if no mesh is set.
+    """
     specs = [each for each in shardings if is_spec(each)]
     mesh = import_room("jitkit.runtime.meshes").devices_of_context() if specs else None
     return [in_mesh(each, mesh, what, "jit") if is_spec(each) else each for each in shardings]

@@ -101,8 +101,8 @@ class JVPTracer(DualTracer):
         return f"JVPTracer(primal={self.primal!s}, tangent={self.tangent!s})"
 
     def converted(self) -> DualTracer:
-        """Return what a conversion to the pair's own type returns. If the primal is known, JAX does not leave this conversion out, and
-        the tangent gets the weak type of the primal.
+        """Return the pair after a conversion to its own type. If the primal is traced, return the pair itself. If it is known, JAX
+        does not leave the conversion out: the tangent gets the weak type of the primal, and numbers become Arrays (as above).
         """
         if self.to_concrete_value() is None:
             return self

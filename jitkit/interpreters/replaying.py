@@ -38,7 +38,7 @@ from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
 _LIMIT = 8192  # if there are more keys, all are forgotten
 is_on = True  # False if a user's functions replace jitkit's own (as in the labs): then each call must reach them
-_NEVER, _ONCE, _LATER = "never", "once", "later"  # a key without a recording came never or once; a tangent in a key
+_NEVER, _ONCE, _LATER = "never", "once", "later"  # marks: a key came never, or once; a tangent, in a key
 _PACKAGE = __name__.split(".")[0]
 _INFO = DebugInfo("replay", "<rule>")
 
@@ -73,7 +73,7 @@ class _Recording(NamedTuple):
 
 
 class NotKeyed(Exception):
-    """Raised for an argument whose type does not decide what a rule does with it."""
+    """Raised for an argument whose type does not decide what a rule does with it, and for a rule that cannot be recorded."""
 
 
 # For an argument that is not an array, by its exact type: the function that makes its part of the key.

@@ -200,7 +200,8 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 def mapped_size(
     fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
-    """Return the size that all mapped axes, and `axis_size` if given, have; a negative axis counts from the end of its leaf.
+    """Return the one size of all mapped axes, which `axis_size`, if given, must equal. A negative axis counts from the end of
+    its leaf.
     Raise ValueError if these sizes differ, or if no axis is mapped and `axis_size` is None.
     """
     if not leaves and axis_size is None:

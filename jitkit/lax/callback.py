@@ -1,8 +1,8 @@
 """Calls of Python functions from inside of a compiled program.
 
 XLA calls a Python function through one custom call. Its target depends on the platform, and its attribute is an index
-into the list of functions that the program was compiled with, which the executable keeps alive. The function gets numpy
-arrays, copies of its own, and returns numpy arrays of the types that the program was told.
+into the list of functions that the program was compiled with, which the executable keeps alive. XLA passes copies of the
+values, as numpy arrays. The function gets them as Arrays on the CPU, and returns arrays of the types that the program was told.
 
 Side effects are declared as effects (`effects`). `pure_callback` has none: XLA may call it twice, or not at all when
 nobody reads the result. `io_callback` is called as often as the program says, and if ordered, in its order. The
@@ -63,7 +63,8 @@ def call_python(
     """Write a call of `function`, which takes Arrays and returns array-likes, one for each result of the equation that
     is being lowered. Return the names of the results.
 
-    With an ordered `effect`, the call takes its token and returns the next one.
+    With an ordered `effect`, the call takes its token and returns the next one. If `partitioned`, each device of a program
+    for several makes the call, with its part of the arrays.
     """
     target = target_name(ctx.module.platform, partitioned)
     ordered = [effect] if effect is not None and effect.ordered else []

@@ -142,7 +142,7 @@ defjvp_zero(
     *(shift_left_p, shift_right_arithmetic_p, shift_right_logical_p),
     *(eq_p, ne_p, ge_p, gt_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p, bitcast_convert_type_p),
 )
-# The other operations, as XLA has them: the derivative of each is a formula of such operations.
+# The other operations: the derivative of each is a formula made of elementwise operations.
 defjvp(exp_p, lambda g, y, x, accuracy=None: mul(g, y))
 defjvp(exp2_p, lambda g, y, x, accuracy=None: mul(log(constant_like(x, 2)), mul(g, y)))
 defjvp(expm1_p, lambda g, y, x, accuracy=None: _jvp_expm1(g, y, x, accuracy))

@@ -1,7 +1,7 @@
 """Operations that do not change values, but keep XLA from moving or dropping other operations: copies, barriers, tokens.
 
 XLA moves, merges and drops operations as long as the results stay the same. These operations prevent it:
-`optimization_barrier` keeps operations before it, tokens put side effects in order.
+before any result of an `optimization_barrier` is used, all of its operands are computed; tokens put side effects in order.
 
 JAX: jax/_src/lax/lax.py:optimization_barrier
 """

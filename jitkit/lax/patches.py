@@ -41,7 +41,7 @@ def conv_general_dilated_patches(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Return the window at each position of an array as its features: for each feature of `lhs`, one per element of the
+    """Return, for each position, the window there as features: one for each pair of a feature of `lhs` and an element of the
     window.
 
     It is a convolution with one kernel for each element of the window, 1 there and 0 elsewhere. It takes the arguments of

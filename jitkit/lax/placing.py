@@ -1,8 +1,8 @@
 """Puts a tree of values on a device, as Arrays: `device_put`, now or by an equation.
 
-Eagerly the values move. Under a trace, `device_put` is recorded like any operation. In a compiled program it changes
-nothing: the program's call decides where the program runs, which computes in its device's memory. An eager derivative or
-`vmap` moves what it computes.
+Eagerly the values move. Under a trace, `device_put` is recorded like any operation. A compiled program moves nothing between
+devices: its call decides where it runs, and it computes in its device's memory. Only a result that it puts into another memory
+is stored there. An eager derivative or `vmap` moves what it computes.
 The reverse pass moves a cotangent back to the place that the value came from.
 
 JAX: jax/_src/dispatch.py:device_put_p

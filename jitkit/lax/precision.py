@@ -142,7 +142,7 @@ def _parse_precision(precision: Any) -> CanonicalPrecision:
 
 
 def precision_pair(precision: CanonicalPrecision) -> tuple[Precision, Precision]:
-    """Return the precisions of both operands, which StableHLO always needs."""
+    """Return the precisions of both operands, which StableHLO always needs: DEFAULT for None and for an algorithm."""
     if precision is None or isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return Precision.DEFAULT, Precision.DEFAULT
     return precision

@@ -55,7 +55,7 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 
 def pow(x1: Any, x2: Any, /) -> Any:  # numpy's name
-    """Return x1 ** x2. If the exponent is an integer that is known while tracing, multiply repeatedly."""
+    """Return `power(x1, x2)`: x1 ** x2. Raise TypeError for an integer raised to a known negative power."""
     return power(x1, x2)
 
 
@@ -224,7 +224,7 @@ def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
 
 @jit
 def remainder(x1: Any, x2: Any, /) -> Any:
-    """Return the remainder of x1 divided by x2, with the sign of x2; for x2 = 0, nan, and for integers 0."""
+    """Return the remainder of x1 divided by x2, with the sign of x2; for x2 = 0 it is nan, or 0 if both are integers."""
     dtype, (x1, x2) = promote_numeric("remainder", x1, x2)
     zero = dtype.type(0)
     if dtypes.issubdtype(dtype, np.integer):
@@ -242,7 +242,7 @@ def mod(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def fmod(x1: Any, x2: Any, /) -> Any:
-    """Return the remainder of x1 divided by x2, with the sign of x1; for x2 = 0, nan, and for integers 0."""
+    """Return the remainder of x1 divided by x2, with the sign of x1; for x2 = 0 it is nan, or 0 if both are integers."""
     x1, x2 = ensure_arraylikes("fmod", x1, x2)
     if dtypes.issubdtype(dtypes.result_type(x1, x2), np.integer):
         x2 = where(x2 == 0, lax.full_like(x2, 1), x2)

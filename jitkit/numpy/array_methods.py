@@ -1,4 +1,4 @@
-"""Fills the operators and methods that Array and Tracer share with functions of this package.
+"""Fills in the operators and methods that Array and Tracer share: each calls a function of this package.
 
 `x + y` is `add(x, y)`, `x.sum(0)` is `sum(x, 0)`. Each is filled at first use, which imports the function's module: a
 first `x @ w` does not load sorting.
@@ -48,7 +48,7 @@ def _namespace(x: Any, *, api_version: str | None = None) -> Any:
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
-    """Return the rounded array: `round(x)` with integers, `round(x, n)` with the array's dtype."""
+    """Return the rounded array: for `round(x)` of integers, for `round(x, n)` of the array's own dtype."""
     out = jnp.round(x, decimals=ndigits or 0)
     return out.astype(int) if ndigits is None else out
 

@@ -28,8 +28,8 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 @jit(static_argnames=("axis", "edge_order"))
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """Return derivatives along each axis: central differences inside, one-sided ones at the ends. For one axis it is an
-    array, else a list of them.
+    """Return derivatives along `axis`, or along each axis if it is None: central differences inside, one-sided ones at the
+    ends. For one axis, return an array; for several, or none, a list of arrays.
 
     Args:
       varargs: the distance of samples, or their positions along an axis: one for all axes, or one for each. 1 by default.

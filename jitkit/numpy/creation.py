@@ -71,7 +71,7 @@ def array(
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
-    """Return what `array` returns, but unless `copy` is True without a copy: an Array that has the dtype already is returned itself."""
+    """Return what `array` returns, without a copy unless `copy` is True: an Array that has the dtype already is returned itself."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)

@@ -117,8 +117,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def compress(
     condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: None = None
 ) -> Any:
-    """Return the slices of `a` along `axis` for which `condition` holds; the elements in row-major order when it is
-    None.
+    """Return the slices of `a` along `axis` for which `condition` holds. If `axis` is None, the array is flattened first.
 
     Args:
       condition: one bool per slice; slices without one are left out. It can be traced if there is a size.

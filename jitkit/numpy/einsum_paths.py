@@ -42,7 +42,8 @@ def check_word(word: str) -> None:
 
 def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> Path:
     """Return the path that `optimize` asks for: a path itself, or the one that the search of this name finds (see
-    `einsum_path`). For False, and for two operands, each step multiplies the first two operands that remain.
+    `einsum_path`). An unknown name counts as "auto". For False, and for two operands, each step multiplies the first two
+    operands that remain.
     """
     if isinstance(optimize, list | tuple):
         return [tuple(step) for step in optimize if not isinstance(step, str)]

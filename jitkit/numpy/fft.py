@@ -2,7 +2,8 @@
 
 Input: arrays. Output: arrays, computed by `lax.fft`, which transforms at most three last axes.
 
-All transforms raise ValueError as `fftn` does. Those along one axis do so for a list of axes, those along two for another number.
+All transforms raise ValueError as `fftn` does. Transforms along one axis also raise it for a list of axes, transforms along
+two axes for another number of axes.
 
 JAX: jax/_src/numpy/fft.py:fft
 """

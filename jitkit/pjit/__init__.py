@@ -19,7 +19,7 @@ reading:
     compiled_arguments   arguments of a Compiled -> an error, if they do not fit
     dispatch             primitive + values -> values, now: an operation outside of `jit`
     applying             runs a primitive that a library defines
-    several_devices      pmap, shard_map and make_mesh, for one device
+    several_devices      pmap and shard_map, for one device; make_mesh
     api                  make_jaxpr and eval_shape: what a call would do
 
 JAX: jax/_src/pjit.py:make_jit

@@ -202,7 +202,9 @@ def _host_runner(executable: Executable, leaf_keys: Sequence[Any]) -> Callable[[
 
 
 def in_dtype(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Return a host value, converted to the dtype that the program takes: the executable does not check dtypes."""
+    """Return a host value, converted to the dtype that the program takes: the executable does not check dtypes. For a
+    Token, wait until it is ready, and return the empty array that stands for it; for a float0 array, return zeros.
+    """
     if type(x) is Token:
         return x.as_argument()
     if getattr(x, "dtype", None) == dtypes.float0:

@@ -173,7 +173,7 @@ class Table:
                 self.drop_unused_executables()
 
     def remember_executable(self, slot: tuple[Any, ...], executable: Executable) -> None:
-        """Add an executable that was compiled ahead of time; first drop those that no entry runs if there are too many."""
+        """Add an executable that was compiled ahead of time. If there are too many, first drop those that no entry runs."""
         with self.lock:
             if len(self.executables) >= config.value("jit_cache_size"):
                 self.drop_unused_executables()

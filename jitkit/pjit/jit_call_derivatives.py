@@ -136,7 +136,7 @@ def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, param
 def _transpose(
     cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
-    """Transpose rule: make one call, of the transposed jaxpr."""
+    """Transpose rule: make one call, of the transposed jaxpr. If the function is inlined, transpose its equations here instead."""
     if params["inline"] is Inline.JAX_EARLY:
         return backward_pass(jaxpr, jaxpr.consts, operands, cts)
     linear = tuple(map(is_undefined, operands))

@@ -1,4 +1,5 @@
-"""`pmap`, `shard_map` and `make_mesh` spread a function over devices; here they work on one device, and refuse several
+"""`pmap` and `shard_map`, which in JAX spread a function over devices, run on one device here, and refuse several; `make_mesh`
+makes meshes of any number of devices
 
 On one device `pmap` is `vmap` over an axis of one element, and `shard_map` gives the device each argument whole.
 

@@ -54,7 +54,7 @@ def aval_of_buffer(buffer: Buffer) -> ShapedArray:
 
 
 def key_of_buffer(buffer: Buffer) -> Any:
-    """Return the cache key of a jax.Array: its aval, and its place unless that is the default."""
+    """Return the cache key of a jax.Array: its aval and its place, or if it is uncommitted on the first device, the aval alone."""
     aval = _aval_of_jax_aval.get(buffer.aval) or aval_of_buffer(buffer)  # saves 0.1 us of 5
     if buffer._committed:
         return placed(aval, buffer.sharding)
@@ -125,8 +125,8 @@ def address_of(buffer: Buffer) -> int:
 
 
 def dlpack(buffer: Buffer, asked: dict[str, Any]) -> Any:
-    """Return a DLPack capsule of a buffer: jaxlib makes it for a buffer on the CPU; if a stream, a device or a copy was asked for, or the
-    buffer is on another device, JAX does.
+    """Return a DLPack capsule of a buffer. For a buffer on the CPU, jaxlib makes it. JAX makes it if it is loaded, if the buffer is on
+    another device, or if a stream, a device or a copy is asked for.
     """
     if _is_on_cpu(buffer) and not any(asked.get(name) for name in ("stream", "dl_device", "copy")):
         return gate().ext.buffer_to_dlpack_managed_tensor(buffer)
@@ -139,6 +139,7 @@ def dlpack_device(buffer: Buffer) -> Any:
 
 
 def _is_on_cpu(buffer: Buffer) -> bool:
+    """Whether a buffer is on the CPU, and JAX, whose methods would know what to do, is not loaded."""
     return not is_here() and [each.platform for each in sharding_devices(buffer.sharding)] == ["cpu"]
 
 

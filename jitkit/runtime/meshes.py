@@ -175,7 +175,9 @@ def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
 
 
 def with_axes_of(sharding: Sharding, there: Sharding, ndim: int) -> Sharding:
-    """Return a sharding in which the axes that were left to XLA are split as in the sharding `there`."""
+    """Return a sharding in which the axes that were left to XLA are split as in the sharding `there`, or not at all if that is
+    over another mesh.
+    """
     found = _axes(there, ndim) if getattr(there, "mesh", None) == sharding.mesh else [None] * ndim
     axes = [found[i] if i in open_axes(sharding) else names for i, names in enumerate(_axes(sharding, ndim))]
     return jax().sharding.NamedSharding(sharding.mesh, jax().sharding.PartitionSpec(*axes))

@@ -41,7 +41,7 @@ def call_hybrid(
     options: Mapping[str, bool] | None = None,
 ) -> list[str]:
     """Write the call of a routine that computes on the host, or by MAGMA; return the names of its results. If `magma` is None, MAGMA
-    is used if it is found.
+    is used if it is found. `overwrites` and `options` are as for `write_call`.
     """
     checked_dtype(ctx.avals_in[0].dtype)
     said: dict[str, str | int | bool] = {"magma": {None: "auto", True: "on", False: "off"}[magma], **(options or {})}

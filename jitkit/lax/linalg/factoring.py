@@ -307,7 +307,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
     """Return `(q, r)`, whose product is x: a matrix with orthonormal columns, and an upper triangle.
 
     Without `full_matrices`, q has no more columns than x has rows or columns. With `pivoting`, the columns of x are
-    permuted so that the diagonal of r descends; the permutation is a third result. On GPUs the library MAGMA factors with
+    permuted so that the absolute values on r's diagonal descend; the permutation is a third result. On GPUs the library MAGMA factors with
     pivoting if it is found, otherwise the host does; `use_magma` says which of the two.
     """
     return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))

@@ -176,8 +176,8 @@ def write_call(
     own_axes: int | None = 2,
 ) -> list[str]:
     """Write the call of a function that XLA knows as `target`, on matrices whose elements lie in memory column after column, or,
-    without `by_columns`, row after row; return the names of its results. The axes before the last `own_axes` are the batch's; with
-    None, nothing is said about a batch.
+    without `by_columns`, row after row; return the names of its results. `overwrites` and `options` are as `overwrites` and
+    `characters` of `call`. The axes before the last `own_axes` are the batch's; with None, nothing is said about a batch.
     """
     rank = max(aval.ndim for aval in avals_in)
     said = ", ".join(f"{name} = {_option(value)}" for name, value in (options or {}).items())

@@ -192,6 +192,7 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
       d: the diagonal.
       du: the numbers right of the diagonal; the last is not read.
       b: the right sides, a matrix.
-      perturb_singular: whether to change pivots that are almost zero, so that the result is finite.
+      perturb_singular: whether to change pivots that are almost zero, so that the result is finite. Lowering for a platform other
+        than CPUs and GPUs then raises NotImplementedError.
     """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb_singular=perturb_singular)
