@@ -234,7 +234,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
-    """Return the whole array, repeated along its last axes: `reps` has a number for each of them, or is one for the last.
+    """Return the whole array, repeated along its last axes: `reps` has a number for each of them, or is a single number, for
+    the last axis.
     If `reps` is longer than the array's shape, the array gets new axes in front.
     """
     A = ensure_arraylike("tile", A)
@@ -248,7 +249,7 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
     """Return the array (flattened, if `axis` is None) with each element along `axis` repeated `repeats` times.
-    `repeats` is an int, or has one for each element.
+    `repeats` is an int, or has an int for each element.
 
     A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 

@@ -43,8 +43,8 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
 
 
 def narrowed(x: Any) -> Any:
-    """Return x; but a numpy scalar in the dtype that it has as an argument of a jitted function, which is narrowed unless x64 mode
-    is on.
+    """Return x itself. But return a numpy scalar in the dtype that it would have as an argument of a jitted function: of 32 bits
+    instead of 64, unless x64 mode is on.
     """
     if not isinstance(x, np.generic):
         return x

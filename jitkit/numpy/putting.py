@@ -96,7 +96,8 @@ def put_along_axis(
     arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: str | None = None
 ) -> Any:
     """Return `arr` with elements replaced at positions along an axis that differ for each row, as `take_along_axis`
-    reads them. Raise ValueError unless `inplace` is False, or if shapes do not fit.
+    reads them. If `axis` is None, the positions are those of the flattened array. `mode` is that of `IndexUpdateRef`.
+    Raise ValueError unless `inplace` is False, or if shapes do not fit.
     """
     if inplace:
         raise ValueError(_IMMUTABLE.format("put_along_axis").replace("arrays are", "arraysare"))

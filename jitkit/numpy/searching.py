@@ -40,7 +40,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
       Positions of the shape of `v`, in int32 (int64 for a very long `a`). nan comes last.
 
     Raises:
-      ValueError: `a` has not one axis; an unknown side or method.
+      ValueError: `a` has another number of axes than one; the side or method is unknown.
     """
     a, v, *order = ensure_arraylikes("searchsorted", a, v, *([] if sorter is None else [sorter]))
     if a.ndim != 1:
@@ -151,7 +151,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     """Return the bin of each element of `x`; `bins` are the edges, in ascending or descending order.
 
     Bin 0 is before the first edge, bin n after the last of n edges. An edge belongs to the bin of larger numbers, or with
-    `right` to the bin of smaller ones. `method` is as for `searchsorted`. Raise ValueError if `bins` has not one axis.
+    `right` to the bin of smaller ones. `method` is as for `searchsorted`. Raise ValueError unless `bins` has one axis.
     """
     x, edges = ensure_arraylikes("digitize", x, bins)
     right = core.concrete_or_error(bool, right, "right argument of jnp.digitize()")

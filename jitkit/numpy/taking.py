@@ -120,9 +120,10 @@ def take_along_axis(
     """Return elements at positions along `axis` that differ for each row: `out[i, j] = arr[i, indices[i, j]]` for the
     last of two axes.
 
-    The other axes broadcast. Positions out of bounds are treated as by `take`, with one more mode, "promise_in_bounds". Negative
-    positions count from the end; `wrap_negative_indices` says whether they do: by default in all modes but that one. Raise TypeError
-    unless the positions are integers, ValueError for another number of axes, or sizes that do not broadcast.
+    The other axes broadcast. For positions out of bounds, `mode` is "fill" (the default) or "clip", as for `take`, or
+    "promise_in_bounds". Negative positions count from the end; `wrap_negative_indices` says whether they do: by default in all modes but
+    the last. Raise TypeError unless the positions are integers, ValueError for another mode or number of axes, or sizes that do not
+    broadcast.
     """
     a, indices = ensure_arraylikes("take_along_axis", arr, indices)
     if not dtypes.issubdtype(indices.dtype, np.integer):

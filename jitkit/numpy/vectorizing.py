@@ -44,7 +44,7 @@ def vectorize(
 
     Args:
       pyfunc: a function of arrays. Without a signature it gets scalars, and may return arrays of any shape.
-      excluded: positions and names of arguments that `pyfunc` gets unchanged.
+      excluded: positions and names of arguments that `pyfunc` gets unchanged. Other keyword arguments are dropped, as in JAX.
       signature: the axes of the arrays that `pyfunc` gets and returns, as above. A name stands for one size.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Computes determinants: the product of U's diagonal, where A = P L U, with the sign of P.
+"""Computes determinants: the product of U's diagonal, where A = P L U, with the sign of P; of small matrices, by a formula.
 
 JAX: jax/_src/numpy/linalg.py:slogdet
 """
