@@ -331,10 +331,9 @@ def emit_reduce(
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
     """Write a jaxpr as a private function of the module, add it to the module's `functions`, and return it.
 
-    Its name is `name`, with a suffix if that is taken (`Module.symbol`). Its `arguments` are `%arg0: type` and so on, and its
-    `results` the types of what it returns. Pass the jaxpr's `ordered_effects` to `Function`: it adds a token for each, in front of
-    the arguments and in front of the results, so you write neither. `name_stack` goes to the `LoweringContext` in which the body
-    is written.
+    Its name is `name`, with a suffix if that is taken (`Module.symbol`). Its `arguments` are `%arg0: type` and so on, and its `results`
+    the types of what it returns. Pass the jaxpr's `ordered_effects` to `Function`: it adds a token for each, in front of the arguments and
+    in front of the results, so you write neither. `name_stack` goes to the `LoweringContext` in which the body is written.
     """
     function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]

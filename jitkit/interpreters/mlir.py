@@ -11,9 +11,8 @@ Lowering turns each equation into one or a few lines of StableHLO text. A rule i
 line and returns the name of the result. XLA parses text, too, and writing it costs a fifth of building MLIR objects.
 
 What is worth knowing:
-- StableHLO broadcasts nothing by itself. Primitives listed in `rank_polymorphic` accept scalars beside arrays
-  in a jaxpr; their operands are brought to one shape here, before the rule sees them (a literal is written as
-  a constant of that shape right away).
+- StableHLO broadcasts nothing by itself. Primitives listed in `rank_polymorphic` accept scalars beside arrays in a jaxpr; their operands
+  are brought to one shape here, before the rule sees them (a literal is written as a constant of that shape right away).
 - A nested `jit` becomes a private function, which is written once for each jaxpr and called wherever the jaxpr occurs.
 - Constants above `HOISTED_BYTES` do not appear in the text: each becomes one more argument of the functions that need it, up to `main`.
 - Each ordered effect of a function is a token that it takes before its arguments and returns before its results;
@@ -376,10 +375,9 @@ class LoweringContext:
 def lower_function(module: Module, name: str, jaxpr: Jaxpr, name_stack: str) -> Function:
     """Write a jaxpr as a private function of the module, add it to the module's `functions`, and return it.
 
-    Its name is `name`, with a suffix if that is taken (`Module.symbol`). Its `arguments` are `%arg0: type` and so on, and its
-    `results` the types of what it returns. Pass the jaxpr's `ordered_effects` to `Function`: it adds a token for each, in front of
-    the arguments and in front of the results, so you write neither. `name_stack` goes to the `LoweringContext` in which the body
-    is written.
+    Its name is `name`, with a suffix if that is taken (`Module.symbol`). Its `arguments` are `%arg0: type` and so on, and its `results`
+    the types of what it returns. Pass the jaxpr's `ordered_effects` to `Function`: it adds a token for each, in front of the arguments and
+    in front of the results, so you write neither. `name_stack` goes to the `LoweringContext` in which the body is written.
     """
     function = Function(module, module.symbol(name), "private", ordered_effects(jaxpr.effects))
     names = [f"%arg{i}" for i in range(len(jaxpr.invars))]
