@@ -18,13 +18,13 @@ _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def markdown(id: str, text: str, metadata: dict[str, Any] | None = None) -> Cell:
-    """Return a cell of text."""
+    """Return a cell of text. Raise ValueError for an id that nbformat does not allow."""
     return {"cell_type": "markdown", **_common(id, text, metadata)}
 
 
 def code(id: str, text: str, metadata: dict[str, Any] | None = None, output: str = "") -> Cell:
-    """Return a cell of Python that was not run. It shows `output` below the code until it is run, after a line that
-    says that this is the reference's output.
+    """Return a cell of Python that was not run. Until it is run, it shows `output`, if there is some, below a line that says that
+    this is the reference's. Raise ValueError for an id that nbformat does not allow.
     """
     lines = [NOT_RUN, *output.splitlines(keepends=True)] if output else []
     outputs = [{"name": "stdout", "output_type": "stream", "text": lines}] if lines else []

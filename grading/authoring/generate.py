@@ -186,8 +186,8 @@ _CODE = re.compile(r"`[^`]*`")
 
 
 def narrowed(stub: str, width: int) -> str:
-    """Return a stub whose lines have at most `width` characters. Only sentences and signatures are wrapped: examples
-    and tables stay as they are.
+    """Return a stub with its signature, and the sentences of its docstring, wrapped to `width` characters. Examples and tables
+    stay as they are, however long.
     """
     head, quotes, doc = stub.partition('"""')
     head = _signature(head, width)
@@ -260,15 +260,15 @@ def _comment(text: str, first: str = "# ", rest: str = "# ") -> list[str]:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """Return the parts of a module, joined: one empty line after each of the first two, two after each of the others."""
+    """Return the parts of a module, joined: one empty line after each of the first two, and between a rule and a class; two elsewhere."""
     head, code = parts[:3], parts[3:]
     text = "\n\n".join(part for part in head if part)
     return text + "\n\n\n" + "\n\n\n".join(code).replace("-\n\n\nclass", "-\n\nclass") + "\n"
 
 
 def table_of(parts: Sequence[Part]) -> str:
-    """Return the helpers as a table in Markdown. It writes `int or None` for `int | None`, because a bar ends a cell,
-    and not every reader of Markdown removes the backslash before one.
+    """Return the helpers as a table in Markdown. A signature that is too wide stands without annotations. The table has
+    `int or None` for `int | None`: a bar ends a cell, and not every reader of Markdown removes the backslash before one.
     """
     rows = []
     for item in parts:

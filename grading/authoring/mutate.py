@@ -220,7 +220,7 @@ def _leave(run: Any, *args: Any) -> None:
 
 
 def _function(target: Target) -> types.FunctionType | None:
-    """Return the function that a target names; None if it names no plain function, or one that a decorator wraps."""
+    """Return the function that a target names; None if this is not a plain function, or if a decorator wraps it."""
     found: Any = sys.modules.get(target.module) or importlib.import_module(target.module)
     for name in target.path:
         found = vars(found).get(name)
@@ -230,7 +230,7 @@ def _function(target: Target) -> types.FunctionType | None:
 
 
 def _exchange_code(function: types.FunctionType, reference: ReferenceFunction, mutation: Mutation) -> None:
-    """Give a function a mutant's code. Raise ValueError if they close over different numbers of variables."""
+    """Give a function a mutant's code and default values. Raise ValueError if they close over different numbers of variables."""
     names: dict[str, Any] = {}
     text = f"from __future__ import annotations\n{_as_a_learner_writes_it(reference, mutation)}"
     exec(compile(text, function.__code__.co_filename, "exec"), function.__globals__, names)

@@ -2,12 +2,13 @@
 
 Each row names an operator and the changes that it makes:
 
-    negate       a condition is `not` it; `in` is `not in`, `<` is `>=`, `and` is `or`, `all` is `any`, `min` is `max`, True is False
-    off by one   a whole number is one more; `<` is `<=`; a slice lacks a bound
-    drop         a statement, a branch, a returned value, an operand, a condition of a comprehension, a keyword, a starred argument
-    swap         two neighbours: arguments, names of keywords, items, values of a dict, operands
-    part         a loop or a comprehension sees only the first item, or all but the first; `break` is `continue`
-    do nothing   `sorted`, `reversed`, `set` and `abs` return their argument
+    negate       negates a condition; makes `in` `not in`, `<` `>=`, `and` `or`, `all` `any`, `min` `max`, True False, or the reverse
+    off by one   adds one to a whole number; makes `<` `<=`, or the reverse; leaves out a bound of a slice
+    drop         leaves out a statement, a branch, a returned value, an operand, a condition of a comprehension, a keyword or a starred
+                 argument
+    swap         exchanges two neighbours: arguments, names of keywords, items, values of a dict, operands
+    part         shows a loop or a comprehension only the first item, or all but the first; makes `break` `continue`
+    do nothing   puts the argument of `sorted`, `reversed`, `set` or `abs` in place of the call
 
 The texts of errors are left alone: checks compare classes, and the words that the exercise asks for.
 """
@@ -89,7 +90,7 @@ def _in(node: ast.AST, place: Place) -> Iterator[Change]:
         if name in ("annotation", "returns", "decorator_list") or isinstance(node, ast.JoinedStr):
             continue
         if isinstance(node, ast.Raise) and isinstance(value, ast.Call):
-            continue  # checks do not compare the message of an error
+            continue  # leave an error as it is: checks compare its class, and few of its words
         if isinstance(node, ast.keyword) and node.arg == "strict":
             continue
         if isinstance(value, ast.AST):
@@ -234,8 +235,8 @@ def _is_call_of(node: ast.AST, name: str) -> bool:
 
 
 def _is_commutative(node: ast.BinOp) -> bool:
-    """Whether an operation is commutative because its operands are numbers or sets. If they may be lists or texts,
-    return False.
+    """Whether swapping the operands changes nothing. This is so for `*` and `&`, and for `+` if an operand is a whole number or a
+    length: other operands of `+` may be lists or texts.
     """
     if isinstance(node.op, ast.Mult | ast.BitAnd):
         return True
@@ -279,7 +280,7 @@ def _exchanged(tree: Any, place: Place, new: Any) -> Any:
 
 
 def _told(node: Any) -> str:
-    """Return a node as text, or the first of several statements; of a text of several lines only the first line."""
+    """Return the first line of a node's text; of several statements, that of the first."""
     if isinstance(node, list):
         node = node[0]
     if isinstance(node, ast.comprehension):

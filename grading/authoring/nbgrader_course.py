@@ -64,7 +64,9 @@ class ReleaseError(Exception):
 
 
 def build(folder: pathlib.Path, labs: Sequence[Lab]) -> list[pathlib.Path]:
-    """Write the course, and return the files. Source notebooks are renewed; a configuration that exists is kept."""
+    """Write the course, and return the files. Source notebooks and pictures are renewed; a configuration that exists is
+    kept.
+    """
     written = []
     config = folder / "nbgrader_config.py"
     if not config.exists():

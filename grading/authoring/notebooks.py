@@ -37,7 +37,7 @@ Missing Jupyter? `pip install jupyterlab`.
 
 
 class Text(NamedTuple):
-    """The sections of a lab's README: those before the exercises, the one with the question, and those after it."""
+    """The sections of a lab's README: those before the exercises, those that ask for a prediction, and all others."""
 
     before: tuple[str, ...]
     question: tuple[str, ...]
@@ -116,8 +116,8 @@ def with_examples(id: str, section: str) -> Iterator[Cell]:
 
 
 def is_of_an_exercise(transcript: str) -> bool:
-    """Whether an example begins with the call of a function that is not a builtin. It has not defined or imported this
-    function before, so the function is one of the exercise.
+    """Whether an example begins with the call of a function that is not a builtin. Nothing before the call defines or imports
+    the function, so the exercise asks for it.
     """
     called = re.match(r">>> (\w+)\(", transcript)
     return called is not None and called[1] not in dir(builtins)

@@ -150,8 +150,8 @@ def shortages(lab: Lab, exercise: Exercise, mutants: list[Mutant]) -> Iterator[F
 
 
 def leaked_lines(lab: Lab, exercise: Exercise) -> Iterator[Finding]:
-    """Yield a finding for each file of the learners that contains a long line of a solution. Short lines occur
-    everywhere.
+    """Yield a finding for each file of the learners that contains a long line of a solution. Short lines do not count, nor do
+    comments, `raise` and `return`: these occur everywhere.
     """
     for target in exercise.targets:
         function = reference_function(target)
@@ -208,7 +208,7 @@ class _Prover:
     """Runs the proofs of a lab's exercises. Each proof returns its findings; [] means that it is proven.
 
     Args:
-      folder: for the file with all checks, which is written here.
+      folder: the folder into which a file with all checks is written.
     """
 
     def __init__(self, lab: Lab, assessor: Assessor, forks: Forks, folder: pathlib.Path) -> None:
@@ -271,7 +271,9 @@ class _Prover:
         return f"{result.check.name} fails, but not by the stub: {result.sentence}"
 
     def solution(self, exercise: Exercise) -> list[Finding]:
-        """Prove that the reference's functions pass as a learner's, and that their results depend on the seed."""
+        """Prove that the reference's functions pass as a learner's, on several seeds. If one of them takes arguments, prove also that the
+        results depend on the seed, but for checks that are `fixed`, and that not every check is.
+        """
         findings = []
         values: list[list[Plain | None]] = []
         checks: list[Check] = []

@@ -112,7 +112,9 @@ class Prover:
         return self.climber.climb(self.package(text), [rung], seed=seed, spare=self.forks)[0]
 
     def solution(self, rung: Rung) -> list[Finding]:
-        """Prove that the solution up to a rung passes, with the learners' seed."""
+        """Prove that the solution up to a rung passes, with the learners' seed. For a rung behind the door, prove also that its section
+        passes with only those rungs below it that it needs.
+        """
         texts = {"solution": prefix(self.text, rung.number)}
         if rung.is_behind:
             texts[f"upon {rung.needs}"] = self.early(rung)

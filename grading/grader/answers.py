@@ -119,7 +119,8 @@ class Answers:
             return item
 
     def candidate(self, lab: Lab, target: Target) -> LearnerFile:
-        """Return the file that has a function; if no file has it, one that has its stub.
+        """Return the file that has a function; if no file has it, one that has its stub. If a file that the course hands out has it, other
+        files do not count.
 
         Raises:
           Invalid: several files, or two cells with the same grade id, have different versions of it.
@@ -182,8 +183,8 @@ class Answers:
         return ""
 
     def others(self, lab: Lab, functions: Mapping[Target, LearnerFile]) -> list[str]:
-        """Return flags for files with another version of a function than the one that was taken. They lie outside any lab's
-        folder (such as `00_hello (1)/`), or beside the file that was handed out (a draft).
+        """Return flags for files with another version of a function than the one that was taken. Such a file lies outside of any lab's
+        folder (such as `00_hello (1)/`), or beside the file that was handed out (a draft). Name at most `_MOST_COPIES`.
         """
         flags = []
         candidates = [s for s in self.of_lab(lab) if _is_ours_by_name(s.path, lab)]
@@ -269,8 +270,8 @@ def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> It
         helpers = file.helpers([t.name for t in targets])
         nodes += [*own, *methods.values(), *helpers]
         text += [ast.unparse(n) for n in (*own, *methods.values(), *helpers)]
-    # Hash the lines and files, which a verdict names, and the built-in names that a file hides, which `with_own_names`
-    # needs. Do not hash the code: its bytes differ between processes.
+    # Hash the syntax trees with their lines, and the files' names, since a verdict names lines and files; and the built-in
+    # names that a file hides, which `with_own_names` needs. Do not hash the code: its bytes differ between processes.
     hides = {n for f in written for node in f.tree.body for n in names_bound(node)} & vars(builtins).keys()
     places = "\n".join([*submission.files, *sorted(hides), *(ast.dump(n, include_attributes=True) for n in nodes)])
     flags = flags_of(functions, nodes)

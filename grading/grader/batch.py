@@ -51,6 +51,8 @@ def run(
     not computed again.
 
     Args:
+      only: the numbers of the labs to grade; all without it.
+      show: called after each submission, with the number that is done, the number of all, and the seconds so far.
       again: these submissions were graded before; they are graded again from the same place.
     """
     began = time.monotonic()
@@ -160,8 +162,8 @@ def run_on_dask(
     """Grade on the workers of a Dask scheduler. The workers must read submissions at the same paths (a shared folder), and have
     jitkit and bubblewrap installed.
 
-    If a worker is lost, its task may run twice: rows with equal keys become one. A submission that the scheduler loses is
-    INFRA, and the next `grade` grades it again.
+    All verdicts are computed, also those that are in the store already. If a worker is lost, its task may run twice: rows with equal
+    keys become one. A submission whose task is lost, or raises an error, counts as INFRA and gets no row; the next `grade` grades it.
 
     Raise JailError if Dask is not installed, or no scheduler answers.
     """
@@ -214,7 +216,7 @@ _making = threading.Lock()
 def grade_elsewhere(
     settings: Settings, path: str, student: str, only: list[str], handed_in: float | None = None
 ) -> Graded:
-    """Grade one submission in a process of a Dask worker, which keeps its jails for the next."""
+    """Grade one submission in a process of a Dask worker, which keeps its jails for the next submission."""
     with _making:
         if settings not in _elsewhere:
             _elsewhere[settings] = Grader(labs_and_ladder(ROOT / "labs"), settings), queue.SimpleQueue()

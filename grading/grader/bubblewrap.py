@@ -1,6 +1,7 @@
 """The outer wall of a jail: bubblewrap around a zygote, the process that forks workers
 
-Inside are the interpreter, its libraries, numpy and, for some, jax or jaxlib, read-only. There is no network, and no process but its own.
+Inside are the interpreter, its libraries, numpy and, for some, jax or jaxlib, read-only. There is no network, and there are no
+processes but the jail's own.
 """
 
 from __future__ import annotations
@@ -33,11 +34,11 @@ class JailError(Exception):
 
 
 class User:
-    """A user for the workers of one jail, if we are root. No other grader of this machine has it until `close`: the system limits
+    """A user for the workers of one jail, if we are root on Linux. No other grader of this machine has it until `close`: the system limits
     the processes of a user as a whole, so one grader's fork bomb would end another's workers. Raise JailError if none is free.
 
     Attributes:
-      number: the user's number; -1 if we are not root, and workers run as we do.
+      number: the user's number; -1 if workers run as we do.
     """
 
     def __init__(self) -> None:

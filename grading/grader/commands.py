@@ -255,7 +255,7 @@ def _check_labs(wanted: Sequence[str], labs: Sequence[Lab]) -> None:
 
 @contextlib.contextmanager
 def _sentences() -> Iterator[None]:
-    """Within the block, turn an OSError (a file cannot be written) into an ExportError with a sentence."""
+    """Within the block, turn an OSError that names a file into an ExportError, which says that the file cannot be written."""
     try:
         yield
     except OSError as error:

@@ -203,7 +203,7 @@ class Compiler:
             self.ours.shutdown(socket.SHUT_RDWR)
 
     def _compiled(self, text: bytes) -> tuple[bytes, str]:
-        """Compile a text. Return the library and ""; or b"" and the compiler's message."""
+        """Compile a text. Return the library and ""; or b"" and the reason why there is none. Raise EOFError if `close` was called."""
         try:
             with self.command.started() as process:
                 self.running = process

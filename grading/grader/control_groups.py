@@ -63,7 +63,7 @@ class ControlGroup:
         return 0
 
     def close(self) -> None:
-        """Remove the group."""
+        """Remove the group, once its processes are gone; if some are left after a second, leave it to `leftovers`."""
         for folder in self.folders:
             for _ in range(50):
                 try:

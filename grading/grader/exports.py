@@ -124,7 +124,7 @@ EXPORTS: dict[str, Export] = {
 
 def export(name: str, standing: Standing, output: pathlib.Path | None) -> None:
     """Write a format of `EXPORTS` at a path; without a path, at its default place or, if the format is a text, to the screen. Raise
-    ExportError if that is not possible.
+    OSError if a file cannot be written; a format may raise ExportError.
     """
     row = EXPORTS[name]
     if row.write is not None:

@@ -32,8 +32,10 @@ class CheckFigures(NamedTuple):
     """The results of a check.
 
     Attributes:
-      passed: the share of students that pass it.
-      apart: how much larger this share is in the best third of the class than in the weakest third.
+      students: how many students' functions it ran on.
+      passed: the share of these students that pass it.
+      apart: how much larger this share is among the third of them with the most points in the course than among the third with the
+        fewest; 0 for fewer than three students.
     """
 
     exercise: str
@@ -51,8 +53,8 @@ def _spread(id: str, title: str, parts: Sequence[float]) -> Spread:
 
 
 def of_class(standing: Standing) -> list[float]:
-    """Return each student's share of the points of all labs that anybody has handed in. Leave out students whose work
-    could not be run at all.
+    """Return each student's share of the points of all labs that anybody has handed in. Points of a bonus lab are added, and the lab is
+    not in the whole. Leave out students whose work could not be run at all.
     """
     sums = totals(standing.records)
     whole = sum(points for lab, points in most_of_labs(sums).items() if not standing.policy.is_extra(lab))
@@ -72,7 +74,7 @@ def of_labs(standing: Standing) -> list[Spread]:
 
 
 def of_exercises(standing: Standing) -> list[Spread]:
-    """Return the spread of each exercise, before the deduction for lateness."""
+    """Return the spread of each exercise by the checks that passed: before the deduction for lateness, and without changes by hand."""
     parts: dict[str, list[float]] = {}
     for r in standing.records:
         if r.grade.exercise is not None and r.parts:

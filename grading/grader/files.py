@@ -81,8 +81,8 @@ def _longest(name: str) -> int:
 
 
 def _may_be_a_source(name: str) -> bool:
-    """Whether a file that is not read may be a source under another name: a text, or `exercises.py` with one more
-    ending, or with none.
+    """Whether a file that is not read may be a source under another name: one that ends in `.txt`, has no ending, or has a source's
+    ending somewhere in it, as exercises.py.bak does.
     """
     last = pathlib.PurePosixPath(name).name.lower()
     return last.endswith(".txt") or "." not in last.lstrip(".") or any(ending in last for ending in _READ)
@@ -138,7 +138,7 @@ def _each_once(found: list[Found]) -> list[Found]:
 
 
 def functions_in(data: bytes) -> frozenset[str]:
-    """Return the names after `def` in bytes of any encoding, also in a notebook's strings."""
+    """Return the names after `def` in a file's bytes, also in UTF-16 and in a notebook's strings; only names of ASCII are found."""
     return frozenset(name.decode("ascii") for name in _DEFINED.findall(data.replace(b"\0", b"")))
 
 
@@ -286,8 +286,8 @@ def time_of_file(status: os.stat_result) -> float:
 
 
 def newest_time(path: pathlib.Path) -> float:
-    """Return the time of a file, or of the newest file in a folder: the time of a submission that cannot be read. A folder's own time
-    is when it was unpacked.
+    """Return the time of a file, or of the newest file in a folder: the time of a submission that cannot be read. The folder's own time,
+    which is when it was unpacked, counts only if the folder is empty.
     """
     inside = (os.path.join(place, name) for place, _, names in os.walk(path) for name in names)
     times = []

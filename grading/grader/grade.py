@@ -182,6 +182,7 @@ class Grader(Trials):
         """Grade one submission. It raises no error: a fault on our side becomes INFRA.
 
         Args:
+          only: the numbers of the labs to grade; all without it.
           known: `known(key)` returns a result that already exists, or None.
           handed_in: the time of the hand-in, if a learning platform gives it; otherwise the files' times count.
         """
@@ -298,7 +299,9 @@ class Grader(Trials):
         return Result(GradeStatus.OK, "; ".join(notes), tuple(map(_told, verdicts)), time.monotonic() - began)
 
     def whole_item(self, workers: Workers, exercise: Exercise, item: Item, path: pathlib.Path) -> Item:
-        """Return the item with the code of its modules. Raise JailError if the submission has changed."""
+        """Return the item with the code of its modules, and let the intake make this code for the exercise from now on. Raise JailError if
+        the submission has changed.
+        """
         self.whole.add(exercise.id)
         again = workers.read(path, [exercise.lab], [exercise.id])["exercises"].get(exercise.id)
         if again is None or again["digest"] != item["digest"]:
@@ -313,7 +316,7 @@ class Grader(Trials):
         )  # fmt: skip
 
     def points(self, exercise: Exercise, checks: Sequence[dict[str, Any]]) -> float:
-        """Return the points of an exercise, which its checks share."""
+        """Return the points of the checks that pass; the checks of an exercise share its points."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
 

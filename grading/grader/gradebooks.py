@@ -94,7 +94,7 @@ def to_gradescope(standing: Standing, folder: pathlib.Path) -> str:
 
 def gradescope_results(records: Sequence[Record], warning: str, handins: Sequence[HandIn] = ()) -> str:
     """Return one student's `results.json`: an entry for each check (for a hidden one its sentence and its verdict only), and the files
-    that were graded and that were not.
+    that were graded and that were not. If the grader had a fault in one exercise, there is no score and no entry.
     """
     tests: list[dict[str, Any]] = []
     for r in records:
@@ -140,8 +140,8 @@ def to_nbgrader(standing: Standing, gradebook: pathlib.Path) -> str:
     """Write points into nbgrader's gradebook, check by check; return a sentence that says how many submissions are written. Only one
     process may do this: nbgrader's database does not allow several writers.
 
-    Raise ExportError if nbgrader is not installed, or there is no such file. If the gradebook lacks the assignment of a lab, write
-    all other labs, and then raise ExportError.
+    Raise ExportError if nbgrader is not installed, there is no such file, or a check has no cell in the gradebook. If the gradebook
+    lacks the assignment of a lab, write all other labs, and then raise ExportError.
     """
     try:
         api: Any = importlib.import_module("nbgrader.api")

@@ -264,7 +264,9 @@ def _time(text: str, zone: datetime.tzinfo) -> float | None:
 
 
 def student_name(name: str) -> str:
-    """Return a name as the store keeps it: in Unicode's composed form (NFC), without unprintable characters."""
+    """Return a name as the store keeps it: in Unicode's composed form (NFC), with U+FFFD for each unprintable character; `(no name)` if
+    nothing is left.
+    """
     text = unicodedata.normalize("NFC", os.fsencode(name).decode("utf-8", "replace"))
     return "".join(c if c.isprintable() else "�" for c in text).strip() or "(no name)"
 
@@ -275,8 +277,9 @@ def student_name(name: str) -> str:
 def unpacked(
     path: pathlib.Path, target: pathlib.Path, zone: datetime.tzinfo = datetime.UTC, labs: Sequence[Lab] = ()
 ) -> pathlib.Path:
-    """Return the folder of submissions. If `path` is a learning platform's zip, unpack it below `target`, one entry for
-    each student. Raise Invalid if it is neither a folder nor a zip.
+    """Return the folder of submissions: `path` itself, or if this is a zip, the folder below `target` into which it is unpacked. If the
+    zip has nothing but one folder, return that, unless it is a student's. A file that cannot be unpacked is left out, and named on
+    stderr. Raise Invalid if `path` is neither a folder nor a zip, or is too large unpacked.
 
     Args:
       zone: the time zone of the zip's times, unless the zip names it.

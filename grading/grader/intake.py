@@ -120,9 +120,7 @@ class _Submission:
         return {exercise.id: self.of_exercise(lab, exercise, hurt) for exercise in lab.exercises}
 
     def of_exercise(self, lab: Lab, exercise: Exercise, hurt: Sequence[Passed]) -> Item:
-        """Return the item of an exercise. It is "not written" only if none of the files that were passed over may
-        contain it.
-        """
+        """Return the item of an exercise: INVALID instead of MISSING or TODO if a file that was passed over may contain the answer."""
         item = self.reader.exercise(lab, exercise)
         if item["status"] not in (ItemStatus.MISSING, ItemStatus.TODO):
             return item
@@ -203,7 +201,9 @@ def _digest(data: bytes) -> str:
 
 
 def serve(labs_folder: str) -> int:
-    """Read requests, lines of JSON, and answer with frames. A fork reads each submission. Return 0 at the end of the input."""
+    """Read requests, lines of JSON, and answer with frames. A fork reads each submission; if the fork dies, the submission is INVALID.
+    Return 0 at the end of the input.
+    """
     labs = rungs.labs_and_ladder(pathlib.Path(labs_folder))
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]
     suspicion.warm_up(targets)

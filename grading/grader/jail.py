@@ -114,7 +114,7 @@ class Worker:
 
     def load(self, image: dict[str, Any], seconds: float) -> dict[str, Any] | None:
         """Send an image (some keys of `_NOTHING`), and return the frame that comes back; None if the worker died. Raise
-        TimeoutError after `seconds`.
+        TimeoutError after `seconds`, ProtocolError for bytes that are not a frame.
         """
         data = marshal.dumps(_NOTHING | image)
         allowed = Time(self, seconds)

@@ -24,7 +24,9 @@ def name_for(kind: str) -> str:
 
 
 def sweep() -> int:
-    """Remove temporary files and folders, and empty control groups, of graders that are gone; return how many were removed."""
+    """Remove what graders that are gone have left: temporary files and folders older than a minute, and empty control groups. Return
+    how many were removed.
+    """
     count = 0
     for path in (*_left(pathlib.Path(tempfile.gettempdir())), *_left(MEMORY)):
         with contextlib.suppress(OSError):

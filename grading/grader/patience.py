@@ -1,7 +1,7 @@
 """limits of time: for what this process computes about an answer, and for a submission
 
 A thread of the grader reaches a verdict, and only the main thread gets signals. So another thread watches the first one's
-processor time, and ends it with an exception. Nobody loses a point because the machine is busy.
+processor time, and raises an exception in it when the time is over. Nobody loses a point because the machine is busy.
 """
 
 from __future__ import annotations

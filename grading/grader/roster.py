@@ -129,7 +129,7 @@ class Names:
 
 
 def _plain(name: str, turned: bool = False) -> str:
-    """Return Canvas' form of a name: small letters without separators, the last name first if it is turned."""
+    """Return Canvas' form of a name: small letters without separators; with `turned`, the last name first."""
     last, comma, first = name.partition(",")
     words = f"{first} {last}".split() if comma else name.split()
     words = words[-1:] + words[:-1] if turned else words

@@ -214,8 +214,8 @@ class _Part(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def _parts(source: str, strip: bool) -> tuple[_Part, ...]:
-    """Return the statements of a file of checks, with the words that messages must have, or (`strip`) without. They are
-    shared: copy one before changing it.
+    """Return the statements of a file of checks, with the words that messages must have, or (`strip`) without. The nodes
+    are shared: copy one before changing it. Docstrings are left out.
     """
     tree = tree_of(source)
     if strip:

@@ -30,7 +30,7 @@ class Pair(NamedTuple):
 
 
 def similar(records: Sequence[Record]) -> list[Pair]:
-    """Return the pairs, sorted: first those with the most similar exercises, then by how similar they are."""
+    """Return the pairs, sorted by the number of exercises in which they are similar, then by `alike`; the largest first."""
     by_exercise: dict[str, dict[str, frozenset[int]]] = {}
     for r in records:
         if r.grade.exercise is not None and r.grade.grams:

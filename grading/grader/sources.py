@@ -63,7 +63,7 @@ def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
 
 
 def source_of(file: Found, labs: Sequence[Lab]) -> Source:
-    """Return a submitted file as a Source. Raise Invalid if it is not a text."""
+    """Return a submitted file as a Source. Raise Invalid if it is not a text, or is called a notebook and is not one."""
     name = shown(unicodedata.normalize("NFC", file.path))
     try:
         text = file.data.decode(_declared(file) or "utf-8-sig")

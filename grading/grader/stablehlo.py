@@ -35,7 +35,7 @@ class Programs:
     ) -> int:
         """Replace the results of each StableHLO program in a value by those that it computes on the reference's inputs, in a process
         without the student's code. Return how many programs ran out of time, or ended their process. At most as many programs run as the
-        right value has.
+        right value has. A program that equals the right one gets its results, and is not run.
 
         Args:
           tries: how many programs may run out of time or end their process before the others are no longer run.

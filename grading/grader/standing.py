@@ -181,7 +181,7 @@ def standing(
     """Return all records, by student, lab and exercise.
 
     Args:
-      labs: the labs whose exercises share a lab's points; without it each exercise has the points by which it was graded.
+      labs: the labs whose exercises share a lab's points; without labs each exercise has the points by which it was graded.
       handins: the hand-ins. A store of an older grader has none; there the rows have the times.
       marks: the changes by hand.
     """
@@ -207,8 +207,8 @@ def standing(
 
 
 def _with_what_was_not_run(records: list[Record], rows: Sequence[Grade], most: Mapping[str, float]) -> list[Record]:
-    """Return the records of a student. If there are none, or a lab that others have handed in has none, begin with a record of the
-    student's last submission of which nothing could be run, if there is one: it may have been for that lab.
+    """Return the records of a student. If the student has none, or none of a lab that others have handed in, put a record of the last
+    submission of which nothing could be run before them, if there is one: that submission may have been for the lab.
     """
     last = {key: row for row in rows for key in (row.submission, row.path)}
     whole = [

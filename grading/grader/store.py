@@ -119,8 +119,8 @@ class Store:
             ) from None
 
     def _connected(self, write: bool) -> sqlite3.Connection:
-        """Return a connection. SQLite reads a file in WAL mode only if it may write into the folder. If it may not, tell it that
-        nobody else writes; if a killed grader has left rows in the WAL, read a copy.
+        """Return a connection. SQLite reads a file in WAL mode only if we may write into the folder. If we may not, tell SQLite that
+        nobody else writes; if a killed grader has left rows in the WAL, open a copy.
         """
         path = self.path
         options = ""

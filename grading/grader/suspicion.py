@@ -71,7 +71,10 @@ _SUSPECT_ANYWHERE = frozenset(
 
 
 def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
-    """Return what a person should look at in an exercise's functions, as `"uses eval"`. `nodes` has these functions, and their helpers."""
+    """Return what a person should look at in an exercise's functions: `"uses eval"` for each suspicious name that the reference's
+    modules do not have, and that the functions are the reference's, if they are long enough for that to tell something. `nodes` has
+    the functions and their helpers.
+    """
     used = sorted(_suspects(nodes).difference(*map(_suspects_of_reference, functions)))
     flags = [f"uses {name}" for name in used]
     if sum(map(_size, functions)) > _TELLING and all(is_ours(f, t) for t, f in functions.items()):
@@ -83,8 +86,9 @@ def keeps_state(nodes: Sequence[ast.AST]) -> bool:
     """Whether code may keep something from one call to the next.
 
     It may if the code has a module variable or a default value that is not a constant; `global`, `setattr` or
-    `delattr`; an attribute with two underscores; a decorator that remembers, such as `cache`; a module-level statement
-    other than a function or an import; or if it stores into objects that it did not make.
+    `delattr`; an attribute that begins with two underscores; a decorator that remembers, such as `cache`; a module-level
+    statement other than a function, an assignment or an import; or if a function stores into an object that is neither its
+    parameter nor its local variable.
     """
     for top in nodes:
         if isinstance(top, ast.FunctionDef):

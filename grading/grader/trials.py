@@ -5,9 +5,10 @@ the answers with them. All threads share `Trials`: the labs with their checks, a
 
 **Each check alone.** A check runs in a process and a jail of its own, which import the functions anew: nothing that
 code does in one check can be seen in another. If the course says `fresh_process = false`, a worker runs all checks of an exercise one
-after the other, as the learner's own `check` does. If one of them does not pass there, all of them run again, each alone, and only that
-counts: so code that behaves differently in a fresh process and in a used one cannot pass some checks with one behaviour and the rest with
-the other. Code that seems to keep something between calls (`suspicion.keeps_state`), or looks suspicious, always runs alone.
+after the other, as the learner's own `check` does. If one of them does not pass there, only the verdict on the first stands (if it gave an
+answer: no check ran before it). The others run again, each alone, and only that counts: so code that behaves differently in a fresh
+process and in a used one cannot pass some checks with one behaviour and the rest with the other. Code that seems to keep something
+between calls (`suspicion.keeps_state`), or looks suspicious, always runs alone.
 """
 
 from __future__ import annotations
@@ -152,7 +153,7 @@ class Trials:
           notes: a list to which remarks for a person are added.
           expected: the result of `Grader.expected`.
           deadline: a time of `patience.clock`; a check that has not begun by then is TIME.
-          alone: is called before a check that ran out of time, and had to wait for a processor, runs again with nothing beside it.
+          alone: returns whether a check that ran out of time, and had to wait for a processor, may run again with nothing beside it.
         """
         how = How.of(expected)
         checks = self.checks(exercise)
@@ -213,10 +214,9 @@ class Trials:
         """Return an outcome for each check of an exercise, in order, each of its own process. Raise JailError for our faults.
 
         Args:
-          wanted: run these checks only.
+          alone, wanted: as for `verdicts`; the checks to run, by default all.
           ended: how many checks of the exercise have run out of time before.
-          made: gets the compiled programs, in the form of `How.executables`. For the reference only: a student's process may
-            send anything.
+          made: gets the compiled programs, as `How.executables`. For the reference only: a student's process may send anything.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
         if clock.now() > deadline:
@@ -279,7 +279,7 @@ class Trials:
         self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How,
         deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
-        """Return the outcomes up to the check that kills the worker, and its processor seconds. If `together`, it runs all itself."""
+        """Return the outcomes, up to one that kills the worker, and its processor seconds. With `together`, the worker itself runs all."""
         computes = 2.0 if how.reference else _COMPUTES
         zygote, compiles = workers.zygote(*kind), image.get("compiles", False)
         with zygote.start(self.settings.limits, computes, not together, compiles) as worker:

@@ -155,7 +155,9 @@ def _frame(data: bytes) -> dict[str, Any]:
 
 
 def _see_that_it_is_plain(value: object) -> None:
-    """Raise ProtocolError if a part of the value is not of a known kind, or there are too many parts."""
+    """Raise ProtocolError if a part of the value is not of a known kind, or not formed as its kind is, or if there are too many parts, or
+    too deep ones.
+    """
     if not isinstance(value, dict) or "is" not in value:
         raise ProtocolError("a value of no known kind")
     rest: list[tuple[Any, int]] = [(value, 0)]  # dicts and lists still to be looked at, with their depths

@@ -1,7 +1,7 @@
 """`jitkit bench eager`: the same six programs op by op and jitted, with jitkit and with JAX, and with numpy and numba.
 
-The warm calls have their turns in rounds; the first calls are made apart, each from empty caches: op by op it compiles each
-operation, jitted the whole program. Where numba does not take part, a footnote says why.
+The warm calls have their turns in rounds; the first calls are made apart, each from empty caches. A first call compiles each
+operation if the program runs op by op, and the whole program if it is jitted. Where numba does not take part, a footnote says why.
 """
 
 from __future__ import annotations

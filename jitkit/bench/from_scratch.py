@@ -177,7 +177,7 @@ def race(jk: Any) -> dict[str, dict[str, float]]:
 
 
 def of_jax() -> dict[str, Any]:
-    """Return the measurements of JAX that `of_package` makes of a package, without the race."""
+    """Return the measurements of JAX that `of_package` makes of a package, without `every_call` and `race`."""
     jax: Any = importlib.import_module("jax")
     x = jax.numpy.ones(8, np.float32)
     found: dict[str, Any] = {"lower": best(lambda: jax.jit(functools.partial(chain)).lower(x).as_text()) / EQUATIONS}

@@ -200,9 +200,7 @@ def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:
 
 
 def python_bytes(action: Callable[[], Any]) -> float:
-    """Return the most memory that Python objects took at any time in an action, beyond what they had before.
-    (`tracemalloc`)
-    """
+    """Return the most bytes that objects made in an action took at any time, as `tracemalloc` counts them."""
     gc.collect()
     tracemalloc.start()
     try:

@@ -198,8 +198,8 @@ class Misses(Shown):
 def timed(function: Callable[..., Any], *args: Any, rounds: int = 51, **kwargs: Any) -> Timing:
     """Return the times of a function's first call and of a warm one, each with the wait for its result.
 
-    `timed` makes the first call itself. Its stages are those that ran in it; there are none if the function was called
-    like this before. The warm call is the median of `rounds` batches of some milliseconds.
+    `timed` makes the first call itself. Its stages are those of jitkit that ran in it; there are none if the function was
+    called like this before, or is not jitkit's. The warm call is the median of `rounds` batches of some milliseconds.
     """
     with stage_log.listen() as events:
         start = time.perf_counter()

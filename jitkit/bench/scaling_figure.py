@@ -25,7 +25,9 @@ _CONSTANT = 0.15  # a cost with a smaller exponent is called constant
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return two figures by name: `scaling` shows seconds, `scaling-memory` bytes. Each has one panel for each axis."""
+    """Return the figures by name: `scaling` shows seconds, `scaling-memory` bytes. Each has a panel for each axis along which such a
+    quantity was measured; a figure without panels is left out.
+    """
     made = {}
     for name, quantities, title, ylabel in (
         ("scaling", SECONDS, "What each stage costs as things grow", "time (band: quartiles)"),

@@ -83,7 +83,7 @@ def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock:
 
 
 def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wait) -> int:
-    """Return how many calls take about this many seconds, at least one."""
+    """Return how many calls take about this many seconds; at least one call."""
     loops = 1
     while True:
         took = batch_seconds(action, loops, wait) * loops

@@ -52,8 +52,8 @@ class Compilers:
         self._workers.clear()
 
     def abandon(self) -> None:
-        """End the process for which `compile` waits in another thread, and any that it starts later. To `compile` this looks like a
-        crash.
+        """End all processes of compilers, such as one for which `compile` waits in another thread, and each that `compile` starts later. To
+        `compile` this looks like a crash.
         """
         self._abandoned = True
         for worker in list(self._workers.values()):
@@ -197,7 +197,8 @@ class _Worker:
 
 
 def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) -> dict[str, str]:
-    """Return a worker's environment: ours, without settings for accelerators of this machine.
+    """Return a worker's environment: ours, without settings for accelerators of this machine, and with those that the target's compiler
+    needs.
 
     The child imports jitkit and jaxlib from where this process does.
     """

@@ -109,17 +109,19 @@ class TargetProgram:
     # --- the code -------------------------------------------------------------------------------------------
 
     def ptx(self) -> dict[str, str]:
-        """Return NVIDIA's assembly, by kernel. Raise TargetError for targets that are not GPUs."""
+        """Return NVIDIA's assembly, by kernel. Raise TargetError for targets that are not GPUs, or if the compiler shows none."""
         return self._code_in("PTX")
 
     def llvm_ir(self) -> dict[str, str]:
-        """Return LLVM's code after its optimisation, by module. Raise TargetError for targets that are not CPUs."""
+        """Return LLVM's code after its optimisation, by module. Raise TargetError for targets that are not CPUs, or if the compiler shows
+        none.
+        """
         return self._code_in("LLVM IR")
 
     def bundles(self) -> dict[str, int]:
         """Return how many bundles (instruction words, each of several instructions that start together) a kernel has on
-        a TPU: the length of its schedule, as libtpu counts it. Bundles in a loop count once, however often they run.
-        Raise TargetError for other targets.
+        a TPU: the length of its schedule, as libtpu counts it, or if libtpu gives no number, as its code shows. Bundles in a
+        loop count once, however often they run. Raise TargetError for other targets, or if the compiler shows no bundles.
         """
         code = self._code_in("VLIW bundles")
         return {kernel: self._bundles.get(kernel, count_bundles(text)) for kernel, text in code.items()}

@@ -218,7 +218,9 @@ def version_of(package: str) -> str:
 
 
 def compiler_of(target: Target) -> str:
-    """Return the packages that compile for a target, with their versions: `libtpu 0.0.51`."""
+    """Return the packages that compile for a target, with their versions: `libtpu 0.0.51`. For one that is not installed, return
+    `this machine's ptxas` for a GPU, and else UNKNOWN.
+    """
     needed = cuda() if target.package is None else [target.package]
     versions = [(package, version_of(package)) for package, _ in needed]
     nameless = "this machine's ptxas" if target.package is None else UNKNOWN

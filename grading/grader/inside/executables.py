@@ -38,7 +38,7 @@ class Executables:
         self.runtime.compile_text = self.compile_text
 
     def compile_text(self, text: str, owners: Sequence[Any], options: tuple[tuple[str, Any], ...] = ()) -> Any:
-        """Return a loaded executable of this program."""
+        """Return a loaded executable of this program: the reference's, if its program is the same, or else one that is compiled now."""
         name, key = _key(self.without_lines(text), owners, options)
         if name in self.sealed:
             return self.runtime.deserialize(seal(self.sealed[name], key), owners, options)

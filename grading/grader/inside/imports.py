@@ -14,8 +14,8 @@ _HAS_DOCSTRING = 0x4000000
 
 
 class Holes(ModuleType):
-    """The functions of jitkit without a body, by name (`functions`), and the names of those that were called (`calls`). It is a module,
-    so that jitkit's code can reach it while it is imported.
+    """The functions of jitkit without a body, by name (`functions`), and the names of those that were called (`calls`). This is a module,
+    so that jitkit's code can reach it while jitkit is imported.
     """
 
     def __init__(self, name: str) -> None:

@@ -100,7 +100,7 @@ def enter_namespaces() -> None:
 
 def close_system(kept: str) -> None:
     """Make devices read-only, since their times could be set and read, and remove the system's libraries, for all
-    workers and for good. The libraries that are needed have been loaded before. If they stayed, one worker could leave
+    workers and for good. The libraries that are needed have been loaded before. If the files stayed, one worker could leave
     a message for another (the first read of a file is slow), and programs could be started.
 
     Args:
@@ -135,7 +135,7 @@ def prepare() -> None:
 
 
 def end_first(proc: int) -> None:
-    """Ask the kernel to end this process, and all that it starts, before others where memory runs out; `proc` is the
+    """Ask the kernel to end this process, and all that it starts, before others if memory runs out; `proc` is the
     descriptor of /proc.
     """
     with contextlib.suppress(OSError):

@@ -143,7 +143,7 @@ def _imported(image: dict[str, Any], base: Modules, holes: Holes, runs: bool = T
             jitkit = importlib.import_module("jitkit")
             plain = importlib.import_module("jitkit.kata.engine.plain")
             to_plain = plain.to_plain
-            # Import all rooms before a check. If a student's code is spliced in, only this worker uses the import: then import only what
+            # Import all modules before a check. If a student's code is spliced in, only this worker uses the import: then import only what
             # the check needs (saves a fifth of a second). The control run, which runs the reference's functions, does the same.
             for name in () if spliced else sorted(modules):
                 with contextlib.suppress(ImportError):
@@ -363,7 +363,7 @@ def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
 
 
 def _told(error: BaseException, own: Sequence[str]) -> dict[str, Any]:
-    """Return why jitkit could not be imported, with the student's line."""
+    """Return why an import failed, and the last line of the traceback in the student's files (`own`); None if there is none."""
     frames = [[f.filename, f.lineno] for f in traceback.extract_tb(error.__traceback__)]
     line = next((frame for frame in reversed(frames) if frame[0] in own), None)
     return {"text": f"{type(error).__name__}: {error}"[:2000], "line": line}
