@@ -80,7 +80,8 @@ class Programs:
 
     def run_one(self, workers: Workers, text: str, arguments: list[Any], deadline: float) -> dict[str, Any] | None:
         """Return what a program computes on some arguments, `{"results": ...}`, or XLA's refusal, `{"refused": ...}`.
-        Return None if it runs out of time, or its process dies. Raise JailError if the worker sends something else.
+        Return None if it runs out of time, or its process dies, or sends bytes that are not a frame. Raise JailError for any other
+        answer.
         """
         image = {"text": {"program": text, "arguments": arguments}, "fills": self.shipped.fills(None, workers.kept())}
         seconds = min(self.limits.seconds + IMPORT_SECONDS, max(1.0, deadline - clock.now()))

@@ -214,7 +214,7 @@ class Trials:
         """Return an outcome for each check of an exercise, in order, each of its own process. Raise JailError for our faults.
 
         Args:
-          alone, wanted: as for `verdicts`; the checks to run, by default all.
+          wanted: the checks to run; by default all. For `alone` see `verdicts`.
           ended: how many checks of the exercise have run out of time before.
           made: gets the compiled programs, as `How.executables`. For the reference only: a student's process may send anything.
         """

@@ -10,8 +10,8 @@ import subprocess
 import sys
 import time
 
-# What a first call costs, from a process that has its arrays on the device, and has not compiled anything
-# yet, to the result.
+# This program prints the seconds of a first call, up to its result, in a process that has its arrays on the device, and has
+# not compiled anything yet.
 FIRST_CALL = """
 import time
 import {library} as jax, {library}.numpy as jnp

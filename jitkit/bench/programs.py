@@ -50,7 +50,7 @@ def step_all(jnp: Any) -> Callable[[dict[str, Any]], dict[str, Any]]:
 
 
 def long_program(jnp: Any, repeats: int = 500) -> Callable[[Any, Any], Any]:
-    """Return a new function of straight-line code, three equations a repeat, so that no cache knows it."""
+    """Return a new function, which no cache knows: straight-line code, three equations a repeat."""
 
     def long_program(x: Any, y: Any) -> Any:
         for _ in range(repeats):
@@ -61,7 +61,7 @@ def long_program(jnp: Any, repeats: int = 500) -> Callable[[Any, Any], Any]:
 
 
 def network(jnp: Any) -> Callable[[dict[str, Any], Any], Any]:
-    """Return a new function, two dense layers, so that no cache knows it."""
+    """Return a new function, which no cache knows: two dense layers."""
 
     def network(params: dict[str, Any], x: Any) -> Any:
         hidden = jnp.tanh(x @ params["w1"] + params["b1"])

@@ -54,6 +54,7 @@ def work(
     Args:
       channel: the descriptor of the socket to the grader.
       base, holes: the code of jitkit, and those functions of it that have no body.
+      limits, jailed: the limits of a check, and whether there is a jail.
       user, own: the user to become in the jail, and the descriptor of the zygote's namespace of processes.
       alone: whether each check gets a process of its own, in a jail of its own, with functions that are imported there.
         Then this process never runs a student's code, and can tell one check nothing about another.
