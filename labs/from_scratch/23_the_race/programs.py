@@ -3,6 +3,7 @@
 import numpy as np
 from behind import behind, own
 from climbing import program
+from drawing import fill, pick
 
 NO_CALL = "exp", "tanh"
 
@@ -116,3 +117,59 @@ def softmax(jk, rng):
         return e / n.sum(e, 1, keepdims=True)
 
     return behind(own(jk, f), floats(rng, 6, 40) * 500, loops=3, without=NO_CALL)
+
+
+# --- random functions ---------------------------------------------------------------------------------------------------
+# A function is a text, such as `n.sum(n.exp(x + c), -1)`, which is the key of its result. Its arguments of exp and tanh are exact, and it
+# takes no difference of two results, so that it is as exact as exp and tanh are. `turns(k, f, a)` is f(f(...f(a))).
+
+EXACT = (
+    "x", "y", "-x", "x * 4.0", "x + y", "x - y", "n.maximum(x, y)", "n.minimum(x, c)", "n.where(x > y, x, -y)", "n.abs(x)", "x * y / 8.0",
+    "n.max(x) - y", "c + x", "c - y", "c * 0.25", "y * 1e-6", "x / 8.0",
+)  # fmt: skip
+OF_EXACT = (
+    "n.exp({})", "n.tanh({})", "1.0 / (1.0 + n.exp({}))", "n.exp({}) * ({})", "n.tanh({}) * ({})", "n.exp({}) / n.exp({})",
+    "n.where({} > 1.0, n.exp({}), n.tanh({}))", "n.maximum(n.exp({}), n.tanh({}))", "n.exp({}) + n.exp({})", "n.sum(n.exp({}), -1)",
+    "n.max(n.tanh({}), -1)", "n.sum(n.exp({})) * y", "n.tanh(n.exp({}))", "n.exp(n.tanh({}))", "n.sqrt(n.exp({}))", "n.tanh({}) ** 2",
+    "turns(3, lambda a: n.exp(-n.abs(a)), {})", "turns(2, lambda a: n.tanh(a) * 0.5, {})", "n.exp({}).astype(np.float32) * n.tanh({})",
+)  # fmt: skip
+
+
+def in_order(k, f, a):
+    for _ in range(k):
+        a = f(a)
+    return a
+
+
+def computed(jk, rng, count):
+    """Return whether random functions of two vectors and a column are right to some millionths, by their texts. They are one program."""
+    texts = [fill(t, lambda: pick(rng, *EXACT)) for t in rng.permutation(OF_EXACT)[:count]]
+    size, rows = int(rng.integers(1, 40)), int(rng.integers(1, 4))
+    x, y, c = (rng.integers(-80, 81, shape).astype(np.float32) / 8 for shape in ((size,), (size,), (rows, 1)))
+    x[rng.integers(size)] = pick(rng, 0.0, -0.0, np.nan, np.inf, -np.inf)
+    turns = lambda k, f, a: jk.lax.fori_loop(0, k, lambda _, a: f(a), a)
+    fs = [eval("lambda x, y, c: " + t, {"n": jk.numpy, "np": np, "turns": turns}) for t in texts]
+    exact = [eval("lambda x, y, c: " + t, {"n": np, "np": np, "turns": in_order}) for t in texts]
+    found = behind(own(jk, lambda x, y, c: [f(x, y, c) for f in fs]), x, y, c, without=NO_CALL)
+    with np.errstate(all="ignore"):
+        right = [f(*(v.astype(np.float64) for v in (x, y, c))) for f in exact]
+        results = {t: agree(*pair) for t, *pair in zip(texts, found["result"], right, strict=True)}
+    return found | {"result": results}
+
+
+def agree(found, exact):
+    """Return whether each number is right to four millionths, which is what three operations add up to; inf and nan are themselves."""
+    found, rounded = np.asarray(found), exact.astype(np.float32)
+    near = np.abs(found / exact - 1) < 4e-6
+    return found.shape == exact.shape and bool(np.all(near | (found == rounded) | (np.isnan(found) & np.isnan(exact))))
+
+
+@program("23", "Random functions of exp and tanh, with sums, choices and loops, are right to some millionths, and call nothing.",
+         against=["C's library will do"])  # fmt: skip
+def random_functions(jk, rng):
+    return computed(jk, rng, 7)
+
+
+@program("23", "Many random functions of exp and tanh.", hidden=True)
+def many_random_functions(jk, rng):
+    return [computed(jk, rng, 10) for _ in range(6)]
