@@ -19,8 +19,8 @@ from . import hidden_modules
 
 
 def guarded(action: Callable[[], int]) -> int:
-    """Run an action, and return its exit status. An error is printed as a message, and has a status of its own. If the
-    output is a pipe that its reader has closed, the status is 0.
+    """Run an action, and return its exit status. An error becomes a message on the screen, and its kind decides the status.
+    If the output is a pipe that its reader has closed, the status is 0.
     """
     try:
         with _no_interrupt_lost():
@@ -90,8 +90,8 @@ def _interrupt() -> None:
 
 
 def _our_bug() -> int:
-    """Print that the fault is ours, write the traceback to a file, and return the exit status. If a file in the current
-    folder hides a module that we need, print that instead.
+    """Print that the fault is ours, write the traceback to a file (if that fails, print it), and return the exit status. If
+    a file in the current folder hides a module that we need, print only that.
     """
     if hidden := hidden_modules.told():
         print(f"jitkit: {hidden}", file=sys.stderr)

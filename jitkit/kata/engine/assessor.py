@@ -36,8 +36,8 @@ _PATIENCE = 6  # the factor on the time when a reference that took too long runs
 
 
 def checks_of(lab: Lab, exercise: str | None = None, hidden: pathlib.Path | None = None) -> list[Check]:
-    """Return the checks of a lab, or of one exercise, and those of the file `hidden`, which learners do not have, if it
-    exists.
+    """Return the checks of a lab, or only those of one exercise. If the file `hidden`, which learners do not have, exists, its
+    checks are added.
     """
     files = [lab.folder / "checks.py", *([hidden] if hidden is not None and hidden.is_file() else [])]
     found = [c for file in files for c in load_checks(file.read_text(encoding="utf-8"), str(file))]
@@ -115,7 +115,7 @@ class Assessor:
             expected = pool.submit(self.expected_of, job.wanted, everything, spare)
 
             def failing(outcomes: list[Outcome]) -> str | None:
-                """Return the name of the first check that fails; None if all pass, if the failing one returned no value, or if it
+                """Return the name of the first check that fails. Return None if all pass, or if that check returned no value or
                 runs random programs.
                 """
                 for triple in zip(checks, expected.result(), outcomes, strict=False):
@@ -199,9 +199,9 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
-        """Return the outcomes of a job: those that are kept, in memory or in the folder; the others from a run. They can
-        be kept, since the reference and the mutants give the same outcomes each time; but those with TIME are not. Outcomes of random
-        programs are kept apart, since they change with each draw.
+        """Return the outcomes of a job: those that are kept, in memory or in the folder; the others from a run, and these are
+        then kept, too. Only the reference's and a mutant's outcomes can be kept, since they are the same each time. Outcomes of random
+        programs are kept apart, since they change with each draw. If one outcome of a part is TIME, the part is not kept.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()
@@ -280,17 +280,15 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """Return a failed result with the learner's call that it comes from. Without a difference or a value, return it
-    unchanged; if no calls were recorded, add none.
+    """Return a failed result with the learner's call that it comes from. If no calls were recorded, add none. If the values
+    are counts, add the outcome's explanations of cache misses. Return a result without a difference or a value unchanged.
 
     It is the call that the first of these rules finds:
 
     - the only call; for an error, the last one;
-    - if there are as many calls as values (or as lists of values), the one in the place of the wrong value;
-    - the last one that returned the wrong value (or a list with it);
+    - for the wrong value, then for each list, tuple or dict around it: if there are as many calls as values on its level, the call
+      in its place, else the last call that returned it, unless a jaxpr is expected;
     - the last one, marked `# the last call`.
-
-    If the values are counts, add the outcome's explanations of cache misses.
     """
     difference, value = result.difference, result.value
     if difference is None or value is None:

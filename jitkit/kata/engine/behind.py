@@ -30,8 +30,8 @@ def _is_package() -> bool:
 
 
 def own(jk: Any, f: Callable[..., Any], **static: Any) -> Callable[..., Any]:
-    """Return `f`, compiled by the package's own compiler. In the reference, return `jit(f)`, compiled by XLA, which
-    computes the same.
+    """Return `f`, compiled by the package's own compiler, whose C is watched if there is a `cc`. In the reference, return
+    `jit(f)`, compiled by XLA, which computes the same.
     """
     if not _is_package():
         by_xla: Callable[..., Any] = jk.jit(f, **static)
@@ -55,8 +55,8 @@ def behind(
     """Return the result of a call, and counts of what it asked of `cc`.
 
     The numbers among the keyword arguments are bounds. A count within its bound is returned as the bound, as the
-    reference does; a count without a bound is left out. Also returned are, if they pass fixed bounds, the C's static
-    bytes and its stack (it should work in memory from `cc.alloc`); how many programs XLA ran; and whether `cc` ran one.
+    reference does; a count without a bound is left out. Also returned are the C's static bytes and its stack, which have
+    fixed bounds (the C should work in memory from `cc.alloc`); how many programs XLA ran; and whether `cc` ran one.
 
     Args:
       compiled: texts of C.
@@ -124,8 +124,8 @@ _peak: list[int] = []  # for each call, how many bytes of C's stack it used
 
 
 def watch(cc: Any) -> None:
-    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, and keep the machine code in `_libraries`. New memory is
-    full of nan and -1, so that a number which nobody stored is seen. A second call does nothing.
+    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, or without them if that fails, and keep the machine code
+    in `_libraries`. New memory is full of nan and -1, so that a number which nobody stored is seen. A second call does nothing.
     """
     if isinstance(cc.ctypes, _Ctypes):
         return
@@ -148,7 +148,7 @@ def watch(cc: Any) -> None:
 
 
 class Watched:
-    """A library whose `run` is a function of C; each call notes how much of C's stack it uses."""
+    """A library whose `run` is a function of C. If it was compiled with `_BEFORE`, each call notes how much of C's stack it uses."""
 
     def __init__(self, path: str) -> None:
         self.library = ctypes.CDLL(path)
@@ -220,8 +220,8 @@ def _plain_names(name: str) -> set[str]:
 
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:
-    """Return what a program returns, and the names of the primitives of the equations that `core.optimise` leaves in it. The
-    reference, which has no `optimise`, returns the names `left`.
+    """Return what a program returns after `core.optimise`, the names of the primitives of the equations that are left in it, and
+    whether it has as many arguments and constants as before. The reference, which has no `optimise`, returns the names `left`.
     """
     closed = jk.make_jaxpr(f)(*args)
     names = list(left)

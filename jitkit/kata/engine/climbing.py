@@ -43,8 +43,8 @@ class Program:
     sentence: str
     against: tuple[str, ...]
     run: Callable[[Any, Any], Any]
-    hidden: bool
-    tolerance: float | None
+    hidden: bool  # whether it is too slow for each save
+    tolerance: float | None  # relative tolerance of floating-point results, if the usual one is too narrow
 
 
 collected: list[Program] = []

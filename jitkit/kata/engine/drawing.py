@@ -33,7 +33,7 @@ def fill(template: str, draw: Callable[[], str]) -> str:
 
 
 def fitting(rng: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Draw a shape that can be broadcast to another."""
+    """Draw a shape that can be broadcast to `shape`."""
     return tuple(n if rng.integers(3) else 1 for n in shape)[int(rng.integers(len(shape) + 1)) :]
 
 
@@ -64,7 +64,9 @@ JOINED = (  # templates that join two expressions or more
 
 
 def expression(rng: Any, templates: Sequence[Sequence[str]], depth: int) -> str:
-    """Draw a function of x and y, vectors of one size, and i, an index. Each of the sequences of templates is equally likely."""
+    """Draw a function of x and y, vectors of one size, and i, an index: at most `depth` templates, one in the other. Each of the sequences
+    of templates is equally likely.
+    """
     if depth == 0 or rng.integers(8) == 0:
         return str(pick(rng, "x", "x", "y", "x", "1.5 * x", "x * y", "zero", "ones"))
     template = pick(rng, *pick(rng, *templates))
@@ -123,8 +125,9 @@ def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list
 def halves(
     jk: Any, calls: Iterable[Call], at_once: Callable[..., Any], exact: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return the results of calls by their keys: first of every other call, by `at_once(f, *arrays)`, then of the rest, by one program,
-    which is given all arrays. The results after the first `exact` are settled (None: no result is).
+    """Return two dicts of the results of calls by their keys. The first has the second call, the fourth and so on, each computed by
+    `at_once(f, *arrays)`; the second dict has the others, computed by one program, which is given all their arrays. Results of calls
+    after the first `exact` are `settled` (None: no result is).
     """
     every = [(key, f, [jk.numpy.asarray(x) for x in arrays]) for key, f, arrays in calls]
     rest = {key: f for key, f, _ in every[::2]}
@@ -136,7 +139,9 @@ def halves(
 
 
 def settled(result: Any) -> Any:
-    """Return a result with nan for each number that is not finite: which one it is can depend on the order of operations."""
+    """Return a result with nan for each float that is not finite: whether it is nan or an infinity can depend on the order of operations.
+    Tuples become lists.
+    """
     if isinstance(result, dict):
         return {key: settled(each) for key, each in result.items()}
     if isinstance(result, (tuple, list)):
@@ -148,8 +153,8 @@ def settled(result: Any) -> Any:
 
 
 def told(jk: Any, tree: Any) -> Any:
-    """Return a result as the leaves of its tree. A scalar comes with its product with a float16, whose dtype shows whether the scalar is
-    weakly typed.
+    """Return a result as a tree in which each list, tuple or dict is a pair: the name of its type, and its parts. A scalar comes with its
+    product with a float16, whose dtype shows whether the scalar is weakly typed.
     """
     if type(tree) in (list, tuple, dict):
         return type(tree).__name__, [told(jk, v) for v in (tree.values() if type(tree) is dict else tree)]

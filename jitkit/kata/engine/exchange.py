@@ -149,7 +149,9 @@ def prepared(
 
 
 def import_jitkit(request: dict[str, Any]) -> None:
-    """Import jitkit, and the modules of the course that checks need, as far as they can be imported."""
+    """Import jitkit and what checks need of the course, and read the checks, except for a "measure". If the request names a folder of
+    `executables`, keep compiled programs there. Those of the request's `modules` that cannot be imported are left out.
+    """
     gc.disable()
     for room in OF_EVERY_PROGRAM:  # otherwise these rooms would be imported in the middle of the first check
         importlib.import_module(f"jitkit.{room}")

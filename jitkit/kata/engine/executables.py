@@ -99,8 +99,8 @@ _ready: dict[pathlib.Path, Any] = {}  # executables that are loaded and not yet 
 
 
 def load_ahead(folder: pathlib.Path, jaxlib: str, load: Callable[[bytes], Any], is_wanted: Callable[[], bool]) -> None:
-    """Load the executables that the last save needed, in a process that waits for the next save: most of the time of a climb goes into
-    reading machine code. Stop as soon as `is_wanted` says that a request has come.
+    """Load the executables that were used last, at most `_MOST_AHEAD`, in a process that waits for the next save: most of the time of a
+    climb goes into reading machine code. Stop as soon as `is_wanted` says that a request has come.
     """
     with contextlib.suppress(OSError):
         paths = sorted(folder.glob(f"{_build(jaxlib)}-*"), key=lambda path: path.stat().st_mtime, reverse=True)

@@ -129,8 +129,8 @@ def _load(source: str, path: str) -> tuple[list[Mutant], list[RightAnswer]]:
 
 
 def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
-    """Return a learner's file whose function for `target` is the mutant. `reference` is the source of the function
-    there.
+    """Return a learner's file whose function for `target` is the mutant. `reference` is the source of the reference's
+    function.
 
     Raise ValueError unless the text that an edit replaces occurs exactly once outside of the docstring.
     """

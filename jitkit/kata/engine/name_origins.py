@@ -32,8 +32,8 @@ def meanings(source: str, module: str) -> Mapping[str, str]:
 
 
 def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the names that a module's imports bind, with their meanings. `folder` is the package that a leading `.`
-    stands for.
+    """Yield the names that a module's imports bind, with their meanings; not those of imports in a function, a class, or an
+    `if TYPE_CHECKING:`. `folder` is the package that a leading `.` stands for.
     """
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):

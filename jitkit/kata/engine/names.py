@@ -88,7 +88,7 @@ def _assigned_from_inside(comprehension: ast.AST) -> Iterator[str]:
 
 
 def _used(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that these nodes read or assign in their scope, and the free names of scopes in it."""
+    """Return the names that these nodes read or assign in their own scope, and the free names of the scopes inside of them."""
     found = set[str]()
     for part in _in_scope(nodes):
         if isinstance(part, ast.Name):
@@ -99,7 +99,9 @@ def _used(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _free(scope: Any) -> set[str]:
-    """Return the names that a scope uses and does not bind, without what is computed around it."""
+    """Return the names that a scope uses and does not bind; not those of its decorators, default values and the like, which are computed
+    outside of it.
+    """
     _, typed, inside = _parts(scope)
     types = {part.name for part in getattr(scope, "type_params", ())}
     if isinstance(scope, ast.ClassDef):

@@ -4,7 +4,7 @@ else in the module
 A learner's `import jitkit.numpy as np` stands beside the function, and the module around the exercise may have another
 `np`, which is numpy. Such an import is put into the function itself, where it hides the module's: the function means
 what its author wrote, and the reference around it does not change. Built-in functions are treated in the same way: in a
-module that defines its own `max`, a learner's `max` is Python's, unless they imported another. If the function calls a
+module that defines its own `max`, a learner's `max` is Python's, unless they bound another. If the function calls a
 function of another exercise, which is mostly in another module, an import of that function is put in, too.
 
 An import from a room (a package of jitkit) that the module does not import from is put into the function, too: at the
@@ -141,5 +141,5 @@ def name_is_taken(name: str, known: Mapping[str, str], path: str, line: int) -> 
 
 
 def other_names(file: LearnerFile, known: Mapping[str, str]) -> Iterable[str]:
-    """Return the names of a module that have another meaning in the learner's file."""
+    """Return the names of `_other_imports`: for these a function or a helper may need an import of its own."""
     return _other_imports(file, known).keys()

@@ -330,7 +330,7 @@ def _without_self(method: Any) -> str:
 
 
 def imports_of(function: ReferenceFunction) -> Iterator[Import]:
-    """Yield each name of its module that a function uses, with the place where it is defined."""
+    """Yield an import for each name that a function takes from its module. Names in decorators count only where learners write these."""
     module = function.target.module
     tree = function.module_tree
     decorators = function.node.decorator_list if learners_decorate(tree) else []

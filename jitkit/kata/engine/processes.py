@@ -238,7 +238,9 @@ class Nursery(Spare):
         self.lock = threading.Lock()
 
     def prepare(self, uses_xla: bool, request: dict[str, Any] | None = None, count: int = 1) -> None:
-        """Start the process that is copied. XLA is only imported, since a copy would not have its threads."""
+        """Start the process that is copied, if it has not been started; `request` and `count` have no effect. XLA is only imported, since
+        a copy would not have its threads.
+        """
         if self.process is None:
             self.socket, theirs = socket.socketpair()
             command = [*_WORKER, "--nursery", *(_PRELOAD_TO_FORK if uses_xla else _PRELOAD)]

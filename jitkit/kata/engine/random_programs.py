@@ -93,7 +93,7 @@ def random_programs(
 
 
 def _as_many(run: Callable[[], Ran], count: int) -> list[Ran]:
-    """Return the results of calling `run` `count` times, or fewer times if the time is over."""
+    """Return the results of `count` calls of `run`; of fewer, but at least `_FEWEST`, if the time is over before."""
     limit = time.process_time() + _seconds[-1] if _seconds else float("inf")
     found: list[Ran] = []
     while len(found) < count and (len(found) < _FEWEST or time.process_time() < limit):

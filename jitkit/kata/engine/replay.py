@@ -27,9 +27,9 @@ _LONGEST_CALL = 2000
 
 
 def replayed(jitkit: Any, program: Callable[[], Any], file: str, names: Collection[str]) -> tuple[Recorder, list[Any]]:
-    """Run a program with empty caches, since a cached function is not called again. Return the recorder of the calls, and the
-    misses of the cache. If the last call had tracers of a `jit`, run once more without `jit`, and return the recorder of that run
-    if its last call has values instead.
+    """Run a program with empty caches, since a cached function is not called again; ignore its errors. Return the recorder of the
+    calls, and the misses of the cache. If the last call had tracers of a `jit`, run once more without `jit`, and return the
+    recorder of that run if its last call has values instead.
     """
     _forget(jitkit)
     recorder, known = Recorder(file, names), {id(miss): miss for miss in jitkit.explain().misses}

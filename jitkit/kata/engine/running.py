@@ -118,8 +118,8 @@ class Stop:
 
 def run(job: Job, spare: Spare | None = None, stop: Stop | None = None, replay: Replay | None = None) -> list[Outcome]:
     """Return an outcome for each wanted check, in order. An error of the learner's functions is an outcome, and is not raised;
-    Stopped is raised if `stop` is set. With `replay`, the outcome of the first check that fails has the calls of the
-    learner's functions.
+    Stopped is raised if `stop` is set. With `replay`, the outcome of the check that `replay.failing` names has the calls of the
+    learner's functions, if the check could be run again.
     """
     outcomes: list[Outcome] = []
     rest = list(job.wanted)
@@ -156,8 +156,8 @@ def _rung(job: Job, check: str) -> str:
 
 
 def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Replay) -> list[Outcome]:
-    """Return the outcomes. The first that fails gets the calls of the learner's functions, if the process still
-    answers.
+    """Return the outcomes. The one that `replay.failing` names gets the calls of the learner's functions, unless its check took
+    longer than `_LONGEST_REPLAYED`, or the process does not answer.
     """
     name = replay.failing(outcomes)
     place = next((i for i, outcome in enumerate(outcomes) if outcome.check == name), None)
@@ -176,8 +176,8 @@ def _with_calls(process: Process, job: Job, outcomes: list[Outcome], replay: Rep
 
 
 def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = False) -> Iterator[Outcome]:
-    """Yield the outcomes of the checks as they come, until the process is done or has ended. With `stays`, a process that
-    is done waits for one more request.
+    """Yield the outcomes of the checks as they come, until the process is done, has ended, or takes too long. Yield nothing if it
+    answers `again`. With `stays`, a process that is done waits for one more request.
     """
     process.send(_request(job, wanted) | ({"stays": True} if stays else {}))
     current = wanted[0]
@@ -226,8 +226,8 @@ def _converse(process: Process, job: Job, wanted: Sequence[str], stays: bool = F
 
 
 def _limited(outcome: Outcome, own: Sequence[str]) -> Outcome:
-    """Return the outcome with its trouble corrected. If the value is an error because a limit was met, or because a package
-    imported something forbidden, that becomes the trouble; except for too much output, with the learner's line.
+    """Return the outcome, with a trouble if its value is an error because a limit was met, or because a package imported something
+    forbidden. The trouble has the learner's line, except for too much output.
     """
     value = outcome.value or {}
     lines = [

@@ -18,7 +18,9 @@ from .submission import LearnerFile, Target
 
 
 def function_text(source: str, function: Function, decorators: Sequence[ast.expr] = ()) -> str:
-    """Return the lines of a function, moved to the left margin. Only its last decorators, `decorators`, are kept."""
+    """Return the lines of a function, moved to the left margin. Only its last decorators, `decorators`, are kept. If moving the lines
+    would change a string in them, the function is written anew (`ast.unparse`), without comments.
+    """
     first = min([function.lineno, *(decorator.lineno for decorator in decorators)])
     lines = source.splitlines(keepends=True)[first - 1 : function.end_lineno]
     if function.col_offset == 0:

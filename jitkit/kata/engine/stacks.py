@@ -1,7 +1,7 @@
 """a process that hangs or has died -> the learner's line that it was running
 
-A worker writes its stack (`faulthandler`) if a signal or `os._exit` ends it, or if another signal asks for the stack. On Windows it
-cannot be asked.
+A worker writes its stack if a crash (a signal that `faulthandler` handles, such as SIGSEGV) or `os._exit` ends it, or if another signal
+asks for the stack. On Windows it cannot be asked.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def new_file() -> IO[bytes]:
 
 
 def write_to(stream: int) -> None:
-    """In a worker: make Python write its stack to a stream when a signal or `os._exit` ends the process, or when a
-    signal asks for it.
+    """In a worker: make Python write its stack to a stream when a crash or `os._exit` ends the process, or when a signal asks
+    for the stack.
     """
     file = os.fdopen(os.dup(stream), "wb", 0)
     faulthandler.enable(file, all_threads=False)

@@ -171,7 +171,9 @@ class Climber:
         spare: Spare | None = None,
         stop: Stop | None = None,
     ) -> list[RungVerdict]:
-        """Return the verdicts on some rungs, all in one process as far as possible. Raises Stopped when `stop` is set."""
+        """Return the verdicts on some rungs, all in one process as far as possible. Raise Stopped when `stop` is set, and RuntimeError if
+        jitkit fails a program.
+        """
         files = (*(rung.programs for rung in rungs), *self.hidden)
         checks = self.checks(rungs)
         job = self.job(Climb(self.where(package), files), checks, rungs, seed)
@@ -204,7 +206,7 @@ class Climber:
         ]
 
     def job(self, climb: Climb, checks: Sequence[Check], rungs: Sequence[Rung], seed: int) -> Job:
-        """Return the request to one process."""
+        """Return the job of one process."""
         uses_xla = any(rung.uses_xla for rung in rungs)
         names = tuple(check.name for check in checks)
         return Job((), {}, "", "", names, seed, uses_xla, self.seconds, climb=climb)
@@ -212,8 +214,8 @@ class Climber:
     def expected(
         self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int, forks: Forks | None = None
     ) -> list[Outcome]:
-        """Return jitkit's result for each of the checks. Raise RuntimeError if it fails, which is a fault of ours. The results of hidden
-        programs are kept apart, so that the others serve a climb without these, too.
+        """Return jitkit's result for each of the checks. Raise RuntimeError if jitkit fails one, which is a fault of ours. The results of
+        hidden programs are kept apart, so that the others serve a climb without hidden programs, too.
         """
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
         parts = {

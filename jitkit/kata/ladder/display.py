@@ -18,7 +18,9 @@ _NOT_RUN = ("○", "not run", "dim")
 
 
 def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> None:
-    """Show the rungs, a line each; below the first that does not pass, also its programs and the first difference."""
+    """Show messages, the rungs, a line each, and what is next; below the first rung that does not pass, its programs and the first
+    difference, unless nothing is written. If the package cannot be imported, show why in place of the rungs.
+    """
     screen.line()
     for message in place.messages():
         screen.text(message, 0, "yellow")
@@ -89,7 +91,9 @@ def show_not_imported(screen: Screen, place: Place, verdict: RungVerdict) -> Non
 
 
 def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
-    """Show the programs of a rung that does not pass."""
+    """Show the programs of a rung that does not pass; below the first that fails, the difference, a question about each belief that may be
+    behind it, the output, and the program's text.
+    """
     failure = verdict.first_failure
     for result in verdict.results:
         glyph, word, color = _NOT_RUN if result.sentence == NOT_TRIED else MARKS[result.status]

@@ -64,7 +64,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """The package's name; if its file is gone, the name that it had before."""
+        """The package's name. If the file that has it is gone, the name that was read before; raise FileNotFoundError if there is none."""
         try:
             self._name = (self.kept / _MARK).read_text(encoding="utf-8").strip()
         except FileNotFoundError:
@@ -89,7 +89,9 @@ class Place:
 
     @property
     def package(self) -> Package:
-        """The learner's package. Raise Problem if it is not there."""
+        """The learner's package. Raise Problem if it is not there or cannot be read, or if its name is another module's or cannot be
+        imported.
+        """
         package = Package(self.root, self.name)
         if not self.name.isidentifier() or self.name in _TAKEN:
             why = "is the name of another module" if self.name in _TAKEN else "is no name that Python can import"

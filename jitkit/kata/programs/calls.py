@@ -55,8 +55,8 @@ def key(f, *args, **kwargs):
 
 
 def calls(runs: bool = False) -> Callable[[Choices], str]:
-    """Return a writer of programs that trace (or, with `runs`, run) calls of a jitted function, and note after each
-    call how often Python has run the function.
+    """Return a writer of programs that trace (or, with `runs`, run) calls of a jitted function, and note after each call how
+    often Python has run the function. Programs that trace also say which calls have equal cache keys.
     """
 
     def write(choices: Choices) -> str:

@@ -250,7 +250,9 @@ _OPERATORS = ("+", "-", "*", "/", "<", "==", "//", "%", "**", "&", "|", ">=", "^
 
 
 def operators(choices: Choices) -> str:
-    """Return a program with operators between arrays and numbers of all types, at least one of them traced."""
+    """Return a call of a function with an operator between arrays or numbers of all types, at least one of them traced; sometimes with
+    `jnp.maximum`, `jnp.where` or `abs` in place of the operator.
+    """
     one, other, operator = choices.of(_VALUES), choices.of(_VALUES), choices.of(_OPERATORS)
     ways = (
         f"(lambda a, b: a {operator} b)({one}, {other})",

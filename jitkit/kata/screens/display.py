@@ -69,7 +69,7 @@ class Desk(Places, Protocol):
 
 
 def show_report(screen: Screen, report: Report, places: Desk) -> None:
-    """Show the verdict on one exercise."""
+    """Show the verdict on one exercise. If a check fails, also write the verdict in full to a file (`write_dump`)."""
     verdict = report.verdict
     failure = verdict.first_failure
     glyph, word, color = MARKS[verdict.status]
@@ -123,7 +123,9 @@ def hanging(screen: Screen, lead: str, text: str, *styles: str) -> None:
 
 
 def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
-    """Show the first difference, numbers for it, and the line it comes from."""
+    """Show a failed check: the first difference, with the call and example numbers if they are known, what `explain` says of the cache
+    misses, and the line that the failure comes from.
+    """
     difference = result.difference
     if result.sentence:
         screen.line()
@@ -225,7 +227,9 @@ def show_program(
     result: CheckResult,
     title: str = "the program of the check, where `jk` is jitkit with your functions in it:",
 ) -> None:
-    """Show the program of a check: how it calls the learner's functions, and what becomes its result."""
+    """Show the program of a check: how it calls the learner's functions, and what becomes its result. Show nothing if its source cannot
+    be read.
+    """
     try:
         lines = textwrap.dedent(inspect.getsource(result.check.program)).splitlines()
     except OSError:
@@ -241,7 +245,7 @@ def show_program(
 
 
 def show_random_program(screen: Screen, report: Report, result: CheckResult, places: Desk) -> None:
-    """Show the random program that makes a difference, write it to a file, and show how to run that."""
+    """Show the random program that makes a difference, without its imports; write it to a file if possible, and show how to run that."""
     path = places.kept / "last" / f"{report.exercise.id}.py"
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

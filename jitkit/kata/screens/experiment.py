@@ -34,7 +34,7 @@ def show_experiment(
       ask: reads the learner's answer; None if nobody can be asked.
 
     Raises:
-      Problem: the lab has no experiment, or it failed.
+      Problem: the lab has no experiment, `guess` is not the number of an option, or the experiment failed.
     """
     experiment = lab.experiment
     path = lab.folder / "experiment.py"

@@ -18,8 +18,8 @@ ENTER = "\n"
 
 @contextlib.contextmanager
 def keys_of(stream: TextIO | None, changes: Changes | None = None) -> Iterator[Callable[[], str]]:
-    """Yield a function that returns the next key, or "" if there is none. A pipe, or a terminal that cannot read single
-    keys, gives the first letter of each line. A key also wakes a thread that waits for `changes`.
+    """Yield a function that returns the next key, or "" if there is none. A pipe, or a terminal that cannot read single keys,
+    gives the first letter of each line. A key also wakes a thread that waits for `changes`, but not in a terminal of Windows.
     """
     if stream is None:
         yield lambda: ""
@@ -39,7 +39,9 @@ def _windows_key() -> str:
 
 @contextlib.contextmanager
 def _single_keys(stream: TextIO, changes: Changes | None) -> Iterator[Callable[[], str]]:
-    """Within the block, let a POSIX terminal hand over each key; yield a function that returns the next one."""
+    """Within the block, let a POSIX terminal hand over each key, or, if it cannot, the first letter of each line; yield a function that
+    returns the next one.
+    """
     try:
         termios: Any = importlib.import_module("termios")
         tty: Any = importlib.import_module("tty")

@@ -120,7 +120,7 @@ class Live:
             self._changed.notify_all()
 
     def after(self, query: str) -> dict[str, Any]:
-        """Wait until the page is newer than the version that the browser knows, or for some seconds; return what is shown then."""
+        """Wait until the page, or the line above it, is newer than what the browser knows, at most `_LONGEST`. Return what is shown."""
         known = urllib.parse.parse_qs(query).get("after", [""])[0]
         with self._changed:
             self._changed.wait_for(lambda: str(self._now["version"]) != known, _LONGEST)

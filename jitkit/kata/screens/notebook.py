@@ -111,8 +111,8 @@ def check(id: str, checks: str | None = None) -> Shown:
 
 
 def hint(id: str, step: int | None = None) -> Hint:
-    """Return the next hint on an exercise, one step further each time. The third looks at what this notebook defines.
-    Raise LookupError if there is no such exercise or step.
+    """Return the next hint on an exercise, one step further each time; after the last, the third again, which looks at what
+    this notebook defines. Raise LookupError if there is no such exercise or step.
 
     Args:
       step: one of the four to read again, counted from 1.
@@ -195,8 +195,8 @@ def _workspace() -> Workspace | None:
 
 
 def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSource) -> str:
-    """Put a function that passes into the lab's `exercises.py`, if that has only the stub; return a sentence on what
-    was done.
+    """Put the functions of an exercise that passes into the lab's `exercises.py`, if that has only stubs of them, and count the
+    exercise as passed in the workspace, unless the file has another version. Return a sentence on what was done.
     """
     path = workspace.file_of(lab)
     name = workspace.relative(path)

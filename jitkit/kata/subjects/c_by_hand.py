@@ -39,7 +39,7 @@ class Ran(NamedTuple):
 
 
 def text_of(fun: Callable[..., Any], *args: Any) -> str:
-    """Return the C of `fun(*args)`, without what precedes its loops."""
+    """Return the C of `fun(*args)`, without what precedes its loops; the whole text if it has no loop."""
     text = write("f", jax.make_jaxpr(fun)(*args)).text
     first = re.search(r"^(//.*\n)*LOOP ", text, re.MULTILINE)  # from the loop's comments on
     return text[first.start() :] if first else text

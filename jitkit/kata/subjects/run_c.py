@@ -33,7 +33,9 @@ _PARAMETER = re.compile(r"(\w+)$")
 
 
 class CError(Exception):
-    """Raised for a text that a C compiler would refuse, and for an index beyond the end of an array."""
+    """Raised for a text that a C compiler would refuse, for a line of a form that jitkit's compiler does not write, and for an index beyond
+    the end of an array.
+    """
 
 
 class Memory:
@@ -79,7 +81,7 @@ def run_c(
       types: shape and dtype of each result.
 
     Raises:
-      CError: a C compiler would refuse the text, or an index is beyond the end of an array.
+      CError: a C compiler would refuse the text, jitkit's compiler does not write such lines, or an index is beyond the end of an array.
     """
     counts = {"reads": 0, "writes": 0}
     results = [np.full(shape, 77, dtype) for shape, dtype in types]

@@ -32,7 +32,7 @@ from ..speed.save_to_verdict import SaveToVerdict
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, and show the results. Return 0 whether targets are met or not: a benchmark measures, it does not judge. Return 130 if
-    Ctrl-C interrupted it. Raise WrongUsage if no row has the name that was asked for.
+    Ctrl-C interrupted it. Raise WrongUsage if no row has the name that was asked for, and Problem if the results cannot be saved.
     """
     benchmark = make_benchmark(arguments)
     steps = benchmark.steps()

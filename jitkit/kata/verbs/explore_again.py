@@ -182,7 +182,7 @@ class _Process:
         return Outcome(self.process.returncode, text.strip(), seconds, pages, files, told.get("figures", {}))
 
     def end(self) -> None:
-        """End the process, and its compilers."""
+        """End the process, and its compilers (on Windows, only the process)."""
         if self.process.poll() is None and os.name == "posix":
             self.process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):

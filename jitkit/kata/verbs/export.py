@@ -88,7 +88,9 @@ selu(jnp.arange(5.0))
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the folder. Raise Problem if something is already there."""
+    """Write the learner's jitkit to the folder that the command line names; return the exit status. Raise Problem if something is already
+    there, or the folder cannot be written.
+    """
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     folder = pathlib.Path(os.path.normpath(arguments.folder.expanduser().absolute()))

@@ -17,7 +17,7 @@ _OWN_BUG = 2  # the step that looks at the code as it is now
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Show the next hint of an exercise, or of the one that the learner is at."""
+    """Show the next hint of an exercise, or the one that `--step` names; without an id, of the exercise that the learner is at."""
     screen = Screen.of(sys.stdout)
     workspace = Workspace.find()
     lab, exercise = workspace.exercise(arguments.id) if arguments.id else workspace.look().current()

@@ -163,8 +163,8 @@ def show_solution(screen: Screen, workspace: Workspace, exercise: Exercise, give
 
 
 def show_programs(screen: Screen, workspace: Workspace, lab: Lab, exercise: Exercise, kind: str) -> None:
-    """Show the jaxprs, or the StableHLO, that the checks of an exercise return: the reference's, and the learner's if
-    it differs. Raise Problem if the checks cannot run, WrongUsage if they return none.
+    """Show the jaxprs, or the StableHLO, that the checks of an exercise return: of a check that passes, the learner's; of any
+    other, the reference's and the learner's. Raise Problem if the checks cannot run, WrongUsage if they return none.
     """
     with screen.progress("running the checks"):
         report = Judge(workspace).check(lab, exercise)
@@ -197,7 +197,7 @@ def _show_texts(screen: Screen, name: str, texts: list[str]) -> None:
 
 
 def _programs(value: Plain, kind: str) -> Iterator[str]:
-    """Yield the texts of all programs in a result."""
+    """Yield the texts of all programs of a kind in a result. A string with StableHLO in it counts as a program."""
     if value["is"] == kind:
         yield full_text(value)
     items = value.get("items", ())

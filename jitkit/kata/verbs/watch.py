@@ -110,7 +110,7 @@ class Watch:
             self.prepare()
 
     def on_save(self, labs: list[Lab]) -> None:
-        """Find the exercise that a save is about, and check it."""
+        """Find the exercises that a save is about, and check the first; the others wait."""
         before, self.look = self.look, self.workspace.look()
         changed = [lab for lab in labs if any(_written(before, e) != _written(self.look, e) for e in lab.exercises)]
         # after this save, check the current exercise even if nothing changed

@@ -67,7 +67,7 @@ class Judge:
         self.spare = spare
 
     def check(self, lab: Lab, exercise: Exercise, stop: Stop | None = None) -> Report:
-        """Check the present text of an exercise, and return the report. Raise Stopped if `stop` is set meanwhile."""
+        """Check the present text of an exercise, remember the verdict, and return the report. Raise Stopped if `stop` is set meanwhile."""
         look = self.workspace.look()
         source = look.source(exercise) or self.workspace.source(lab)
         if isinstance(source, Verdict):

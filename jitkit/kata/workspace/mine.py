@@ -22,7 +22,9 @@ __all__ = ["functions", "left_out"]
 
 
 def _put_in_place(own: Own) -> None:
-    """Import jitkit again, with the functions in it. If that fails, restore everything and raise ImportError."""
+    """Import jitkit again, with the functions in it, and renew what the program's names (`__main__`) mean. If the import fails, restore
+    everything and raise ImportError.
+    """
     targets = {binding.target.module for binding in own.bindings}
     before = {name: module for name, module in sys.modules.items() if _is_replaced(name, targets)}
     for name in before:

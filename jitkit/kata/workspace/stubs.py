@@ -65,7 +65,7 @@ def with_sections(lab: Lab, source: str, exercises: list[Exercise]) -> str:
 
 
 def missing_imports(stubs: str, source: str) -> list[str]:
-    """Return the imports of the file of stubs whose names a learner's file does not import."""
+    """Return the imports of the file of stubs whose names a learner's file does not import; all of them if that file is not Python."""
     try:
         known = {name for name, _ in _imports(source)}
     except SyntaxError:

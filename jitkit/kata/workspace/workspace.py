@@ -167,7 +167,9 @@ class Look(NamedTuple):
         return fingerprint(source, exercise) if isinstance(source, LearnerSource) else ""
 
     def standing(self, exercise: Exercise) -> Status:
-        """Return PASS, FAIL, STALE, NEW or TODO. A pass holds only as long as the functions are those that passed."""
+        """Return PASS, FAIL, STALE, NEW, or TODO, also for a file that cannot be read. A pass holds only as long as the functions are those
+        that passed.
+        """
         known = self.state.exercises.get(exercise.id, Progress())
         now = self.fingerprint(exercise)
         if not now:
