@@ -18,7 +18,7 @@ def main() -> int:
     """Run the command line, and return its exit status."""
     heard = (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    )  # in a shell script, `jitkit ... &` starts with Ctrl-C ignored, which stays so
+    )  # in a shell script, `jitkit ... &` starts with Ctrl-C ignored: leave it so
     if heard:
         signal.signal(signal.SIGINT, _end)
     try:

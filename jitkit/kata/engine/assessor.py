@@ -201,7 +201,7 @@ class Assessor:
     def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
         """Return the outcomes of a job: those that are kept, in memory or in the folder; the others from a run, and these are
         then kept, too. Only the reference's and a mutant's outcomes can be kept, since they are the same each time. Outcomes of random
-        programs are kept apart, since they change with each draw. If one outcome of a part is TIME, the part is not kept.
+        programs are kept apart from the others, since they change with each draw. A group with a TIME in it is not kept.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()

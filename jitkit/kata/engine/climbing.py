@@ -43,7 +43,7 @@ class Program:
     sentence: str
     against: tuple[str, ...]
     run: Callable[[Any, Any], Any]
-    hidden: bool  # whether it is too slow for each save
+    hidden: bool  # whether it does not run on each save, since it is slow
     tolerance: float | None  # relative tolerance of floating-point results, if the usual one is too narrow
 
 

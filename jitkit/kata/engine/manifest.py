@@ -30,7 +30,7 @@ class Exercise(NamedTuple):
     targets: tuple[Target, ...]
     points: int
     task: str  # what to write, in a sentence or a few paragraphs
-    hints: tuple[str, str, str]  # a question, the concept, a skeleton; the mutant's hint comes before the last
+    hints: tuple[str, str, str]  # a question, the concept, a skeleton; `hint_steps` adds one before the skeleton
     why: str  # shown with the solution: the reasons
     mistakes: tuple[str, ...]
     jax: str  # where JAX does it: "jax/_src/core.py:eval_jaxpr"

@@ -44,8 +44,8 @@ def is_star(node: ast.stmt) -> bool:
 
 
 def _plain(node: ast.stmt) -> Sequence[ast.stmt]:
-    """Return the statements to put in place of a `try` around imports that certainly succeed: these and its `else`; or in place of an
-    `if TYPE_CHECKING:` with imports: its `else`. Return any other statement itself.
+    """Return the statements to put in place of one: for a `try` around imports that certainly succeed, the imports and the `else`; for an
+    `if TYPE_CHECKING:` with imports, the `else`; for any other statement, itself.
     """
     if isinstance(node, ast.If) and all(isinstance(part, _IMPORTS) for part in node.body):
         return node.orelse if ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING") else [node]

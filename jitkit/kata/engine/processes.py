@@ -170,7 +170,7 @@ class Spare:
 
     @property
     def unprepared(self) -> Spare:
-        """The `Spare` to take a process from if another one has prepared for something else. Here it is this object."""
+        """The `Spare` to take another process from if one of this `Spare` has prepared for something else. Here it is this object."""
         return self
 
     def close(self) -> None:

@@ -54,7 +54,8 @@ def _forget(jitkit: Any) -> None:
 
 
 class Recorder:
-    """Records calls of some functions of one file. A call that begins while one of these functions runs is left out.
+    """Records calls of some functions of one file, at most `_MOST_CALLS`; after `_MOST_SECONDS` of writing, without their arguments. A call
+    that begins while one of these functions runs is left out.
 
     Args:
       file: the learner's file.

@@ -148,8 +148,8 @@ def _with_own_names(node: Any, file: LearnerFile, known: Mapping[str, str], othe
 
 def _replace(tree: ast.Module, target: Target, file: LearnerFile, known: Mapping[str, str], offset: int) -> int:
     """Replace the reference's function by the learner's, and put the methods that help it beside it; return the position of the
-    top-level statement around it. Raise SpliceError if the reference has no such function, or has it with another signature, if a
-    decorator does not fit, or if an import cannot be put in.
+    top-level statement around it. Raise SpliceError if the reference has no such function, or has it with another signature; if a
+    decorator does not fit; or if an import cannot be put in.
     """
     theirs = _moved(with_own_names(file.find(target), file, known), offset)
     body: list[ast.stmt] = tree.body

@@ -66,7 +66,9 @@ class TomlTable:
             raise self.error(f"`{key}` is not known here" + near(key, self.known, "`"), key)
 
     def error(self, sentence: str, *keys: str) -> ManifestError:
-        """Return an error at a key of this table, or of tables in it; without a key, at the table."""
+        """Return an error at a key of this table; several `keys` are the path to a key of a table inside. Without a key, return an error
+        at the table.
+        """
         line = line_of(self.text_of_file, (*self.keys, *keys))
         return ManifestError(f"{self.file}:{line}{self.called}: {sentence}")
 

@@ -65,7 +65,7 @@ _PROCESSOR = 1800  # seconds of processor time: ends an endless loop even if the
 
 
 def main(preload: list[str]) -> int:
-    """Serve requests until this process has answered one other than a `prepare`, not by a fork, or the input ends. Return the status, 0."""
+    """Serve requests until this process itself has answered one other than a `prepare`, or the input ends. Return 0."""
     _limit_resources()
     builtins.input = _nobody_types
     sys.breakpointhook = _nobody_debugs

@@ -18,7 +18,7 @@ _NOT_RUN = ("○", "not run", "dim")
 
 
 def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> None:
-    """Show messages, the rungs, a line each, and what is next; below the first rung that does not pass, its programs and the first
+    """Show messages, a line for each rung, and what is next; below the first rung that does not pass, its programs and the first
     difference, unless nothing is written. If the package cannot be imported, show why in place of the rungs.
     """
     screen.line()

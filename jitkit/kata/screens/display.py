@@ -245,7 +245,7 @@ def show_program(
 
 
 def show_random_program(screen: Screen, report: Report, result: CheckResult, places: Desk) -> None:
-    """Show the random program that makes a difference, without its imports; write it to a file if possible, and show how to run that."""
+    """Show the random program that makes a difference, without its imports, and how to run it from a file, which is written if possible."""
     path = places.kept / "last" / f"{report.exercise.id}.py"
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -120,7 +120,7 @@ class Live:
             self._changed.notify_all()
 
     def after(self, query: str) -> dict[str, Any]:
-        """Wait until the page, or the line above it, is newer than what the browser knows, at most `_LONGEST`. Return what is shown."""
+        """Wait, at most `_LONGEST` seconds, for a page or a line above it that the browser does not know; return what is shown then."""
         known = urllib.parse.parse_qs(query).get("after", [""])[0]
         with self._changed:
             self._changed.wait_for(lambda: str(self._now["version"]) != known, _LONGEST)

@@ -81,7 +81,8 @@ def run_c(
       types: shape and dtype of each result.
 
     Raises:
-      CError: a C compiler would refuse the text, jitkit's compiler does not write such lines, or an index is beyond the end of an array.
+      CError: a C compiler would refuse the text, a line has a form that jitkit's compiler does not write, or an index is beyond the end of
+        an array.
     """
     counts = {"reads": 0, "writes": 0}
     results = [np.full(shape, 77, dtype) for shape, dtype in types]

@@ -40,9 +40,9 @@ class Own(NamedTuple):
 
 
 def own_functions(workspace: Workspace, unfinished: Exercise | None = None) -> Own:
-    """Return the functions of a workspace that pass, and the functions of the exercise `unfinished` even if they do not. Raise
-    Problem if a function of `unfinished` is missing or a stub, or if its file cannot be read; and on the ladder, where a
-    learner's package needs nothing put in place.
+    """Return the functions of a workspace that pass, and the functions of the exercise `unfinished` even if they do not. Functions
+    that were not checked since they were written are checked first. Raise Problem if a function of `unfinished` is missing or a
+    stub, or if its file cannot be read; and on the ladder, where a learner's package needs nothing put in place.
     """
     if (workspace.kept / "ladder").is_file():
         raise Problem("on the ladder the package is yours, and is imported by its name: run your file with `python`.")

@@ -1,7 +1,8 @@
 """an exercise + what the learner wrote -> the next hint
 
 There are four steps: a question, the concept, their own bug, a skeleton. The third looks at what their functions compute. If a plausible
-wrong answer (`mutants`) computes the same in every check, the learner gets its hint; otherwise the hint of one that fails the same checks.
+wrong answer (`mutants`) computes the same in every check, or in the first that fails, the learner gets its hint; otherwise the hint of one
+that ends in the same way in every check, if there is one.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ __all__ = ["functions", "left_out"]
 
 
 def _put_in_place(own: Own) -> None:
-    """Import jitkit again, with the functions in it, and renew what the program's names (`__main__`) mean. If the import fails, restore
-    everything and raise ImportError.
+    """Import jitkit again, with the functions in it, and let the program's names (`__main__`) stand for the new objects. If the import
+    fails, restore everything and raise ImportError.
     """
     targets = {binding.target.module for binding in own.bindings}
     before = {name: module for name, module in sys.modules.items() if _is_replaced(name, targets)}

@@ -33,8 +33,8 @@ class Progress:
     suspect: str = ""  # the fingerprint of a function that passed, and made another exercise fail
     ground: str = ""  # the fingerprints, by id, of all that ran when the other exercise failed: `01.1=... 01.2=...`
     blame: str = ""  # a sentence: which other exercise failed with it, and how
-    passes: int = 0  # how often it passed; this number is the seed of its checks
-    drawn: int = 0  # verdicts that no random program decided; this number is the seed of the random programs
+    passes: int = 0  # how often it passed: from this comes the seed of its checks
+    drawn: int = 0  # verdicts that no random program decided: from this comes the seed of random programs
     found: bool = False  # whether a random program decided the last verdict
     hints: int = 0
     gave_up: bool = False
