@@ -17,7 +17,7 @@ A function, ours or JAX's, and types -> an HTML file, and its data. Equations ge
     origins, parts, fates   which instructions make what an equation reads; why nothing is left of it, and how that is known
     made_of, merging, spread, dimensions   instruction that XLA has merged, or recognised as a whole -> the equations in it
     apart          kernels that read one another -> why they are not one
-    rounding       which results have a smaller type than was written
+    rounding, residuals   which results have a smaller type than was written; which are kept for the reverse pass only
     compiling      StableHLO -> answers of the compilers, at the same time, kept by content
     calls, jax_calls, jax_words, jax_advice   a run -> its calls: what each took, and why it missed, in JAX's words for JAX's jit
     index          a run -> one page for all functions that it called

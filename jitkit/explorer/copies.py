@@ -95,10 +95,39 @@ class Copies:
             moved = [place for place in ends if place != begun]
             if moved:
                 return f"a turn hands part {begun} of the carry of {loop.name} on as part {moved[0]}, and each part has a place of its own"
-            return f"a turn of {loop.name} reads this part of the carry after it has written the next one in the same place"
+            written = self._maker(computation, following[begun]) if begun < len(following) else None
+            if written is None or written.opcode == "get-tuple-element":
+                return ""
+            return self._read_late(computation, copy, written, loop)
         if ends:
             return f"the carry of {loop.name} has a place of its own, and the value was made in another"
         return ""
+
+    def _read_late(self, computation: str, copy: Instruction, following: Instruction, loop: Instruction) -> str:
+        """Return a sentence if something reads a part of a carry that need not run before `following`, which makes the
+        part for the next turn in the same place; else "".
+        """
+        before = self._needed_by(computation, following)
+        readers = [each for each in self._read_by(computation, copy.name) if each.opcode != "tuple"]
+        late = next((each for each in readers if each.name not in before), None)
+        if late is None:
+            return ""
+        after = following.name in self._needed_by(computation, late)
+        how = "runs after" if after else "need not run before"
+        return (
+            f"a turn of {loop.name} writes its carry in place: {late.name} reads this part, and {how} {following.name}, "
+            "which makes the next one"
+        )
+
+    def _needed_by(self, computation: str, last: Instruction) -> set[str]:
+        """Return the names of the instructions that an instruction depends on, and its own."""
+        found, waiting = {last.name}, [last.name]
+        while waiting:
+            each = self._named[computation].get(waiting.pop())
+            more = {*operands(each)} - found if each is not None else set()
+            found |= more
+            waiting += more
+        return found
 
     def _into_a_loop(self, computation: str, copy: Instruction) -> str:
         given = [each for each in self._read_by(computation, copy.name) if each.opcode == "tuple"]

@@ -144,23 +144,6 @@ class _Fates(Merging):
         shapes = {"reshape", "broadcast"} if wrote & {"reshape", "broadcast"} else set()
         return wrote | shapes | {"bitcast"} | ({"copy"} if "transpose" in wrote else set())
 
-    def _rewritten(self, number: int) -> dict[str, Any] | None:
-        wrote = self._wrote.get(number, set()) - ARRANGING - OPERANDS
-        if number in self._inside or len(wrote) != 1:
-            return None
-        [own] = wrote
-        opcodes = self._opcodes(number) - ARRANGING - OPERANDS
-        if (
-            len(opcodes) != 1
-            or own in ("custom-call", "composite")
-            or PRODUCTS.get(own, {own, f"{own}-window"}) & opcodes
-        ):
-            return None
-        at = next(each for each in self._named[number] if self._data.at[each].opcode in opcodes)
-        opcode = self._data.at[at].opcode
-        article = "an" if opcode[0] in "aeiou" else "a"
-        return self._told("rewritten", "rewritten", f"is now {article} {opcode}, {at[1]}", row=at)
-
     # --- what is not ---
 
     def _fate(self, number: int) -> dict[str, Any]:

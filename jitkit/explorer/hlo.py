@@ -20,7 +20,7 @@ from .costs import Costs, amount, bytes_of
 from .equation import Equation
 from .equations import without_marks
 from .flow import Key, end_of_operands
-from .links import PLUMBING, Links
+from .links import OPERANDS, PLUMBING, Links
 from .listing import Listing
 
 _METADATA = re.compile(r', metadata=\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\}')
@@ -79,7 +79,7 @@ class Fused:
         return [
             by_line.Kernel(
                 self.rows[at],
-                self.links.exact[at],
+                self._computed_in(at),
                 self._costs.moved(name, each),
                 in_loop,
                 self._costs.untold(each),
@@ -89,6 +89,17 @@ class Fused:
             if not by_line.is_copy(each)
             for at in [(name, each.name)]
         ]
+
+    def _computed_in(self, at: Key) -> list[int]:
+        """Return the equations of which a kernel has more than an operand, such as a broadcast; all of its equations if
+        there are none.
+        """
+        inside = [
+            (name, each) for name in called(self.links.data.at[at]) for each in self.program.computations.get(name, ())
+        ]
+        done = [(name, each.name) for name, each in inside if each.opcode not in OPERANDS | PLUMBING]
+        numbers = {number for one in done for number in self.links.exact.get(one, ())}
+        return [number for number in self.links.exact[at] if number in numbers] or self.links.exact[at]
 
     @property
     def copies(self) -> list[by_line.Kernel]:
@@ -141,6 +152,7 @@ def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
         for instruction in program.computations.get(name, ()):
             at = name, instruction.name
             notes = [_note(program, costs, name, instruction), links.rules.get(at, ""), copies.why(name, instruction)]
+            notes.append(_of_rows(links, equations, at))
             row = found.add(
                 f"{'  ' * depth}{shown(instruction)}",
                 links.exact[name, instruction.name],
@@ -224,3 +236,18 @@ def _note(program: Program, costs: Costs, computation: str, instruction: Instruc
     parts += [f"{amount(flops)}flop"] if flops else []
     parts.append(f"{amount(costs.moved(computation, instruction))}B moved")
     return " · ".join(parts)
+
+
+def _of_rows(links: Links, equations: Sequence[Equation], at: Key) -> str:
+    """Return what an instruction is for that the lowering of a `while` adds if its condition differs by row, as `vmap`
+    makes it; "" for any other.
+    """
+    opcode, loops = links.data.at[at].opcode, [equations[n] for n in links.called.get(at, []) if n < len(equations)]
+    if opcode not in ("select", "reduce") or len(loops) != 1:
+        return ""
+    condition = getattr(loops[0].eqn, "params", {}).get("cond_jaxpr")  # only a `while` has one
+    if condition is None or not getattr(condition, "jaxpr", condition).outvars[0].aval.shape:
+        return ""
+    if opcode == "select":
+        return "added since vmap has many rows in one loop: a row whose condition is false keeps its values"
+    return "added since vmap has many rows in one loop: it goes on while the condition of any row is true"

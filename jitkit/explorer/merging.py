@@ -17,6 +17,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from .costs import elements_of
 from .equation import Equation
 from .flow import Key
 from .hlo import Fused
@@ -40,6 +41,38 @@ class Merging(Origins):
         self.found: dict[str, dict[str, Any]] = {}
         self.factored: dict[Key, list[int]] = {}
         self.scatters: dict[Key, list[int]] = {}
+
+    def _rewritten(self, number: int) -> dict[str, Any] | None:
+        """Return the fate of an equation that is there as another operation; None if it is there as it was written."""
+        wrote = self._wrote.get(number, set()) - ARRANGING - OPERANDS
+        if number in self._inside or len(wrote) != 1:
+            return None
+        [own] = wrote
+        computing = [at for at in self._named.get(number, ()) if self._data.at[at].opcode not in ARRANGING | OPERANDS]
+        opcodes = {self._data.at[at].opcode for at in computing}
+        opcodes = opcodes - {"pad"} or opcodes  # a TPU's compiler pads what it has computed
+        inverse = next(filter(self._is_reciprocal, computing), None) if opcodes == {"divide", "multiply"} else None
+        if own == "divide" and inverse and any(self._multiplies_all(at, number) for at in computing):
+            at = next(at for at in computing if self._multiplies_all(at, number))
+            words = f"is now a multiply with the reciprocal, {at[1]}; {inverse[1]} divides"
+            return self._told("rewritten", "rewritten", words, row=at)
+        same = PRODUCTS.get(own, {own, f"{own}-window"}) & opcodes
+        if len(opcodes) != 1 or own in ("custom-call", "composite") or same:
+            return None
+        at = next(each for each in computing if self._data.at[each].opcode in opcodes)
+        opcode = self._data.at[at].opcode
+        article = "an" if opcode[0] in "aeiou" else "a"
+        return self._told("rewritten", "rewritten", f"is now {article} {opcode}, {at[1]}", row=at)
+
+    def _is_reciprocal(self, at: Key) -> bool:
+        """Whether the instruction `at` divides one by a value."""
+        one = self._data.source(self._data.operands[at][0]) if self._data.at[at].opcode == "divide" else None
+        return one is not None and self._data.at[one].opcode == "constant" and self._data.at[one].rest.startswith("1)")
+
+    def _multiplies_all(self, at: Key, number: int) -> bool:
+        """Whether the instruction `at` multiplies as many elements as the equation `number` has."""
+        instruction = self._data.at[at]
+        return instruction.opcode == "multiply" and elements_of(instruction.type) == self._equations[number].size
 
     def _by_algebra(self, number: int) -> dict[str, Any] | None:
         """Return the fate of an equation that is gone, by the first rule that shows it; None if none does."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..targets import Target
-from . import again, apart, by_line, fates, hlo, machine, passes, rounding, source, stablehlo
+from . import again, apart, by_line, fates, hlo, machine, passes, residuals, rounding, source, stablehlo
 from . import equations as numbering
 from .equation import Place
 from .listing import Listing
@@ -79,6 +79,7 @@ def model(
         "jaxpr": subject.jaxpr.as_data(),
         "stablehlo": shown.as_data(),
         "c": c,
+        "kept": residuals.kept(equations),
         "targets": [_target(each, answers[each.name], subject, wrote, inside, rows_of) for each in targets],
         "calls": calls and {"shown": _call_of(calls, subject.jaxpr.lines), **calls},
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ..targets.hlo import Instruction
 from .costs import elements_of
 from .equation import Equation
 from .hlo import Fused
@@ -26,12 +27,12 @@ def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
             continue
         [number] = numbers
         written, kept = _FLOAT.search(equations[number].results), _FLOAT.match(instruction.type)
-        if (
-            written
-            and kept
-            and int(kept[1]) < int(written[1])
-            and elements_of(instruction.type)
-            == sum(getattr(var.aval, "size", 0) for var in equations[number].eqn.outvars)
-        ):
+        if written and kept and int(kept[1]) < int(written[1]) and _is_whole(instruction, equations[number]):
             found[str(number)] = kept[0]
     return found
+
+
+def _is_whole(instruction: Instruction, equation: Equation) -> bool:
+    """Whether an instruction makes all elements of an equation's result. A product may also make more, as padding."""
+    size = elements_of(instruction.type)
+    return size == equation.size or (instruction.opcode in ("dot", "convolution") and size > equation.size)

@@ -12,7 +12,7 @@ const MOST_MISSES = 4;
 // `to` has call(number), fate(target, the title of a list), lines() and beside(one, other, row).
 export function summary(to) {
   const link = (text, onclick) => element("button", { type: "button", onclick }, text);
-  const items = [...callsSaid(to, link), ...dearestSaid(to, link), ...againSaid(), ...apartSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link), ...otherFatesSaid()];
+  const items = [...callsSaid(to, link), ...dearestSaid(to, link), ...keptSaid(), ...againSaid(), ...apartSaid(to, link), ...fatesSaid(to, link), ...differencesSaid(to, link), ...otherFatesSaid()];
   if (!items.length) return null;
   return element("details", { class: "summary", open: !matchMedia("(max-width: 899px)").matches },
     element("summary", {}, "In short", model.calls?.shown ? element("span", {}, `: the calls of the run, then the program of call #${model.calls.shown}`) : null), element("ul", {}, ...items.map((parts) => element("li", {}, ...parts))));
@@ -62,6 +62,14 @@ function dearestSaid(to, link) {
     return [`on ${name}, line ${model.python.numbers[bytes.row]} moves ${amount(size(bytes))}B of ${amount(size(all))}B, in ${count(bytes.kernels.length, "kernel")}${computed}${turns}${branches}${back}`];
   });
   return said.length ? [[link("Dearest lines", () => to.lines()), `: ${said.join(". ")}.`]] : [];
+}
+
+// What loops of the forward pass write turn by turn, since the reverse pass of the gradient reads it.
+function keptSaid() {
+  const kept = model.kept || [];
+  if (!kept.length) return [];
+  const parts = kept.map(({ equation, of, type }) => `${type} of ${of === null ? `what a turn of ${named([equation])} begins with` : named([of])}`);
+  return [[element("b", {}, "Kept for the reverse pass only"), `, as the jaxpr says, turn by turn: ${few(parts, MOST_LINES)}; ${amount(kept.reduce((sum, { bytes }) => sum + bytes, 0))}B together.`]];
 }
 
 // What is computed anew in each kernel that reads it.
