@@ -221,7 +221,7 @@ PROGRAMS = {
     "two lengths": (lambda lib, jnp: jnp.ones(3) + jnp.ones(4), "two sizes must be equal, or one of them 1"),
     "a dict of axes": (lambda lib, jnp: lib.vmap(lambda d: d["a"], in_axes={"a": 0})({"a": jnp.ones(3)}), "in_axes=({'a': 0},)"),
     "jacobian by integers": (lambda lib, jnp: lib.jacfwd(lambda x: x * 2)(jnp.arange(3)), "x.astype(float)"),
-    "a list added": (lambda lib, jnp: jnp.ones(3) + [1, 2, 3], "Make the list or tuple an array"),
+    "a list added": (lambda lib, jnp: jnp.ones(3) + [1, 2, 3], "Make a list of numbers an array first"),
     "axes for a dict of other keys": (
         lambda lib, jnp: lib.vmap(lambda p, x: x @ p["w"], in_axes=({"w": None, "b": None}, 0))({"w": jnp.ones((3, 2))}, jnp.ones((4, 3))),
         "one axis, or None, for a whole tree",
