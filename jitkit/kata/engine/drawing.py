@@ -126,16 +126,36 @@ def halves(
     jk: Any, calls: Iterable[Call], at_once: Callable[..., Any], exact: int | None = None
 ) -> list[dict[str, Any]]:
     """Return two dicts of the results of calls by their keys. The first has the second call, the fourth and so on, each computed by
-    `at_once(f, *arrays)`; the second dict has the others, computed by one program, which is given all their arrays. Results of calls
-    after the first `exact` are `settled` (None: no result is).
+    `at_once(f, *arrays)`; the second dict has the others, computed by one program, which is given all their arrays, or one by one if
+    XLA fails to run that program. Results of calls after the first `exact` are `settled` (None: no result is).
     """
     every = [(key, f, [jk.numpy.asarray(x) for x in arrays]) for key, f, arrays in calls]
     rest = {key: f for key, f, _ in every[::2]}
     compiled = jk.jit(lambda given: {key: rest[key](*arrays) for key, arrays in given.items()})
-    found = [{key: at_once(f, *arrays) for key, f, arrays in every[1::2]}]
-    found.append(compiled({key: arrays for key, _, arrays in every[::2]}))
+    found = [{key: by_xla(at_once, f, *arrays) for key, f, arrays in every[1::2]}]
+    together = by_xla(compiled, {key: arrays for key, _, arrays in every[::2]})
+    found.append(together if together != FAILED else {key: by_xla(f, *arrays) for key, f, arrays in every[::2]})
     loose = {key for key, _, _ in every[exact:]} if exact is not None else set()
     return [{key: settled(x) if key in loose else x for key, x in some.items()} for some in found]
+
+
+FAILED = "XLA cannot run this."
+
+
+def by_xla(f: Callable[..., Any], *args: Any) -> Any:
+    """Return f's result; or `FAILED` if XLA has compiled a program that its libraries then refuse to run, whoever wrote it: "INTERNAL:
+    YNNPACK operation failed: unsupported parameter".
+    """
+    result = None
+    try:
+        result = f(*args)
+        settled(result)  # waits for the numbers
+    except Exception as error:
+        if isinstance(error, RuntimeError) and str(error).startswith("INTERNAL: "):
+            return FAILED
+        if result is None:  # otherwise the comparison says what is wrong with the result
+            raise
+    return result
 
 
 def settled(result: Any) -> Any:
