@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import knockout
 import pytest
 from test_explorer import subject_of
 from test_explorer_eyes_2 import notes
@@ -132,3 +133,16 @@ def test_a_kernel_that_only_broadcasts_for_an_equation_does_not_count_at_its_lin
     assert [each.equations for each in hlo.read(SHARED, subject.equations).kernels] == [[1]]
     compares = SHARED.replace(" broadcast(%y), dimensions={}", " maximum(%x, %x)")
     assert [sorted(each.equations) for each in hlo.read(compares, subject.equations).kernels] == [[0, 1]]
+
+
+def test_loops_with_one_condition_may_be_read_even_if_nobody_reads_one_of_them():
+    def more(carry):
+        return carry[0] < 2
+
+    def turn(c, _):
+        lax.while_loop(more, lambda carry: (carry[0] + 1, carry[1] * 3.0), (0, c))
+        return lax.while_loop(more, lambda carry: (carry[0] + 1, jnp.sin(carry[1])), (0, c))[1], None
+
+    trial = knockout.Trial(lambda x: lax.scan(turn, x, None, length=3)[0], (spec(3),))
+    assert {each.primitive: len(each.operands) for each in trial.equations}["mul"] == 2
+    assert [at for at in trial.links() if trial.link(at) == "wrong"] == []

@@ -31,9 +31,8 @@ def find_operands(jaxpr: Any, equations: list[Equation], by_eqn: dict[int, int],
             inner = list(jaxprs_of(eqn, dialect))
             made = [frozenset({number})] * len(eqn.outvars)
             is_call = equation.primitive in CALLS and len(inner) == 1 and len(inner[0].invars) == len(reads)
-            is_elsewhere = not equation.live and any(equations[by_eqn[id(e)]].live for each in inner for e in each.eqns)
-            if is_elsewhere:  # these jaxprs are live for another call, which runs them on other values
-                inner = []
+            if not equation.live:  # leave out jaxprs that are live for another call, which runs them on other values
+                inner = [each for each in inner if not any(equations[by_eqn[id(e)]].live for e in each.eqns)]
             if is_call and inner:
                 for var, own in zip(inner[0].invars, reads, strict=True):
                     origins[id(var)] = origins.get(id(var), frozenset()) | own
