@@ -82,7 +82,8 @@ def work(
 
         if not alone:
             end_first(proc)
-            os.close(proc)
+            if proc >= 0:  # elsewhere than on Linux there is no /proc
+                os.close(proc)
             if jailed:
                 mount_disk(limits)
             enter()
