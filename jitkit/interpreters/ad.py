@@ -2,22 +2,22 @@
 
 Derivatives take three steps, each a transformation of its own.
 
-*Forward* (`jvp`). The function runs once, on pairs of a primal and its tangent: the tangent says how much the primal
-changes when the arguments change by their tangents. Each operation has a JVP rule (`ad_rules`), which `JVPTrace` calls.
-If no operand has a tangent (constants, tracers of another trace), the operation is left to the outer trace.
+*Forward* (`jvp`). The function runs once, on pairs of a primal and its tangent: how much the primal changes when the
+arguments change by their tangents. `JVPTrace` calls the JVP rule of each operation (`ad_rules`). If no operand has a
+tangent (constants, tracers of another trace), the operation is left to the outer trace.
 
 *Linearise* (`ad_linearize`). Primals are computed now, and operations on tangents are recorded. The values that
-tangents are multiplied by, the residuals, are known, so the result is a jaxpr that is linear in the arguments' tangents.
+tangents are multiplied by, the residuals, are known, so the recorded jaxpr is linear in the arguments' tangents.
 
-*Transpose* (`ad_transpose`). A linear program is run backwards, from the cotangents of its results to the cotangents
-of its arguments. A value that was used twice gets two cotangents, which are added.
+*Transpose* (`ad_transpose`). A linear program is run backwards, from the cotangents of its results to the cotangents of
+its arguments. A value that was used twice gets two cotangents, which are added.
 
 `grad` does all three. So `sin` needs no reverse-mode rule: it has a JVP rule, and `mul` has a transpose rule.
 Operations with jaxprs in them (`jit`, `cond`, `scan`) have rules that make a jaxpr of primals and tangents, or two
 jaxprs, and transpose the second.
 
 The invariant of all traces here: a value belongs to the trace if its tracer says so, and is a constant otherwise; rules
-run under the outer trace. So derivatives nest: what a rule of the inner derivative does, the outer one differentiates.
+run under the outer trace. So derivatives nest: the outer one differentiates the operations of the inner one's rules.
 
 Real JAX adds references that are differentiated in place, types of a user's own with tangent types, and shardings.
 
@@ -101,8 +101,9 @@ class JVPTracer(DualTracer):
         return f"JVPTracer(primal={self.primal!s}, tangent={self.tangent!s})"
 
     def converted(self) -> DualTracer:
-        """Return the pair after a conversion to its own type. If the primal is traced, return the pair itself. If it is known, JAX
-        does not leave the conversion out: the tangent gets the weak type of the primal, and numbers become Arrays (as above).
+        """Return the pair after a conversion to the type that it has: the pair itself if the primal is traced. If the
+        primal is known, give the tangent the primal's weak type, and turn numbers into Arrays, since JAX does not skip
+        this conversion.
         """
         if self.to_concrete_value() is None:
             return self
@@ -111,15 +112,15 @@ class JVPTracer(DualTracer):
 
 
 def _as_before(x: Any, part: Any) -> Any:
-    """Return `part`, the primal or tangent of x. If it is a number of Python or numpy, and x64 mode was switched since x was made,
-    return it as an array with the dtype of x.
+    """Return `part`, the primal or tangent of x. If it is a Python or numpy number, and x64 mode was switched since x
+    was made, return it as an array with the dtype of x.
     """
     is_number = isinstance(x, DualTracer) and not isinstance(part, Tracer | Zero)
     return array.from_host(part, x.aval) if is_number and core.get_aval(part).dtype != x.aval.dtype else part
 
 
 class DualTrace(Trace):
-    """The base of `JVPTrace` and `LinearizeTrace`: values are pairs of primal and tangent, and a constant's tangent is zero."""
+    """The base of `JVPTrace` and `LinearizeTrace`: values are pairs of primal and tangent; a constant's tangent is zero."""
 
     __slots__ = ("x64",)
 
@@ -130,7 +131,7 @@ class DualTrace(Trace):
         self.x64 = config.x64()
 
     def pair(self, x: Any) -> tuple[Any, Any]:
-        """Return the primal and the tangent of a value. A value that is not of this trace has the tangent Zero."""
+        """Return the primal and the tangent of a value; the tangent of a value that is not of this trace is a Zero."""
         if isinstance(x, DualTracer) and x._trace is self:
             return x.primal, x.tangent
         if isinstance(x, Tracer):
@@ -139,7 +140,7 @@ class DualTrace(Trace):
         return x, zero_tangent(x)
 
     def pairs(self, values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return a list of the primals of values, and one of their tangents."""
+        """Return a list of the primals, and a list of the tangents."""
         primals, tangents = [], []
         for x in values:
             primal, tangent = self.pair(x)
@@ -154,7 +155,7 @@ class DualTrace(Trace):
         return x.primal if isinstance(x, DualTracer) and x._trace is self else x
 
     def with_tangent(self, primal: Any, tangent: Any) -> Any:
-        """Return a tracer that pairs a primal with its tangent; return the primal alone if the tangent is a Zero or a float0."""
+        """Return a tracer for the pair, or the primal alone if the tangent is a Zero or a float0."""
         return primal if type(tangent) is Zero or is_float0(tangent) else self.tracer(self, primal, tangent)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -177,9 +178,7 @@ class DualTrace(Trace):
     def differentiate(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[Any, Any]:
-        """Return the results of a primitive and their tangents by its JVP rule. At least one operand's tangent is not
-        Zero.
-        """
+        """Return the results of a primitive and their tangents by its JVP rule. Some tangent is not Zero."""
         return self.by_rule(jvp_rule(primitive), primitive.multiple_results, primals, tangents, params)
 
     def by_rule(
@@ -190,13 +189,11 @@ class DualTrace(Trace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Return the results and their tangents, by a JVP rule. Each kind of trace defines this method; here it raises
-        NotImplementedError.
-        """
+        """Return the results and their tangents, by a JVP rule. Subclasses define this method; here it raises NotImplementedError."""
         raise NotImplementedError(f"{type(self).__name__} does not say how to use rules for pairs")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Call the outer trace's `note` with the primals of these arguments of a library function. Return None."""
+        """Call the outer trace's `note` with the primals of a library function's arguments. Return None."""
         if self.parent is not None:
             self.parent.note([self.strip(x) for x in args])
         return None
@@ -219,13 +216,14 @@ class JVPTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function is recorded as one equation. The outer trace decides; if there is none, False."""
+        """Whether the call of a library function is recorded as one equation, as the outer trace decides; False without one."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Call the outer trace's `note` with the primals of these arguments of a library function, and give each tangent the weak type
-        of its primal. Return a function to call with the library function's result. It undoes this change, and returns the result
-        with Arrays in place of Python's and numpy's numbers: in JAX the function is jitted, so it returns new Arrays.
+        """Call the outer trace's `note` with the primals of a library function's arguments, and give each tangent the
+        weak type of its primal. Return a function to call with the library function's result, which undoes this change.
+        It returns the result with Arrays in place of Python and numpy numbers: in JAX the function is jitted, so it
+        returns new Arrays.
         """
         super().note(args)
         parts = [part for x in args for part in (x if isinstance(x, list | tuple) else (x,))]
@@ -246,10 +244,10 @@ class JVPTrace(DualTrace):
         return finish
 
     def as_weak_as(self, aval: Any, tangent: Any) -> Any:
-        """Return the tangent with the weak type of `aval`, without recording an equation. Within an outer trace, return a number as
-        a Python or numpy number: such a number is written as a literal, and an array would become a constant.
+        """Return the tangent with the weak type of `aval`, without recording an equation. Within an outer trace, a
+        number becomes a Python or numpy number, which is written as a literal; an array would become a constant.
 
-        Return the tangent unchanged if its type cannot be changed so, as that of a batch, or of an array within an outer trace.
+        Return the tangent unchanged if it is a batch, or an array within an outer trace.
         """
         if isinstance(tangent, DualTracer):
             return type(tangent)(tangent._trace, self.as_weak_as(aval, tangent.primal), tangent.tangent)
@@ -266,7 +264,7 @@ class JVPTrace(DualTrace):
         return array.Array(x._buf, known, known) if x._key is x.aval else x
 
     def is_within_a_trace(self) -> bool:
-        """Whether an outer trace is active that is not a JVPTrace: it would record an array that is made here as a constant."""
+        """Whether an outer trace other than a JVPTrace is active: it would record an array that is made here as a constant."""
         outer = self.parent
         while isinstance(outer, JVPTrace):
             outer = outer.parent
@@ -290,8 +288,8 @@ class JVPTrace(DualTrace):
 
 
 def as_number(aval: Any, x: Any) -> Any:
-    """Return the number x as a Python number if the aval is weak, else as a numpy scalar. Return x itself if it is an array, or if the
-    Python number would have another dtype.
+    """Return the number x as a Python number if the aval is weak, else as a numpy scalar. Return x itself if it is an
+    array, or if the Python number would have another dtype.
     """
     value = partial_eval.literal_form(x)
     if value is None:

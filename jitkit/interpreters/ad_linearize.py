@@ -1,15 +1,15 @@
 """function + values -> values + a linear jaxpr
 
-To linearise, run the function on its primals as usual and meanwhile record the operations on tangents, as a jaxpr that
-is linear in the tangents of the arguments. Its constants are the residuals: computed values by which tangents are
-multiplied.
+To linearise, run the function on its primals, and record the operations on tangents as a jaxpr that is linear in the
+tangents of the arguments. Its constants are the residuals: computed values by which tangents are multiplied.
 
 A JVP rule (`ad_rules`) has operations on primals and on tangents. It runs under a `PartialTrace`, which separates them:
 an operation without a tangent is done now, under the outer trace; any other is recorded. So `mul(t, cos(x))` computes
 `cos(x)` now, and records one multiplication.
 
-A jaxpr is linearised to two (`linearize_jaxpr`): the first computes results and residuals, the second tangents. A
-residual that is an input of the first is not also a result of it: the caller passes the input on (it is *forwarded*).
+A jaxpr is linearised to two (`linearize_jaxpr`): the first computes results and residuals, the second tangents. If a
+residual is an input of the first jaxpr, that jaxpr does not return it: the caller passes the input on (it is
+*forwarded*).
 
 JAX: jax/_src/interpreters/ad.py:LinearizeTrace
 """
@@ -39,18 +39,19 @@ from .ad import DualTrace, DualTracer
 from .ad_rules import JvpRule, Zero, instantiate_zeros, is_float0, tangent_aval, unless_float0, zero_tangent
 from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack
 
-# The linearisation of one operation consists of its results, and a function from the tangents of its operands (some may be Zero) to the
-# tangents of its results. The function is called under the trace that records tangents.
+# The linearisation of one operation: its results, and a function from the tangents of its operands (some may be Zero)
+# to the tangents of its results, which is called under the trace that records tangents.
 Linearized = tuple[Any, Callable[..., Any]]
 LinearizeRule = Callable[..., Linearized]
 # rule(nonzero, *primals, **params), for primitives that are not linearised through their JVP rule.
 linearize_rules: dict[Primitive, LinearizeRule] = {}
-# rule(trace, *operands, **params) -> results, for primitives of which a part can be computed now if some operands are tangents.
+# rule(trace, *operands, **params) -> results, for primitives that can compute some results now although an operand is a
+# tangent
 partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
 class LinearizeTracer(DualTracer):
-    """A pair whose tangent is recorded, and so has a type and no value. As in JAX it is printed as a GradTracer."""
+    """A pair whose tangent is recorded, so that it has a type and no value. As in JAX it is printed as a GradTracer."""
 
     __slots__ = ()
 
@@ -60,7 +61,7 @@ class LinearizeTracer(DualTracer):
 
 
 class LinearizeTrace(DualTrace):
-    """The trace that computes primals, and records tangents, which are tracers of another trace, `tangents`."""
+    """The trace that computes primals, and records operations on tangents in another trace, `tangents`."""
 
     __slots__ = ("tangents",)
 
@@ -72,8 +73,8 @@ class LinearizeTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function is recorded as one equation: True for programs as JAX 0.12 or later writes
-        them. Then the cotangents of one argument are added up inside of the called function.
+        """Whether the call of a library function is recorded as one equation: True for programs as JAX 0.12 or later
+        writes them, where the cotangents of one argument are added up inside of the called function.
         """
         return since(0, 12)
 
@@ -82,15 +83,15 @@ class LinearizeTrace(DualTrace):
         return "grad or linearize"
 
     def new_arg(self, primal: Any, tangent: Any) -> Any:
-        """Return an argument of the function: a pair of `primal` and a new, recorded tangent of the same type as `tangent`. An integer
-        has no tangent.
+        """Return an argument of the function: a pair of `primal` and a new, recorded tangent of the aval `tangent`; for
+        an integer, which has no tangent, the primal alone.
         """
         recorded = self.tangents.new_arg(tangent)
         return primal if is_float0(recorded) else self.with_tangent(primal, recorded)
 
     def with_tangent(self, primal: Any, tangent: Any) -> Any:
-        """Return a tracer that pairs a primal with its tangent; return the primal alone if the tangent is a Zero. A float0 that is
-        recorded, such as the tangent of an integer that a `custom_vjp` function returns, stays: its `bwd` must be called.
+        """Return a tracer for the pair, or the primal alone if the tangent is a Zero. A recorded float0, such as the
+        tangent of an integer that a `custom_vjp` function returns, stays: its `bwd` must be called.
         """
         return primal if type(tangent) is Zero else self.tracer(self, primal, tangent)
 
@@ -109,7 +110,7 @@ class LinearizeTrace(DualTrace):
     def _by_jvp_rule(
         self, primitive: Primitive, primals: list[Any], tangents: list[Any], params: dict[str, Any]
     ) -> tuple[Any, Any]:
-        """Return results and tangents, by the JVP rule, for which float0s are Zero."""
+        """Return results and tangents by the JVP rule, with a Zero in place of each float0."""
         tangents = list(map(unless_float0, tangents))
         if any(type(t) is not Zero for t in tangents):
             return super().differentiate(primitive, primals, tangents, params)
@@ -125,8 +126,8 @@ class LinearizeTrace(DualTrace):
         tangents: Sequence[Any],
         params: dict[str, Any],
     ) -> tuple[Any, Any]:
-        """Return results and tangents, by a JVP rule under a `PartialTrace`. A tangent of a result that depends on no
-        operand's tangent becomes Zero. Raise ValueError if the rule computes a result from tangents.
+        """Return results and tangents by a JVP rule under a `PartialTrace`, with a Zero for a tangent that depends on
+        no operand's tangent. Raise ValueError if the rule computes a result from tangents.
         """
         trace = PartialTrace(self.parent, self.tangents)
         with core.set_current_trace(trace):
@@ -157,7 +158,7 @@ class PartialTrace(Trace):
         return type(x) is DynamicJaxprTracer and x._trace is self.tangents
 
     def unless_known(self, primal: Any, tangent: Any) -> Any:
-        """Return the tangent that the rule computed; or a Zero, if it depends on no operand's tangent."""
+        """Return the tangent that a rule computed, or a Zero if it depends on no operand's tangent."""
         return tangent if self.is_tangent(tangent) else zero_tangent(primal)
 
     def process_primitive(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -184,8 +185,8 @@ class PartialTrace(Trace):
         return written
 
     def _known_part(self, primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
-        """Compute now those results of an operation, such as a loop, that depend on no tangent. Return a list with these,
-        and None for each other result.
+        """Compute now the results of an operation, such as a loop, that depend on no tangent. Return a list with them,
+        and None for the others.
         """
         invars = [Var(core.get_aval(x)) for x in args]
         outvars = [Var(aval) for aval in primitive.abstract_eval(*[v.aval for v in invars], **params)]
@@ -205,7 +206,7 @@ class PartialTrace(Trace):
         return [next(values) if k else None for k in known]
 
     def note(self, args: Sequence[Any]) -> None:
-        """Call the outer trace's `note` with those arguments of a library function that are not tangents."""
+        """Call the outer trace's `note` with the arguments of a library function that are not tangents."""
         if self.parent is not None:
             self.parent.note([x for x in args if not self.is_tangent(x)])
 
@@ -214,8 +215,8 @@ class PartialTrace(Trace):
 
 
 class LinearProgram(NamedTuple):
-    """The linear part of a linearised function: a closed jaxpr from the tangents of the arguments to the tangents of the
-    results, without those that are Zero; `nonzero` says for each result whether its tangent is there.
+    """The linear part of a linearised function: a closed jaxpr from the tangents of the arguments to the nonzero
+    tangents of the results. `nonzero` says for each result whether its tangent is there.
     """
 
     jaxpr: Jaxpr
@@ -257,7 +258,7 @@ def linearize(
 
 
 def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugInfo) -> LinearProgram:
-    """Return the linear program: the recorded equations that compute those `tangents` that are not Zero."""
+    """Return the linear program: the recorded equations, without dead code, that compute the tangents that are not Zero."""
     written = trace.to_jaxpr([t for t in tangents if type(t) is not Zero], debug_info.with_unknown_names())
     jaxpr, _ = dce_jaxpr(written, True, instantiate=True)
     return LinearProgram(jaxpr, tuple(type(t) is not Zero for t in tangents))
@@ -268,9 +269,8 @@ def finish(trace: DynamicJaxprTrace, tangents: Sequence[Any], debug_info: DebugI
 
 class LinearizedJaxpr(NamedTuple):
     """The two halves of a jaxpr. `primal` returns its outputs, then `num_residuals` residuals. `tangent` takes all
-    residuals, then the tangents of the nonzero inputs, and returns the tangents of the outputs that are `nonzero`.
-    `forwarded` says for each residual which of the jaxpr's consts and inputs it is, by number; None if `primal`
-    returns it.
+    residuals and the tangents of the nonzero inputs, and returns the tangents of the `nonzero` outputs. `forwarded` has
+    for each residual its number among the jaxpr's consts and inputs, or None if `primal` returns it.
     """
 
     primal: Jaxpr
@@ -329,8 +329,8 @@ def _two_jaxprs(
     info: DebugInfo,
     prune: bool,
 ) -> LinearizedJaxpr:
-    """Make two jaxprs from two traces. The first returns `outs` and the residuals: the values of the first trace that the
-    second one reads, except for consts and inputs (`sources`: id -> number). `prune` removes dead code in the first.
+    """Make two jaxprs from two traces. The first returns `outs` and the residuals: the values of the first trace that
+    the second reads, except for consts and inputs (`sources`: id -> number). `prune` removes dead code in the first.
     """
     written, nonzero = finish(second, tangents, info)
     if not prune:
@@ -346,9 +346,9 @@ def _two_jaxprs(
 def split_jaxpr(
     jaxpr: Jaxpr, unknown: tuple[bool, ...], instantiate: tuple[bool, ...] = (), forward: tuple[bool, ...] | bool = True
 ) -> LinearizedJaxpr:
-    """Split a jaxpr with `unknown` inputs in two. The first (`primal`) goes from the known inputs to the known outputs and
-    the residuals; the second (`tangent`) from the residuals and the unknown inputs to the unknown outputs. `nonzero` of
-    the result marks the unknown outputs.
+    """Split a jaxpr with `unknown` inputs in two. The first (`primal`) goes from the known inputs to the known outputs
+    and the residuals, the second (`tangent`) from the residuals and the unknown inputs to the unknown outputs, which
+    `nonzero` marks.
 
     `instantiate` says which outputs to treat as unknown, `forward` which consts and inputs may be forwarded as
     residuals. The numbers in `forwarded` count the consts, then the known inputs.

@@ -68,9 +68,7 @@ class Zero:
 
 
 def tangent_aval(aval: Any) -> Any:
-    """Return the type of the tangents of values of this type: `aval.to_tangent_aval()`, and for a token the token's own
-    type.
-    """
+    """Return the type of the tangents of values of this type: `aval.to_tangent_aval()`; for a token, the token's own type."""
     return aval.to_tangent_aval() if isinstance(aval, ShapedArray) else aval
 
 
@@ -144,18 +142,14 @@ def add_tangents(x: Any, y: Any) -> Any:
 
 
 def defjvp(primitive: Primitive, *shares: Share | None) -> None:
-    """Define a JVP rule by a share for each operand, or None for an operand that contributes nothing: the tangent of the
-    result is the sum of the shares.
-
-    A share is only called if the operand's tangent is not a Zero.
+    """Define a JVP rule: the tangent of the result is the sum of a share for each operand. None is for an operand that
+    contributes nothing. A share is not called if the operand's tangent is a Zero.
     """
     primitive_jvps[primitive] = functools.partial(sum_of_shares, primitive, shares)
 
 
 def defjvp_without_result(primitive: Primitive, *shares: Share | None) -> None:
-    """Define a JVP rule from shares that do not get the result: `share(tangent, *operands, **params)`, as in JAX's
-    `defjvp`.
-    """
+    """Define a JVP rule from shares without the result, `share(tangent, *operands, **params)`, as in JAX's `defjvp`."""
     defjvp(primitive, *[share and _without_result(share) for share in shares])
 
 
@@ -206,7 +200,7 @@ def deflinear(primitive: Primitive, transpose: TransposeRule) -> None:
 
 
 def deflinear_without_operands(primitive: Primitive, transpose: TransposeRule) -> None:
-    """Define a linear primitive by `transpose(ct, **params)`, which does not get the operands, as in JAX's `deflinear`."""
+    """Define a linear primitive by `transpose(ct, **params)`, without the operands, as in JAX's `deflinear`."""
     deflinear(primitive, lambda ct, *operands, **params: transpose(ct, **params))
 
 
@@ -262,9 +256,7 @@ def is_undefined(x: Any) -> bool:
 
 
 def no_cotangents(operands: Sequence[Any]) -> list[Any]:
-    """Return what a transpose rule returns if the cotangent of the result is Zero: a Zero for each linear operand, None for
-    the others.
-    """
+    """Return a transpose rule's answer if the result's cotangent is Zero: a Zero for each linear operand, None for the others."""
     return [Zero(x.aval) if is_undefined(x) else None for x in operands]
 
 

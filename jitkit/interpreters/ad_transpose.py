@@ -1,9 +1,9 @@
 """linear jaxpr + cotangents of its results -> cotangents of its arguments
 
-To transpose, read a linear program from its end. A cotangent says how much each element of a value contributes to the
-final quantity, such as a loss. The cotangents of the results are given. For each equation, the transpose rule of its
-primitive (`ad_rules.primitive_transposes`) turns the cotangent of its result into cotangents of its operands. The
-cotangents of a value are added up: a value that was used twice contributes twice.
+A cotangent says how much each element of a value contributes to the final quantity, such as a loss. To transpose, read
+a linear program from its end: for each equation, the transpose rule of its primitive (`ad_rules.primitive_transposes`)
+turns the cotangent of its result into cotangents of its operands. The cotangents of a value are added up: a value that
+was used twice contributes twice.
 
 JAX: jax/_src/interpreters/ad.py:backward_pass3
 """
@@ -32,7 +32,7 @@ from .replaying import replayed
 
 
 def transpose_rule(primitive: Primitive) -> TransposeRule:
-    """Return the transpose rule of a primitive; raise NotImplementedError where there is none."""
+    """Return the transpose rule of a primitive; raise NotImplementedError if it has none."""
     if primitive not in primitive_transposes:
         raise NotImplementedError(
             f"Transpose rule (for reverse-mode differentiation) for '{primitive}' not implemented"
@@ -89,9 +89,9 @@ def backward_pass(
 def linear_equations(
     jaxpr: Jaxpr, consts: Sequence[Any], inputs: Sequence[Any]
 ) -> tuple[dict[Var, Any], list[JaxprEqn]]:
-    """Return a dict with the value of each variable, and the linear equations in order. A variable that depends on a
-    linear input has an UndefinedPrimal as its value, and an equation is linear if it reads such a variable. All other
-    equations are computed here.
+    """Return a dict with the value of each variable, and the linear equations in order. An equation is linear if it
+    reads a variable that depends on a linear input: its value is an UndefinedPrimal. All other equations are computed
+    here.
     """
     values: dict[Var, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
     values.update(zip(jaxpr.invars, inputs, strict=True))
@@ -120,13 +120,13 @@ def transpose_jaxpr_anew(
     instantiate: tuple[bool, ...] = (),
     of_linear: tuple[Any, ...] = (),
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Transpose a jaxpr in the inputs that are `linear`. The new jaxpr goes from the other inputs, then the cotangents of
-    the outputs, to the nonzero cotangents of the linear inputs. Also return, for each linear input, whether its cotangent
-    is among them.
+    """Transpose a jaxpr in the inputs that are `linear`. The new jaxpr goes from the other inputs, then the cotangents
+    of the outputs, to the nonzero cotangents of the linear inputs. Also return, for each linear input, whether its
+    cotangent is there.
 
     `avals` are the types of the new jaxpr's inputs, with None for a cotangent that is Zero. `instantiate` says which
-    results become arrays even if they are Zero. `of_linear` are the types of the linear operands of the call: an operand's
-    type may be strong although the type of the jaxpr's input is weak.
+    results become arrays even if they are Zero. `of_linear` are the types of the call's linear operands, if they differ
+    from the jaxpr's inputs: an operand's type may be strong where the input's is weak.
     """
     known = len(linear) - sum(linear)
     given = tuple(aval is not None for aval in avals)

@@ -4,19 +4,18 @@
 `BatchTracer` holds a whole batch: an array with one more axis, `val`, and the position of this axis, `batch_dim`. Its
 aval is the type of an element, so the function sees no difference.
 
-Each operation lands in `BatchTrace.process_primitive`. It takes the batches out of the tracers and calls the
-primitive's *batching rule*, which does the operation for all elements at once; the result is wrapped again. A rule is
-called as `rule(axis, vals, dims, **params)`. It gets the operands with their batch axes (`dims[i]` is None for an
-operand that is the same for all elements), and returns the result and the position of its batch axis. It uses ordinary
-operations, which the outer trace (`parent`) runs, records or batches once more. So nested `vmap`s need no further
-rules, and there is no loop over elements.
+`BatchTrace.process_primitive` gets each operation. It takes the batches out of the tracers, calls the primitive's
+*batching rule*, which does the operation for all elements at once, and wraps the result. A rule is called as
+`rule(axis, vals, dims, **params)`. It gets the operands with their batch axes (`dims[i]` is None for an operand that is
+the same for all elements), and returns the result and the position of its batch axis. It uses ordinary operations,
+which the outer trace (`parent`) runs, records or batches once more: nested `vmap`s need no further rules.
 
 The invariant: a batch axis moves as late as possible, and an operand without one is broadcast only when an operation
 needs it. Most rules only renumber parameters. `cond`, `while_loop`, `scan` and `jit` have jaxprs as parameters: these
-are batched as programs, by running their equations under a new `BatchTrace` while tracing (`batch_jaxpr`).
+are batched by running their equations under a new `BatchTrace` while tracing (`batch_jaxpr`).
 
-A *named* axis (`axis_name`) can be reduced over from inside the function: `lax.psum(x, "i")` on an element is a sum along
-the batch axis. Which names there are is part of the thread's state (`config.named_axis`).
+A *named* axis (`axis_name`) can be reduced over from inside the function: `lax.psum(x, "i")` on an element is a sum
+along the batch axis. Which names there are is part of the thread's state (`config.named_axis`).
 
 JAX also has axes of devices (`spmd_axis_name`, meshes), ragged axes, and types with mappings of their own.
 
@@ -48,10 +47,10 @@ Dims = Sequence[Dim]
 
 
 class AxisData(NamedTuple):
-    """The axis that a trace maps over: its name, None if it has none, and its size.
+    """The axis that a trace maps over: its name, or None, and its size.
 
     `in_jaxpr` says whether the trace batches a jaxpr's equations (True) or a Python function. JAX caches nested jaxprs
-    separately for the two: a printed jaxpr that contains both shows the nested one under two names.
+    separately for the two, so a printed jaxpr that contains both shows the nested one under two names.
     """
 
     name: Hashable
@@ -91,7 +90,7 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """The trace that does for a whole batch what a function does to one element."""
+    """The trace that does a function of one element for a whole batch."""
 
     __slots__ = ("axis", "tag")
 
@@ -101,11 +100,11 @@ class BatchTrace(Trace):
         self.tag = tag or object()  # one call of `vmap`: a later BatchTrace with this tag takes this one's tracers
 
     def wrap(self, val: Any, dim: Dim) -> Any:
-        """Return a tracer for a batch; the value itself when it is not a batch."""
+        """Return a tracer for a batch, or the value itself if `dim` is None."""
         return val if dim is None else BatchTracer(self, val, dim)
 
     def unwrap(self, x: Any) -> tuple[Any, Dim]:
-        """Return a value as the outer trace knows it, and the position of its batch axis; None if it has none."""
+        """Return a value as the outer trace knows it, and the position of its batch axis, or None."""
         if type(x) is BatchTracer and x._trace.tag is self.tag:
             return x.val, x.batch_dim
         return x, None
@@ -117,13 +116,13 @@ class BatchTrace(Trace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function is recorded as one equation. The outer trace decides; if there is none, False."""
+        """Whether the call of a library function is recorded as one equation, as the outer trace decides; False without one."""
         return self.parent is not None and self.parent.keeps_calls
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
-        """Call the outer trace's `note` with these arguments of a library function. Return a function for the result, which makes a new
-        tracer if the result is one of the arguments. (In JAX the function is jitted, so it never returns an argument itself; and a jaxpr
-        that closes over both has two constants.)
+        """Call the outer trace's `note` with a library function's arguments. Return a function for the result, which
+        makes a new tracer if the result is one of the arguments: in JAX the function is jitted, and never returns an
+        argument itself. (A jaxpr that closes over both has two constants.)
         """
         if self.parent is not None:
             self.parent.note([self.unwrap(x)[0] for x in args])
@@ -162,11 +161,11 @@ class BatchTrace(Trace):
 def batch(
     fun: Callable[..., Sequence[Any]], axis: AxisData, vals: Sequence[Any], dims: Sequence[Dim], tag: object = None
 ) -> tuple[list[Any], list[Dim]]:
-    """Call `fun`, which takes and returns flat lists, once for all elements of a batch.
+    """Call `fun`, which takes and returns flat lists, once for all elements of a batch. Return the results as the outer
+    trace knows them, and the batch axis of each, or None.
 
-    `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value unchanged. Returns the results as the
-    outer trace knows them, and the position of each one's batch axis. With the `tag` of another trace, the tracers of
-    that trace count as tracers of this one.
+    `dims[i]` says which axis of `vals[i]` is mapped over; None passes the value unchanged. With the `tag` of another
+    trace, the tracers of that trace count as tracers of this one.
     """
     trace = BatchTrace(core.current_trace(), axis, tag)
     try:
@@ -205,7 +204,7 @@ def moveaxis(x: Any, source: int, destination: int) -> Any:
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
-    """Return x, repeated along a new axis. (The other axes are numpy integers, as in JAX: printed jaxprs show this.)"""
+    """Return x repeated along a new axis. (The parameters get numpy integers, as in JAX: printed jaxprs show this.)"""
     shape = list(np.shape(x))
     shape.insert(axis, size)
     return broadcasting.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
@@ -254,7 +253,7 @@ def defvectorized(primitive: Primitive) -> None:
 
 
 def defbroadcasting(primitive: Primitive) -> None:
-    """Define `broadcast_batcher` as the batching rule of an elementwise operation, whose operands have one shape or are scalars."""
+    """Define `broadcast_batcher` as the batching rule of an elementwise operation on operands of one shape, or scalars."""
     register_batcher(primitive)(functools.partial(broadcast_batcher, primitive))
 
 
@@ -289,7 +288,7 @@ def broadcast_batcher(
 
 
 def with_axes_behind(x: Any, rank: int) -> Any:
-    """Return x with axes of size 1 at its end, so that it has this rank."""
+    """Return x with axes of size 1 appended up to this rank."""
     missing = rank - np.ndim(x)
     if not missing:
         return x
@@ -297,7 +296,7 @@ def with_axes_behind(x: Any, rank: int) -> Any:
 
 
 def defreducer(primitive: Primitive) -> None:
-    """Define the batching rule of operations that reduce one operand along `axes`: `reduction_batcher`."""
+    """Define `reduction_batcher` as the batching rule of an operation that reduces one operand along `axes`."""
     register_batcher(primitive)(functools.partial(reduction_batcher, primitive))
 
 
@@ -332,7 +331,7 @@ def shifted(axes: Sequence[int], dim: int) -> list[int]:
 
 
 def shifted_by_numpy(axes: Sequence[int], dim: int) -> tuple[Any, ...]:
-    """Return the shifted axes as numpy integers, `np.int64(1)` in a jaxpr, as JAX has them in some parameters."""
+    """Return the shifted axes as numpy integers, as JAX has them in some parameters: a jaxpr shows `np.int64(1)`."""
     return tuple(np.add(axes, np.greater_equal(axes, dim)))
 
 
@@ -348,8 +347,8 @@ def batch_jaxpr(
       jaxpr: with a value for each of its constants (`consts`).
       axis: the axis that is mapped over.
       in_dims: the batch axis of each input.
-      out_dims: for each result, where its batch axis has to be; a result without a batch axis is broadcast. An entry None
-        means the front, if the result has a batch axis at all. Without `out_dims`, axes stay where the rules put them.
+      out_dims: for each result, where its batch axis has to be; a result without one is broadcast. None means the front,
+        if the result has a batch axis at all. Without `out_dims`, axes stay where the rules put them.
 
     Cached: the same arguments give the same jaxpr.
     """
@@ -387,7 +386,7 @@ def _batch_jaxpr(
 def batch_jaxpr_if(
     jaxpr: Jaxpr, axis: AxisData, batched: Sequence[bool], instantiate: Sequence[bool] | bool = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Call `batch_jaxpr` with every batch axis at 0. `batched` marks the inputs that have a batch axis, `instantiate` the
+    """Call `batch_jaxpr` with every batch axis at 0. `batched` marks the inputs that have one, `instantiate` the
     outputs that must have one. Return the new jaxpr, and for each output whether it has one.
     """
     musts = [instantiate] * len(jaxpr.outvars) if isinstance(instantiate, bool) else instantiate

@@ -5,12 +5,12 @@ independent, and no error. With the option on, each array of keys knows which of
 
 Every operation, and so every program, has a *signature* for keys: operands that it consumes (sinks, with a mask of
 their elements), results that are new keys (sources), and results that are an operand in another form (forwards). A
-table has the signatures of primitives, by name; the signature of a jaxpr follows from its equations, in order. A jaxpr
-is checked when it is traced: consuming a variable twice is the error. A loop repeats its body, so the body may not
-consume constants, and must return a new key in the place of each that it consumes from the carry. A call of a program is
-checked before it runs: keys that earlier calls have consumed must not be passed to be consumed again.
+table has the signatures of primitives; the signature of a jaxpr follows from its equations. A jaxpr is checked when it
+is traced: consuming a variable twice is an error. A loop repeats its body, so the body may not consume constants, and
+must return a new key for each key of the carry that it consumes. When a program is called, keys that earlier calls
+consumed must not be passed to be consumed again.
 
-Old-style keys are plain integers, which cannot be followed; as in JAX, they are not checked.
+Old-style keys are plain integers; as in JAX, they are not checked.
 
 JAX: jax/experimental/key_reuse/_core.py:jaxpr_type_signature
 """
@@ -37,7 +37,7 @@ _ALL: Mask = np.True_
 
 
 class Signature(NamedTuple):
-    """What a program does to keys, by the numbers of its operands and results."""
+    """The effect of a program on keys, by the numbers of its operands and results."""
 
     sinks: Mapping[int, Mask]  # operand -> which of its elements are consumed
     sources: frozenset[int]  # the results that are new keys
@@ -71,9 +71,7 @@ def _unknown(eqn: JaxprEqn) -> Signature:
 
 
 def _slice(eqn: JaxprEqn) -> Signature:
-    """Return the signature of slicing. The keys of the slice are new; the operand's elements that the slice copies are
-    consumed.
-    """
+    """Return the signature of slicing: it consumes the elements that it copies, and the slice has new keys."""
     starts, limits = eqn.params["start_indices"], eqn.params["limit_indices"]
     strides = eqn.params["strides"] or (1,) * len(starts)
     mask = np.zeros(eqn.invars[0].aval.shape, bool)
@@ -96,9 +94,7 @@ def _call(eqn: JaxprEqn) -> Signature:
 
 
 def _cond(eqn: JaxprEqn) -> Signature:
-    """Return the signature of `cond`, of whose branches one runs: it consumes what any branch consumes, and a result is
-    a new key if it is new in all branches.
-    """
+    """Return the signature of `cond`: it consumes what any branch consumes, and a result is a new key if it is new in all branches."""
     branches = [signature(branch) for branch in eqn.params["branches"]]
     sinks: dict[int, Mask] = {}
     for branch in branches:
@@ -179,7 +175,7 @@ _memo: weakref.WeakKeyDictionary[Jaxpr, Signature] = weakref.WeakKeyDictionary()
 
 
 def signature(jaxpr: Jaxpr) -> Signature:
-    """Return the signature of a program, whose operands are its inputs and then its constants.
+    """Return the signature of a program. Its operands are the inputs, then the constants.
 
     Raises:
       KeyReuseError: the program uses a key twice, or would do so in a loop.
@@ -236,10 +232,8 @@ _used: dict[int, _Use] = {}  # id of an Array -> its use; the entry is removed w
 
 
 def checked(run: Callable[[Sequence[Any]], Any], jaxpr: Jaxpr, name: str) -> Callable[[Sequence[Any]], Any]:
-    """Return a function that checks the keys among its arguments, calls `run`, and notes which keys are consumed now.
-
-    `run` runs the program `jaxpr` on leaves. The function raises KeyReuseError for a key that an earlier program has
-    consumed; the message calls the program `name`.
+    """Return a function that calls `run`, the program `jaxpr` on leaves, and notes which keys it consumes. Before the
+    call, it raises KeyReuseError for a key that an earlier program has consumed; the message calls the program `name`.
     """
     of_program = signature(jaxpr)
 

@@ -18,11 +18,11 @@ from .partial_eval import trace_to_jaxpr
 
 
 class BatchingRules(dict[Primitive, Callable[..., Any]]):
-    """A table in which libraries enter batching rules (`table[primitive] = rule`), called as `rule(axis, vals, dims,
-    **params)`.
+    """A table in which libraries enter batching rules: `table[primitive] = rule`.
 
-    JAX has three such tables. Their rules begin with different arguments about the mapped axis: none, its size and name, or all of
-    `AxisData`. `told(axis)` returns these arguments. Adapted rules go into the table `into`, by default into this one.
+    JAX has three such tables. Their rules begin with different arguments about the mapped axis: none, its size and
+    name, or all of `AxisData`; `told(axis)` returns them. The adapted rule, `rule(axis, vals, dims, **params)`, goes
+    into the table `into`, by default this one.
     """
 
     def __init__(
@@ -49,14 +49,14 @@ def register_vmappable(
     from_elt: Callable[..., Any],
     make_iota: Callable[..., Any] | None,
 ) -> None:
-    """Note that a library's class has a way of its own to be mapped over, which jitkit lacks: `vmap` refuses its instances
+    """Note that a library maps over a class in a way of its own, which jitkit lacks: `vmap` refuses its instances
     (`check_vmappable`). Brax registers such a class at import, for simulations by another program than XLA.
     """
     _vmappables.add(data_type)
 
 
 def check_vmappable(tree: Any) -> None:
-    """Raise NotImplementedError if a tree has an instance of a class that was registered by `register_vmappable`."""
+    """Raise NotImplementedError if a tree has an instance of a class registered by `register_vmappable`."""
     if not _vmappables:
         return
     for x in tree_leaves(tree, is_leaf=lambda x: type(x) in _vmappables):
@@ -68,8 +68,8 @@ def check_vmappable(tree: Any) -> None:
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> Callable[..., Any]:
-    """Return a lowering rule that writes the equations of `fun`, a function of JAX's operations that takes operands and
-    parameters. With `multiple_results`, `fun` returns a sequence of results, otherwise one.
+    """Return a lowering rule that writes the equations of `fun`, a function of operands and parameters. With
+    `multiple_results`, `fun` returns a sequence of results, otherwise one.
     """
 
     def rule(ctx: Any, *operands: str, **params: Any) -> Any:

@@ -91,8 +91,8 @@ class LoweringContext:
         """Write `%n = op operands attributes : types` and return `%n`. The result has the type `out`, by default the
         equation's.
 
-        Operations whose operands all have the result's type write that type once; `signature=True` writes
-        `(ins) -> out`, with the types of the equation's operands.
+        `types` is the result's type alone, or with `signature=True` `(ins) -> out`, with the types of the equation's
+        operands.
         """
         types = type_of(self.avals_out[0] if out is None else out)
         if signature:
@@ -100,13 +100,11 @@ class LoweringContext:
         return self.function.define(f"{op} {', '.join(operands)}{attributes} : {types}", self.origin)
 
     def emit_text(self, text: str, results: int = 1) -> str:
-        """Write `%n = text` and return `%n`. With several results (`%n:2 = text`) the name of the i-th is `%n#i`."""
+        """Write `%n = text` and return `%n`. With several results (`%n:2 = text`), the i-th is `%n#i`."""
         return self.function.define(text, self.origin, results)
 
     def emit_op(self, text: str, operand_avals: Sequence[Any], out: Any) -> str:
-        """Write `%n = text : (types of operand_avals) -> type of out`, for text that names operands and attributes itself;
-        return the name `%n`.
-        """
+        """Write `%n = text : (types of operand_avals) -> type of out`, and return `%n`. `text` has the operands and attributes."""
         types = f"({', '.join(map(type_of, operand_avals))}) -> {type_of(out)}"
         return self.function.define(f"{text} : {types}", self.origin)
 
@@ -150,7 +148,7 @@ class LoweringContext:
 
     @contextlib.contextmanager
     def indented(self) -> Iterator[None]:
-        """Indent the lines of the block; constants made inside are not used after it."""
+        """Indent the lines of the block; constants made in it are not used after it."""
         function = self.function
         before, known = function.indent, dict(self._constants)
         function.indent += "  "
@@ -163,7 +161,7 @@ class LoweringContext:
     # values
 
     def constant(self, value: Any, dtype: Any = None) -> str:
-        """Write a constant, a scalar or numpy array, of its own dtype or of the one given; return its name."""
+        """Write a constant, a scalar or numpy array, of its own dtype or `dtype`; return its name."""
         array = np.asarray(value) if dtype is None else np.asarray(value, dtype)
         return self.emit_constant(dense(array), tensor_type(array.shape, array.dtype))
 
@@ -181,14 +179,14 @@ class LoweringContext:
         return name
 
     def emit_constant(self, text: str, type_text: str) -> str:
-        """Return the name of a constant with this text and type. Write `%cst = stablehlo.constant text : type_text`, unless the block has
-        written it already.
+        """Return the name of a constant with this text and type. Write `%cst = stablehlo.constant text : type_text` if
+        the block has no such line yet.
         """
         key = (text, type_text)
         if key not in self._constants:
             name = self.function.fresh_constant(type_text)
-            # If XLA merges a constant into an operation, the operation gets the constant's source line. So give the
-            # constant the line of the equation that reads it.
+            # If XLA merges a constant into an operation, the operation gets the constant's source line: so give it the
+            # line of the equation that reads it.
             self.function.write(f"{name} = stablehlo.constant {text} : {type_text}", self.origin)
             self._constants[key] = name
         return self._constants[key]
@@ -208,13 +206,13 @@ class LoweringContext:
         )
 
     def convert(self, x: str, aval: Any, dtype: Any) -> str:
-        """Write the conversion of x to a dtype; return the name of the result, x itself if it has this dtype."""
+        """Write the conversion of x to a dtype; return its name, or x if it has this dtype."""
         if aval.dtype is dtype or aval.dtype == np.dtype(dtype):
             return x
         return self.emit_op(f"stablehlo.convert {x}", [aval], with_dtype(aval, dtype))
 
     def reshape(self, x: str, aval: Any, shape: Sequence[int]) -> str:
-        """Write a reshape, in row-major order; return the name of the result, x itself if it has this shape."""
+        """Write a reshape, in row-major order; return its name, or x if it has this shape."""
         shape = tuple(shape)
         if aval.shape == shape:
             return x
@@ -236,7 +234,7 @@ class LoweringContext:
         return [self.read(atom, env) for atom in jaxpr.outvars]
 
     def inline(self, jaxpr: Jaxpr, args: Sequence[str]) -> list[str]:
-        """Write a jaxpr that is part of a rule, such as the body of a region; return the names of its results. Its lines
+        """Write a jaxpr that is part of a rule, such as a region's body; return the names of its results. Its lines
         belong to the rule's own equation, whose avals are restored afterwards.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining
@@ -249,9 +247,9 @@ class LoweringContext:
     def lower_region(
         self, jaxpr: Jaxpr, args: Sequence[str], scope: str = "", own_lines: bool | None = None
     ) -> list[str]:
-        """Write a jaxpr of a user's function, such as the body of a loop; return the names of its results. With `own_lines`, each line
-        has the source of its own equation; with False, of the rule's equation; None keeps the enclosing setting. `scope` goes
-        into the names of the lines. Afterwards the context is again as the rule's equation needs it.
+        """Write the jaxpr of a user's function, such as a loop's body; return the names of its results. With
+        `own_lines`, each line has the source of its own equation; with False, of the rule's equation; None keeps the
+        enclosing setting. `scope` goes into the names of the lines. The context is restored afterwards.
         """
         before = self.primitive, self.avals_in, self.avals_out, self.origin, self._inlining, self.name_stack
         # with the equation's scopes, unless an enclosing region has added them
@@ -266,7 +264,7 @@ class LoweringContext:
 
     def array_constant(self, value: Any, aval: Any) -> str:
         """Return the name of a captured array: a small one is written into the text, a large one becomes an argument of
-        the function. A captured token becomes a new one, which the program need not wait for. Raise TypeError for a
+        the function. For a captured token, make a new one, for which the program does not wait. Raise TypeError for a
         `ShapeDtypeStruct`, which has no value.
         """
         if aval is core.abstract_token:
@@ -353,8 +351,8 @@ class LoweringContext:
         return self.take_tokens(function.ordered, names)
 
     def emit_call(self, function: Function, operands: Sequence[str], arg_avals: Sequence[Any]) -> list[str]:
-        """Write `call @function(operands)` with its types, and return the names of its results. `arg_avals` are the types of
-        the arguments other than tokens and constants.
+        """Write `call @function(operands)` with its types; return the names of its results. `arg_avals` are the types
+        of the arguments without tokens and constants.
         """
         types = function.call_types(arg_avals)
         text = f"call @{symbol_text(function.symbol)}({', '.join(operands)}) : {types}"

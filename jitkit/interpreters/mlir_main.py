@@ -25,9 +25,9 @@ def lower_main(
 ) -> Module:
     """Return a module with a whole program: `jaxpr` as the public function `main`, and the functions that it calls.
 
-    `argument_attributes` are MLIR attributes for each argument (donation, sharding), `result_attributes` for each result
-    (sharding), and `result_names` the names of the results in the text. Before its own arguments `main` takes a token for
-    each ordered effect, then the large constants in the module's `hoisted`, in their order.
+    `argument_attributes` are MLIR attributes for each argument (donation, sharding), `result_attributes` for each
+    result (sharding), and `result_names` the names of the results in the text. `main` takes a token for each ordered
+    effect, then the module's `hoisted` constants in their order, then its own arguments.
     """
     module = Module(re.sub(r"[^\w.-]", "_", f"jit({name})").rstrip("_"), platform)
     module.symbols.add("main")

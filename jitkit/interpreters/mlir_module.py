@@ -24,14 +24,13 @@ FIRST_DEVICE = "maximal_mesh_0"
 
 _WHOLE_NUMBERS = re.compile(r"[<x]u?i\d+>$")  # the type of an integer tensor
 
-# The origin of a line: the functions around its equation ("jit(f)/jit(g)"), and the equation. It becomes text only on
-# request.
+# The origin of a line: the functions around its equation ("jit(f)/jit(g)"), and the equation
 Origin = tuple[str, JaxprEqn]
 _AS_WRITTEN = {"scan": "while"}  # primitive -> the name of its operation in StableHLO, if it has another name
 
 
 def origin_text(origin: Origin) -> str:
-    """Return the location as MLIR writes it, with the name that profiles and HLO show, and the Python line."""
+    """Return an origin as an MLIR location: the name that profiles and HLO show, and the Python line."""
     name_stack, eqn = origin
     # XLA inlines calls, and writes the name of the call before the names of what is in the function
     own = eqn.primitive.name
@@ -43,14 +42,14 @@ def origin_text(origin: Origin) -> str:
 
 
 def joined(name_stack: str, eqn: JaxprEqn | None, own: str) -> str:
-    """Return a name with a name stack and the scopes of an equation before it: `jit(f)/A/jvp(B)/sin`."""
+    """Return a name behind a name stack and the scopes of an equation: `jit(f)/A/jvp(B)/sin`."""
     scopes = scopes_of(eqn.source_info.name_stack) if eqn is not None else ()
     return "/".join(filter(None, (name_stack, *scopes, own)))
 
 
 def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -> str:
-    """Return the text to append to a line for its location. A line from an equation gets ` loc(#loc3)`, with the location's number in
-    `numbers`; a new location is added there. A constant without an equation gets ` loc(unknown)`, any other line nothing.
+    """Return the text to append to a line for its location: ` loc(#loc3)` for a line with an origin, whose number
+    stands in `numbers` or is added there; ` loc(unknown)` for a constant without one; nothing for any other line.
     """
     if origin is not None:
         return f" loc(#loc{numbers.setdefault(origin_text(origin), len(numbers))})"
@@ -58,7 +57,7 @@ def location_suffix(line: str, origin: Origin | None, numbers: dict[str, int]) -
 
 
 class Module:
-    """What the functions of one program share: their texts, their symbol names, and the locations of their lines."""
+    """The shared parts of one program: its functions' texts, their symbol names, and the locations of their lines."""
 
     def __init__(self, name: str, platform: str) -> None:
         self.name = name
@@ -73,7 +72,7 @@ class Module:
         self.mesh = ""  # how the devices are arranged, as Shardy writes it
 
     def symbol(self, name: str) -> str:
-        """Return a function name that is not taken: `f`, or `f` with a number, which is counted for all functions: `f_0`, `g_1`."""
+        """Return a function name that is not taken: `f`, or `f_0`. All functions share one count, so the next is `g_1`."""
         found = name
         while found in self.symbols:
             found = f"{name}_{self.renamed}"
@@ -82,7 +81,7 @@ class Module:
         return found
 
     def text(self, debug_info: bool = False) -> str:
-        """Return the whole module as text. With `debug_info`, a line that came from an equation ends in the number of its
+        """Return the whole module as text. With `debug_info`, a line from an equation ends in the number of its
         location, and the locations stand at the end.
         """
         attributes = f"mhlo.num_partitions = {self.partitions} : i32, mhlo.num_replicas = 1 : i32"
@@ -97,9 +96,7 @@ class Module:
 
 
 class Function:
-    """A function being written: the lines of its body so far, and the constants that it needs from its
-    caller.
-    """
+    """A function being written: the lines of its body so far, and the constants that it needs from its caller."""
 
     def __init__(self, module: Module, symbol: str, visibility: str, ordered: Sequence[Effect] = ()) -> None:
         self.module = module
@@ -124,9 +121,7 @@ class Function:
         return f"%{self.counter - 1}"
 
     def fresh_constant(self, type_text: str) -> str:
-        """Return a new name for a constant, as MLIR gives them: `%c` for integers, `%cst` for others, then `%c_0`,
-        `%cst_1`.
-        """
+        """Return a new name for a constant, as MLIR gives them: `%c` for integers, `%cst` for others, then `%c_0`, `%cst_1`."""
         stem = "%c" if _WHOLE_NUMBERS.search(type_text) else "%cst"
         if stem not in self.constant_stems:
             self.constant_stems.add(stem)
@@ -140,7 +135,7 @@ class Function:
         self.origins.append(origin)
 
     def define(self, text: str, origin: Origin | None, results: int = 1) -> str:
-        """Append `%n = text`, or `%n:2 = text` for two results; return `%n`, which is a new name."""
+        """Append `%n = text`, or `%n:2 = text` for two results; return the new name `%n`."""
         name = f"%{self.counter}"
         self.counter += 1
         defined = name if results == 1 else f"{name}:{results}"
@@ -157,14 +152,14 @@ class Function:
         return self.take_hoisted(key, type_text)
 
     def take_hoisted(self, key: int, type_text: str) -> str:
-        """Make a constant that the module's `hoisted` has under this key an argument of this function, and return its name."""
+        """Make the constant under this key in the module's `hoisted` an argument of this function, and return its name."""
         if key not in self.hoisted:
             self.hoisted[key] = f"%const{len(self.hoisted)}", type_text
         return self.hoisted[key][0]
 
     def call_types(self, arg_avals: Sequence[Any]) -> str:
-        """Return the types of a call, `(tensor<f32>) -> tensor<f32>`. `arg_avals` are the types of the arguments other than
-        tokens and constants. They are the same in all calls, so the text is written once.
+        """Return the types of a call, `(tensor<f32>) -> tensor<f32>`. `arg_avals` are the types of the arguments
+        without tokens and constants, the same in all calls, so the text is made once.
         """
         if self._call_types is None:
             tokens = ["!stablehlo.token"] * len(self.ordered)

@@ -21,13 +21,12 @@ rank_polymorphic: set[Primitive] = set()
 
 
 def register_lowering(*primitives: Any, platform: str | None = None) -> Callable[[LoweringRule], LoweringRule]:
-    """Decorator: register the rule that lowers these primitives. It is called as `rule(ctx, *operand_names, **params)`.
+    """Decorator: register the rule that lowers these primitives, `rule(ctx, *operand_names, **params)`. It returns the
+    name of the result, or a list of names for `multiple_results`. Libraries give the rule as the last argument, as in
+    JAX.
 
-    It returns the name of the result, or a list of names when the primitive has `multiple_results`. Libraries give
-    the rule as the last argument, as to JAX's function of this name.
-
-    With `platform` ("cpu", "gpu", "cuda", "rocm" or "tpu"), the rule is for programs for this platform only, and there it is used
-    instead of a rule for all platforms.
+    With `platform` ("cpu", "gpu", "cuda", "rocm" or "tpu"), the rule is for programs for this platform only, and goes
+    before a rule for all platforms.
     """
 
     def register(rule: LoweringRule) -> LoweringRule:
@@ -49,7 +48,7 @@ def register_lowering(*primitives: Any, platform: str | None = None) -> Callable
 
 
 def _without_list(rule: LoweringRule) -> LoweringRule:
-    """Return a library's rule for a primitive with one result: as in JAX, it may return that result in a list."""
+    """Return the rule of a library for a primitive with one result: as in JAX, it may return that result in a list."""
 
     @functools.wraps(rule)
     def lowered(ctx: Any, *operands: str, **params: Any) -> Any:
@@ -68,8 +67,8 @@ _NAMES = {
 
 
 def _by_platform(primitive: Primitive, rules: dict[str | None, LoweringRule]) -> LoweringRule:
-    """Return a rule that calls the rule for the program's platform, or else the rule for all. It raises NotImplementedError if there is
-    neither.
+    """Return a rule that calls the rule for the program's platform, or else the rule for all; it raises
+    NotImplementedError without either.
     """
 
     def rule(ctx: Any, *operands: str, **params: Any) -> Any:

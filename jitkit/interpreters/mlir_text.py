@@ -37,9 +37,7 @@ _type_of_aval: dict[Any, str] = {}
 
 @functools.cache  # NumPy puts the name of a dtype together each time it is asked
 def element_type(dtype: Any) -> str:
-    """Return a dtype as MLIR writes it: `f32`, `i1`, `complex<f32>`. Raise NotImplementedError for one that XLA does not compute
-    with.
-    """
+    """Return a dtype as MLIR writes it: `f32`, `i1`, `complex<f32>`. Raise NotImplementedError if XLA does not compute with it."""
     name = np.dtype(dtype).name
     if name not in _ELEMENT_TYPES:
         raise NotImplementedError(f"XLA does not compute with elements of dtype {name}.")
@@ -91,7 +89,7 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 
 def all_same(value: np.ndarray[Any, Any]) -> bool:
-    """Whether the elements of a nonempty array are equal bit by bit: 0.0 and -0.0 are not, two nans may be."""
+    """Whether the elements of a nonempty array are equal bit by bit: 0.0 and -0.0 are not, nans may be."""
     flat = np.ascontiguousarray(value).reshape(-1)
     width = flat.dtype.itemsize
     raw = flat.view(np.uint8).reshape(-1, width)
@@ -137,8 +135,8 @@ def scalar_text(x: Any) -> str:
 
 
 def to_numpy(x: Any) -> np.ndarray[Any, Any]:
-    """Return a concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype. A value
-    of an extended dtype becomes its storage, and one of float0 an array of False.
+    """Return a concrete value (Array, `jax.Array`, numpy, Python scalar) as a numpy array of its canonical dtype: for
+    an extended dtype its storage, for float0 an array of False.
     """
     dtype = core.get_aval(x).dtype
     if dtype == dtypes.float0:
@@ -158,7 +156,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$.]*")
 
 
 def quoted(text: str) -> str:
-    """Return a text, escaped for MLIR's quotes: each backslash doubled; a quote, and each byte that is not printable ASCII, in hex."""
+    """Return a text escaped for MLIR's quotes: a backslash doubled; a quote, and each byte that is not printable ASCII, in hex."""
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text
     plain = frozenset(range(ord(" "), 127)) - {ord('"')}

@@ -1,19 +1,18 @@
 """function + avals -> Jaxpr
 
 Tracing calls the function once, on tracers instead of arrays, while a `DynamicJaxprTrace` is the current trace. Each
-`Primitive.bind` inside it lands in `process_primitive`, which gets the avals of the results from the primitive's shape
-rule, records one equation, and returns new tracers. When the function returns, the equations *are* the program.
+`Primitive.bind` ends in `process_primitive`, which gets the avals of the results from the primitive's shape rule,
+records one equation, and returns new tracers. When the function returns, the equations *are* the program.
 
-Whatever Python does in between (prints, loops, `if`s on shapes, appends to lists) happens once, now, and
-leaves no equation.
+Whatever Python does in between (prints, loops, `if`s on shapes, appends to lists) happens once, now, and leaves no
+equation.
 
 Values that do not come in as arguments become constants of the jaxpr: scalars as literals inside the equations, arrays
 as `constvars`. A tracer of an *outer* trace is such a constant, too; the caller turns it into an argument of the inner
 jaxpr.
 
-Recording makes two small simplifications, so that jaxprs equal JAX's: converting a scalar literal to another dtype
-gives a literal, and an operation that changes nothing (a conversion to the same type, a broadcast to the same shape)
-returns its operand.
+Two simplifications make jaxprs equal JAX's: converting a scalar literal to another dtype gives a literal, and an
+operation that changes nothing (a conversion to the same type, a broadcast to the same shape) returns its operand.
 
 JAX: jax/_src/interpreters/partial_eval.py:DynamicJaxprTrace
 """
@@ -50,9 +49,7 @@ staging_rules: dict[Primitive, StagingRule] = {}
 
 
 class DynamicJaxprTracer(Tracer):
-    """A value of the function being traced: `atom` is the variable or literal that stands for it in the
-    jaxpr.
-    """
+    """A value of the function being traced; in the jaxpr it is `atom`, a variable or literal."""
 
     __slots__ = ("atom", "source_info")
 
@@ -125,7 +122,7 @@ class DynamicJaxprTrace(Trace):
         return var
 
     def constant(self, x: Any) -> DynamicJaxprTracer:
-        """Return a tracer of a constant, even for a scalar that could be a literal."""
+        """Return a tracer of a constant, even for a scalar, which could be a literal."""
         atom = self.lift(x)
         if isinstance(atom, Literal):
             atom = self.constvar_of_id.setdefault(id(x), Var(atom.aval))
@@ -133,13 +130,13 @@ class DynamicJaxprTrace(Trace):
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
     def stand_in(self, x: Any) -> DynamicJaxprTracer:
-        """Return a tracer of a constant without a value, such as a ShapeDtypeStruct. Tracing works with it; lowering raises an error."""
+        """Return a tracer of a constant without a value, such as a ShapeDtypeStruct: it can be traced, but lowering raises an error."""
         atom = self.lift(x)
         return DynamicJaxprTracer(self, atom.aval, atom, source_info.UNKNOWN)
 
     def note(self, args: Sequence[Any]) -> None:
-        """Make a variable for each constant among the arguments of a library function, in their order: then the order of
-        the constvars does not depend on which argument the function converts first.
+        """Make a variable for each constant among a library function's arguments, in their order: so the order of the
+        constvars does not depend on which argument the function converts first.
         """
         for x in args:
             if type(x) is DynamicJaxprTracer:
@@ -181,7 +178,7 @@ class DynamicJaxprTrace(Trace):
         return self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))
 
     def literal(self, value: Any, aval: Any) -> DynamicJaxprTracer:
-        """Return a tracer for a scalar that is known while tracing."""
+        """Return a tracer for a scalar known while tracing."""
         return DynamicJaxprTracer(self, aval, Literal(value, aval), source_info.current())
 
     def emit(self, primitive: Primitive, atoms: list[Var | Literal], params: dict[str, Any], out: Any) -> Any:
@@ -223,15 +220,15 @@ class DynamicJaxprTrace(Trace):
 
 
 def check_lives(tracer: Tracer) -> None:
-    """Raise UnexpectedTracerError if the tracer's trace has ended: then the tracer leaked out of a function."""
+    """Raise UnexpectedTracerError if the tracer leaked: its trace has ended."""
     if not tracer._trace.alive:
         raise core.escaped_tracer_error(tracer)
 
 
 def literal_form(x: Any) -> Any:
-    """Return how the scalar x is written in an equation; None if x must be a constant: an array, even one without axes if
-    it is on a device. A Python number is not converted: `0.1` is printed as `0.1`, and becomes a float32 when the
-    equation is lowered or run.
+    """Return how the scalar x is written in an equation, or None if x must be a constant: an array, even a jitkit Array
+    without axes. A Python number is not converted: `0.1` is printed as `0.1`, and becomes a float32 when the equation
+    is lowered or run.
     """
     t = type(x)
     if t in dtypes.python_scalar_types:
@@ -269,7 +266,7 @@ def trace_to_jaxpr(fun: Callable[..., Sequence[Any]], avals: Sequence[Any], debu
 
 
 def rename_inputs(debug_info: DebugInfo) -> None:
-    """Replace the `debug_info` of the current trace if it records a jaxpr. Messages name the trace's inputs by it, and a
+    """Replace the `debug_info` of the current trace if it records a jaxpr. Error messages name the inputs by it, and a
     transformation learns these names only after tracing has begun.
     """
     trace = core.current_trace()
@@ -278,7 +275,7 @@ def rename_inputs(debug_info: DebugInfo) -> None:
 
 
 class empty_name_stack:
-    """Within the block, ignore the `named_scope`s around it: a jaxpr has only the scopes inside of its function."""
+    """Ignore, within the block, the `named_scope`s around it: a jaxpr has only the scopes inside of its function."""
 
     __slots__ = ("_before",)
 
@@ -309,8 +306,8 @@ def with_stand_ins_in(tree: Any) -> Any:
 
 
 def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
-    """Raise TypeError if a traced function returned something that is not an array; `debug_info.result_paths` gives its place in
-    the tree of results.
+    """Raise TypeError if a traced function returned something that is not an array. The message gives its place in the
+    tree of results, from `debug_info.result_paths`.
     """
     for i, x in enumerate(outs):
         if core.is_array_value(x):
@@ -329,8 +326,8 @@ def check_results(outs: Sequence[Any], debug_info: DebugInfo) -> None:
 
 
 def check_no_leaks(trace: Any, traced_for: str = "") -> None:
-    """Raise an exception with a message about leaked tracers if a tracer of the finished trace is still referenced from somewhere.
-    The message says what the function was traced for: `traced_for`, or if that is empty, what the trace's `debug_info` says.
+    """Raise the error for leaked tracers if a tracer of the finished trace is still referenced. Its message says what
+    the function was traced for: `traced_for`, or if that is empty, what the trace's `debug_info` says.
     """
     if not _living_tracers(trace):
         return
@@ -348,10 +345,8 @@ def _living_tracers(trace: Trace) -> list[Tracer]:
 
 
 def describe_origin(tracer: DynamicJaxprTracer) -> str:
-    """Return the sentences that end every concretisation error: which function was traced, and which of its arguments the
-    value depends on.
-
-    If the value depends on no argument, the sentences name the operations that made it a tracer.
+    """Return the sentences that end every concretisation error: which function was traced, and on which of its
+    arguments the value depends; if on none, which operations made it a tracer.
     """
     trace = tracer._trace
     debug_info = trace.debug_info
@@ -379,8 +374,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _progenitors(trace: DynamicJaxprTrace, atom: Var | Literal) -> tuple[list[int], list[JaxprEqn]]:
-    """Walk back from `atom`. Return the positions of the arguments that it depends on, and the equations on the way that read only
-    constants and literals.
+    """Walk back from `atom`. Return the positions of the arguments that it depends on, and the equations on the way
+    that read only constants and literals.
     """
     if isinstance(atom, Literal):
         return [], []

@@ -3,8 +3,8 @@
 Operations whose operands are all known are done at once, in the outer trace; the others are recorded. A loop or a
 jitted function is one operation here: all its results are unknown if one operand is. (JAX looks inside.)
 
-Libraries with interpreters of their own call `trace_to_jaxpr_nounits` for this. They also call `trace_to_jaxpr_dynamic`, to
-which all values are unknown.
+Libraries with interpreters of their own call `trace_to_jaxpr_nounits` for this, or `trace_to_jaxpr_dynamic`, where all
+values are unknown.
 
 JAX: jax/_src/interpreters/partial_eval.py:trace_to_jaxpr_nounits
 """
@@ -52,7 +52,7 @@ class _PartialTrace(DynamicJaxprTrace):
         self.writer = None if parent is None else parent.writer
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Return the results: bind the primitive in the outer trace if no operand is a tracer of this trace; else record an equation."""
+        """Bind the primitive in the outer trace if no operand is a tracer of this trace; else record an equation."""
         if any(_is_of(self, x) for x in args):
             return super().process_primitive(primitive, args, params)
         with core.set_current_trace(self.parent):
@@ -66,10 +66,9 @@ def _is_of(trace: _PartialTrace, x: Any) -> bool:
 def trace_to_jaxpr_nounits(
     fun: Any, pvals: Sequence[PartialVal], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[PartialVal], Sequence[Any]]:
-    """Call `fun` (a wrapped function, as `linear_util` makes them) on flat arguments, some of which are known. Return a jaxpr
-    from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's constants.
-
-    A result that `instantiate` marks counts as unknown, even if it is known.
+    """Call `fun` (a wrapped function, as `linear_util` makes them) on flat arguments, some of which are known. Return a
+    jaxpr from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's constants. A
+    result that `instantiate` marks counts as unknown.
     """
     call: Callable[..., Sequence[Any]] = fun.call_wrapped
     debug_info = getattr(fun, "debug_info", None) or DebugInfo("trace_to_jaxpr_nounits", "fun")
@@ -88,7 +87,7 @@ def trace_to_jaxpr_nounits(
 
 
 def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], Sequence[Any]]:
-    """Call a wrapped function of flat lists on tracers of these avals. Return the jaxpr, the avals of its outputs, and the
+    """Call a wrapped function of flat lists on tracers of these avals. Return the jaxpr, its outputs' avals, and the
     values of its constvars.
     """
     debug_info = getattr(fun, "debug_info", None) or DebugInfo("trace_to_jaxpr_dynamic", "fun")
@@ -99,16 +98,16 @@ def trace_to_jaxpr_dynamic(fun: Any, in_avals: Sequence[Any]) -> tuple[Jaxpr, li
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Return what `pruning.dce_jaxpr` returns, but keep all constvars: callers have their values beside the jaxpr."""
+    """Return the result of `pruning.dce_jaxpr`, but keep all constvars: callers have their values beside the jaxpr."""
     return pruning.dce_jaxpr(jaxpr.replace(consts=()), used_outputs, instantiate)
 
 
 def dce_jaxpr_consts(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """Eliminate dead code, also among the constvars. Return the jaxpr, and two lists: whether each constvar, and whether each input,
-    is still there. `instantiate` marks the constvars and inputs that stay even if unused: a bool for all of them, or a list with a bool
-    for each constvar, then for each input.
+    """Eliminate dead code, also among the constvars. Return the jaxpr, and two lists: whether each constvar, and each
+    input, is still there. `instantiate` marks those that stay even if unused: a bool for all, or a list with a bool for
+    each constvar, then for each input.
     """
     count = len(jaxpr.constvars)
     of_inputs = instantiate if isinstance(instantiate, bool) else instantiate[count:]

@@ -1,18 +1,16 @@
 """rule + types of its operands -> the equations it writes, written again without running it
 
-A model repeats a few layers: for the same operations on the same types, a library function or a JVP rule looks at
-shapes, promotes, and writes the same few equations as the last time. So we do to rules what `jit` does to functions.
-`Replayed(rule)` runs the rule the first two times a key comes; the second time it runs it on stand-in tracers, and records
-what it writes. From then on it writes these equations with other variables: a microsecond each, where the rule takes ten.
+A model repeats a few layers: for the same operations on the same types, a library function or a JVP rule writes the same
+few equations as the last time. So we do to rules what `jit` does to functions. `Replayed(rule)` runs the rule the first
+two times a key comes, the second time also on stand-in tracers, to record its equations. From then on it writes these
+equations with other variables: a microsecond each, where the rule takes ten.
 
 The key has the options, the parameters, and each operand's type: an array's aval, or a Python number's value, which
-goes into the equations. If a rule has arguments that cannot be in a key, or does more than write equations of pure
-primitives (it closes over an array, it warns), it is simply run. Replaying is for tracing: operations that are computed
-now are not replayed.
+goes into the equations. A rule is simply run if its arguments cannot be in a key, or if it does more than write
+equations of pure primitives (it closes over an array, it warns), or if operations are computed at once.
 
-Under a `PartialTrace` a rule writes to two traces: operations on primals to the outer trace, operations on tangents to
-the trace of tangents. If the outer trace is a transformation, too, the equation is bound there, and the rule of that
-transformation may be replayed in turn.
+Under a `PartialTrace` a rule writes operations on primals to the outer trace, those on tangents to the trace of tangents.
+If the outer trace is a transformation, too, the equation is bound there, and its rule may be replayed in turn.
 
 JAX: jax/_src/linear_util.py:cache
 """
@@ -61,7 +59,7 @@ class _Constant(NamedTuple):
 
 
 class _Recording(NamedTuple):
-    """What a rule did: its steps, in order, and its result, made from the values in their places. The operands have the first
+    """A rule's steps, in order, and its result, made from the values in their places. The operands have the first
     places, then come the literals, then the results of the steps.
     """
 
@@ -103,8 +101,8 @@ class Replayed:
         self.rule = rule
 
     def __call__(self, *args: Any, **params: Any) -> Any:
-        """Return `rule(*args, **params)` under the current trace. To be replayed, a rule's arguments must be arrays, lists of
-        them, or values of types in `static_marks`.
+        """Return `rule(*args, **params)` under the current trace, replayed if all arguments are arrays, lists of them,
+        or values of types in `static_marks`.
         """
         state = config.local.state
         trace = state.trace
@@ -133,12 +131,12 @@ class Replayed:
 
 
 def replayed(primitive: Primitive, rule: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the rule of a primitive, wrapped in `Replayed` if it can be replayed."""
+    """Return the rule of a primitive, in a `Replayed` if the primitive's shape rule is pure."""
     return Replayed(rule) if primitive.pure_shape_rule else rule
 
 
 class _Known:
-    """Maps keys to recordings. The value is None if a rule cannot be replayed, and `_ONCE` for a key that came once."""
+    """Maps keys to recordings: None for a rule that cannot be replayed, `_ONCE` for a key that came once."""
 
     def __init__(self) -> None:
         self.recordings: dict[Any, Any] = {}
@@ -212,7 +210,7 @@ def _static_mark(x: Any) -> Any:
 
 
 def _record(rule: Callable[..., Any], args: Sequence[Any], params: dict[str, Any], trace: Any) -> _Recording | None:
-    """Run a rule on stand-in tracers; return what it did, or None if that cannot be replayed."""
+    """Run a rule on stand-in tracers; return its recording, or None if it cannot be replayed."""
     if not _is_own(rule):
         return None
     values = DynamicJaxprTrace(None, _INFO)
@@ -248,7 +246,7 @@ def _stand_in(
 
 
 def _is_own(rule: Any) -> bool:
-    """Whether a rule, and every function that it is made of, is the library's own. A user's rule may have side effects."""
+    """Whether a rule, and every function in it, is the library's own. A user's rule may have side effects."""
     if isinstance(rule, functools.partial):
         return all(map(_is_own, (rule.func, *rule.args, *rule.keywords.values())))
     if isinstance(rule, (tuple, list)):
@@ -262,8 +260,9 @@ def _is_own(rule: Any) -> bool:
 def _recording(
     values: DynamicJaxprTrace, tangents: DynamicJaxprTrace, stand_ins: Sequence[DynamicJaxprTracer], result: Any
 ) -> _Recording:
-    """Return what a rule did: the equations of two traces as steps, and its result. Raise NotKeyed or KeyError for a value that
-    is neither an argument nor made from the arguments, NotKeyed also for a primitive whose shape rule is not pure.
+    """Return the recording: the equations of two traces as steps, and the result. Raise NotKeyed or KeyError for a
+    value that is neither an argument nor made from the arguments, NotKeyed also for a primitive whose shape rule is not
+    pure.
     """
     given = {id(x): i for i, x in enumerate(stand_ins)}
     if values.consts:
@@ -295,8 +294,9 @@ def _recording(
 
 
 def _shown(x: Any, given: dict[int, int], places: dict[Any, int], found: dict[int, None]) -> Any:
-    """Return a result with places in place of tracers, and note them in `found`. `given` maps the id of each argument to its
-    place. Raise NotKeyed if the result contains a tracer that stands for an argument, and is not the argument itself.
+    """Return a result with places in place of tracers, and note them in `found`. `given` maps the id of each argument
+    to its place. Raise NotKeyed if the result contains a tracer that stands for an argument, and is not the argument
+    itself.
     """
     t = type(x)
     if t is list or t is tuple:
@@ -323,15 +323,15 @@ def _checked(literal: Any) -> Literal:
 
 
 def _replay(recording: _Recording, operands: list[Any], trace: Any) -> Any:
-    """Write the recorded equations again for these operands; return what the rule would return."""
+    """Write the recorded equations again for these operands; return the rule's result."""
     source = source_info.current(4)
     write = _write if trace is trace.writer else _write_in_parts
     return recording.result(write(recording, operands, trace, source))
 
 
 def _write(recording: _Recording, operands: list[Any], trace: DynamicJaxprTrace, source: Any) -> list[Any]:
-    """Write all steps to one trace. Return a list with the values of the result in their places. The other places have no
-    tracers, since only the result needs them.
+    """Write all steps to one trace. Return a list with the values of the result in their places; places that the result
+    does not need have no tracers.
     """
     atoms: list[Any] = operands.copy()
     for place in recording.read:
@@ -354,7 +354,7 @@ def _write(recording: _Recording, operands: list[Any], trace: DynamicJaxprTrace,
 
 
 def _write_in_parts(recording: _Recording, operands: list[Any], trace: Any, source: Any) -> list[Any]:
-    """Give each step to the trace that takes it; return the values in their places."""
+    """Give each step to its trace; return the values in their places."""
     values: list[Any] = [*operands, *recording.literals]
     if trace.splits:
         with core.set_current_trace(trace.parent):

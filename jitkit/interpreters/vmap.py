@@ -1,6 +1,6 @@
 """function of elements -> function of batches
 
-`vmap` returns a function that takes arrays with one more axis, and does for all elements along this axis what the given
+`vmap` returns a function of arrays with one more axis, which does for all elements along this axis what the given
 function does to one. Each call of the new function calls the given one once, on tracers (`batching`); under `jit` that
 happens once for each signature.
 
@@ -63,8 +63,8 @@ def vmap(
         for all results, or a tree, which may end above the leaves.
       axis_name: for collectives inside of `fun`, such as `lax.psum(x, axis_name)`.
       axis_size: the number of elements; needed if no argument is mapped.
-      spmd_axis_name: accepted and not used. In JAX it says over which axis of a mesh sharding constraints inside of `fun`
-        spread the mapped axis; here XLA decides that.
+      spmd_axis_name: ignored. In JAX it says over which axis of a mesh sharding constraints inside of `fun` spread the
+        mapped axis; here XLA decides that.
 
     Raises:
       TypeError: an axis is not an int or None.
@@ -146,9 +146,7 @@ def call_on_batches(
 
 
 def _noting_keys_of_result(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `fun`, changed so that it stores the key paths of its results: `not_the_same_for_all` names a leaf by its
-    path.
-    """
+    """Return `fun`, which now also stores the key paths of its results: `not_the_same_for_all` names a leaf by its path."""
 
     @wraps(fun)
     def noting(*args: Any, **kwargs: Any) -> Any:
@@ -173,8 +171,8 @@ def _is_none(x: Any) -> bool:
 
 
 def axis_of_each_leaf(name: str, axes: Any, tree: PyTreeDef) -> list[Dim]:
-    """Return an axis, or None, for each leaf of `tree`. `axes` is a tree of axes; an axis in place of a subtree holds for all of its
-    leaves. Raise ValueError if `axes` is not a prefix of `tree`; its message begins with `name`: `vmap in_axes` or `vmap out_axes`.
+    """Return an axis, or None, for each leaf of `tree`. `axes` is a tree of axes; an axis in place of a subtree holds
+    for all its leaves. Raise ValueError if `axes` is not a prefix of `tree`; its message begins with `name`.
     """
     try:
         return broadcast_over(axes, tree, _is_none)
@@ -200,9 +198,8 @@ def axis_of_each_argument(tree: PyTreeDef, in_axes: Any) -> list[Dim]:
 def mapped_size(
     fun: Callable[..., Any], tree: PyTreeDef, leaves: Sequence[Any], dims: Sequence[Dim], axis_size: int | None
 ) -> int:
-    """Return the one size of all mapped axes, which `axis_size`, if given, must equal. A negative axis counts from the end of
-    its leaf.
-    Raise ValueError if these sizes differ, or if no axis is mapped and `axis_size` is None.
+    """Return the size of all mapped axes. A negative axis counts from the end of its leaf. Raise ValueError if sizes
+    differ, from each other or from `axis_size`, or if no axis is mapped and `axis_size` is None.
     """
     if not leaves and axis_size is None:
         args, kwargs = tree_unflatten(tree, leaves)
@@ -227,7 +224,7 @@ def mapped_size(
 
 
 def _size_along(x: Any, dim: int) -> int:
-    """Return the size of an axis. Raise ValueError if an array has too few axes; raise TypeError for a value that is not an array."""
+    """Return the size of an axis. Raise ValueError if an array has too few axes, TypeError if x is not an array."""
     shape = core.typeof(x).shape
     if not -len(shape) <= dim < len(shape):
         advice = (
@@ -245,7 +242,7 @@ def _size_along(x: Any, dim: int) -> int:
 def _inconsistent_sizes(
     names: Sequence[str], dims: Sequence[Dim], sizes: Sequence[int | None], axis_size: int | None
 ) -> ValueError:
-    """Return the error for mapped axes of several sizes. It gives an example of each size, the most frequent first."""
+    """Return the error for mapped axes of several sizes, with an example of each size, the most frequent first."""
     lines = ["vmap got inconsistent sizes for array axes to be mapped:"]
     if axis_size is not None:
         lines.append(f"  * the `axis_size` argument was {axis_size};")

@@ -1,8 +1,7 @@
 """How exact an elementwise function must be: the argument of `exp(x, accuracy=...)` and others.
 
-A compiler may have several implementations of one function, fast ones and exact ones. `AccuracyMode` chooses one,
-`Tolerance` says which error is allowed; a compiler that cannot keep it refuses the program. XLA's CPU compiler has one
-implementation of each function, and ignores both.
+A compiler may have several implementations of one function. `AccuracyMode` chooses one, `Tolerance` says which error is
+allowed; a compiler that cannot keep it refuses the program. XLA's CPU compiler ignores both: it has one implementation.
 
 JAX: jax/_src/lax/lax.py:AccuracyMode
 """
@@ -42,7 +41,7 @@ class Tolerance:
 
 
 def accuracy_attribute(accuracy: Any) -> str:
-    """Return the accuracy attribute of a StableHLO operation, as text; empty for None and for the compiler's default. Raise
+    """Return the accuracy attribute of a StableHLO operation as text; empty for None and `AccuracyMode.DEFAULT`. Raise
     NotImplementedError for anything but an `AccuracyMode` or a `Tolerance`.
     """
     if accuracy is None or accuracy is AccuracyMode.DEFAULT:

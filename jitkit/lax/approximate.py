@@ -1,4 +1,5 @@
-"""Finds the greatest or least elements along an axis, of which a few may be missing: fast on TPUs; elsewhere they are found by sorting.
+"""Finds the greatest or least elements along an axis. On a TPU, which is fast at this, a few may be missing; elsewhere
+XLA sorts.
 
 F. Chern et al., "TPU-KNN: K nearest neighbor search at peak FLOP/s", 2022.
 
@@ -124,8 +125,8 @@ def _(batch: AxisData, vals: Sequence[Any], dims: Sequence[int], *, reduction_di
 
 @jit(static_argnames=("axis",))
 def take_along_axis(arr: Any, indices: Any, axis: int) -> Any:  # jaxprs show JAX's name
-    """Return the elements at these positions along an axis; negative positions count from the end. For a position out
-    of bounds, return what `gather` fills in: for floats nan.
+    """Return the elements at these positions along an axis. Negative positions count from the end. Out of bounds,
+    return what `gather` fills in: nan for floats.
     """
     indices = select(lt(indices, np.int32(0)), add(indices, np.int32(arr.shape[axis])), indices)
     axes = along_axis(axis, tuple(i for i in range(arr.ndim) if i != axis))
@@ -187,7 +188,7 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> list[Any]:
-    """Return the `k` least elements along an axis, in ascending order, and their indices: as `approx_max_k` does."""
+    """Return the `k` least elements along an axis, in ascending order, and their indices. Like `approx_max_k`."""
     found: list[Any] = approx_top_k_p.bind(
         operand,
         k=k,

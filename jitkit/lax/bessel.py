@@ -1,8 +1,8 @@
-"""Computes exp(-|x|) I0(x), where I0 is Bessel's modified function of the first kind and of order 0. Differentiates
-this function and exp(-|x|) I1(x).
+"""Computes exp(-|x|) I0(x), of the modified Bessel function of the first kind and of order 0, and the derivatives of
+this function and of exp(-|x|) I1(x).
 
-The approximation and its coefficients are those of the Cephes library (S. Moshier), i0.c: two series of Chebyshev
-polynomials, for |x| up to 8 and for |x| beyond 8. Single precision needs the last terms only.
+Source: i0.c of the Cephes library (S. Moshier): two Chebyshev series, for |x| up to 8 and beyond. Single precision
+needs the last terms only.
 
 JAX: jax/_src/lax/special.py:bessel_i0e_impl
 """
@@ -47,9 +47,7 @@ _BEYOND_8 = (
 
 
 def _chebyshev(x: Any, coefficients: Sequence[float]) -> Any:
-    """Return the sum of the Chebyshev series with these coefficients at x / 2, by Clenshaw's recurrence, from the
-    highest term.
-    """
+    """Return the sum of the Chebyshev series with these coefficients, highest first, at x / 2, by Clenshaw's recurrence."""
     zero = full_like(x, 0)
     before, last, now = zero, zero, zero
     for c in coefficients:

@@ -1,12 +1,12 @@
 """Calls of Python functions from inside of a compiled program.
 
 XLA calls a Python function through one custom call. Its target depends on the platform, and its attribute is an index
-into the list of functions that the program was compiled with, which the executable keeps alive. XLA passes copies of the
-values, as numpy arrays. The function gets them as Arrays on the CPU, and returns arrays of the types that the program was told.
+into the list of functions that the program was compiled with, which the executable keeps alive. XLA passes numpy
+copies; the function gets them as Arrays on the CPU, and must return arrays of the types that the program was told.
 
-Side effects are declared as effects (`effects`). `pure_callback` has none: XLA may call it twice, or not at all when
-nobody reads the result. `io_callback` is called as often as the program says, and if ordered, in its order. The
-callbacks of `debug` are called, but nothing depends on them.
+Side effects are declared as effects (`effects`). `pure_callback` has none: XLA may call it twice, or not at all if its
+result is not used. `io_callback` is called as often as the program says, and if ordered, in its order. The callbacks of
+`debug` are called, but nothing depends on them.
 
 The function runs in a thread of XLA's or in the one that called the program, which waits. An exception ends the
 program: the caller gets a JaxRuntimeError with the traceback in its text.
@@ -41,9 +41,7 @@ _TARGETS = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "rocm": "gpu"}
 
 
 def target_name(platform: str, partitioned: bool) -> str:
-    """Return the name of the custom call that calls Python on a platform. Raise NotImplementedError where there is
-    none.
-    """
+    """Return the name of the custom call that calls Python on a platform; raise NotImplementedError if there is none."""
     if platform not in _TARGETS:
         raise NotImplementedError(
             f"`EmitPythonCallback` not supported on {platform} backend.\nA program for {platform} cannot call Python "
@@ -60,11 +58,11 @@ def call_python(
     effect: Effect | None,
     partitioned: bool = False,
 ) -> list[str]:
-    """Write a call of `function`, which takes Arrays and returns array-likes, one for each result of the equation that
-    is being lowered. Return the names of the results.
+    """Write a call of `function`, which takes Arrays and returns an array-like for each result of the equation that is
+    being lowered. Return the names of the results.
 
-    With an ordered `effect`, the call takes its token and returns the next one. If `partitioned`, each device of a program
-    for several makes the call, with its part of the arrays.
+    With an ordered `effect`, the call takes its token and returns the next one. If `partitioned`, each device of a
+    program for several devices makes the call, with its part of the arrays.
     """
     target = target_name(ctx.module.platform, partitioned)
     ordered = [effect] if effect is not None and effect.ordered else []
@@ -100,7 +98,7 @@ def _row_major(aval: Any) -> str:
 def _with_tokens(
     function: Callable[..., Sequence[Any]], avals_out: Sequence[Any], tokens: int
 ) -> Callable[..., tuple[Any, ...]]:
-    """Return the function as XLA calls it: with a None for each token before the arrays. It returns these Nones before its results."""
+    """Return the function as XLA calls it: with a None for each token before the arrays, and before the results."""
 
     def called_by_xla(*args: Any) -> tuple[Any, ...]:  # `runtime.explained` looks for this name in a traceback
         return (*args[:tokens], *_checked(function(*map(on_cpu, args[tokens:])), avals_out[tokens:]))
@@ -109,7 +107,7 @@ def _with_tokens(
 
 
 def on_cpu(x: Any) -> Any:
-    """Return a value as an Array committed to the CPU, which is what callbacks get."""
+    """Return a value as an Array committed to the CPU, as callbacks get it."""
     sharding = runtime.single_device_sharding(runtime.devices("cpu")[0])
     if not isinstance(x, np.ndarray):
         return device_put_leaf(x, sharding)
@@ -118,7 +116,7 @@ def on_cpu(x: Any) -> Any:
 
 
 def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """Return a function's results as numpy arrays. Raise RuntimeError unless they are what the program expects."""
+    """Return a function's results as numpy arrays. Raise RuntimeError if their number, a shape or a dtype is not as expected."""
     if len(results) != len(avals):
         raise RuntimeError(
             f"Mismatched number of outputs from callback. Expected: {len(avals)}, Actual: {len(results)}"
@@ -138,9 +136,7 @@ def _checked(results: Sequence[Any], avals: Sequence[Any]) -> list[np.ndarray[An
 
 
 def reported(what: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Return `function(*args)`. If it raises, log the error, since it may not reach the user, or lose its traceback;
-    then raise it.
-    """
+    """Return `function(*args)`. Log its error, which may not reach the user, or lose its traceback; then raise it."""
     try:
         return function(*args)
     except BaseException as error:
@@ -158,8 +154,8 @@ io_callback_p.effects = lambda params: {ordered_io_effect if params["ordered"] e
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _FlatCallback:
-    """Turns a function of trees into one of leaves. Two are equal if their functions and trees are, so that a
-    compiled program is found again.
+    """Turns a function of trees into one of leaves. Two are equal if their functions and trees are, so that a compiled
+    program is found again.
     """
 
     callback_func: Callable[..., Any]
@@ -207,7 +203,7 @@ def _(ctx: LoweringContext, *args: str, callback: _FlatCallback, ordered: bool, 
 @register_batcher(pure_callback_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method: str | None, **params: Any) -> Any:
     """Batching rule, by `vmap_method`: a call for each element, or one call with whole batches, batch axes first. Raise
-    NotImplementedError for another method, or none.
+    NotImplementedError for any other method.
     """
     vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
     if vmap_method in ("sequential", "sequential_unrolled"):
@@ -234,14 +230,14 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, result_avals: Any, vmap_method:
 
 
 def _with_elements(vals: Vals, dims: Dims, elements: Sequence[Any]) -> list[Any]:
-    """Return a call's operands for one element: those that are not batches, and this element of the batches."""
+    """Return a call's operands for one element: `elements` in place of the batches."""
     rest = iter(elements)
     return [x if dim is None else next(rest) for x, dim in zip(vals, dims, strict=True)]
 
 
 @register_batcher(io_callback_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, ordered: bool, **params: Any) -> Any:
-    """Batching rule: make a call for each element, one after the other. Raise ValueError for ordered calls."""
+    """Batching rule: call once for each element, one after the other. Raise ValueError for ordered calls."""
     if ordered:
         raise ValueError("Cannot `vmap` ordered IO callback.")
     batches = [moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True) if dim is not None]
@@ -265,7 +261,7 @@ def pure_callback(
 ) -> Any:
     """Return the results of `callback(*args, **kwargs)`, which is called when the compiled program runs.
 
-    The function must be pure: XLA may call it more than once, or not at all when the result is not needed.
+    The function must be pure: XLA may call it more than once, or not at all if its result is not needed.
 
     Args:
       callback: takes trees of Arrays, returns a tree of arrays with the shapes and dtypes of `result_shape_dtypes`.
@@ -300,18 +296,17 @@ def io_callback(
     ordered: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Return the results of `callback(*args, **kwargs)`, which is called each time that the compiled program gets there.
+    """Return the results of `callback(*args, **kwargs)`, which is called each time that the program gets there.
 
-    Like `pure_callback`, for functions with side effects: read a file, draw from a generator. With `ordered`, the calls
-    happen in the order of the program, and `vmap` raises ValueError; otherwise it makes a call for each element. `sharding` is
-    None, or of one device.
+    Like `pure_callback`, for functions with side effects. With `ordered`, the calls happen in the order of the program,
+    and `vmap` raises ValueError; otherwise `vmap` makes a call for each element.
     """
     placed = {"sharding": _of_one_device("io_callback", sharding)}
     return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, ordered=ordered, **placed)
 
 
 def _of_one_device(name: str, sharding: Any) -> Any:
-    """Return the sharding that tells where a callback runs; raise NotImplementedError if it has several devices."""
+    """Return the sharding; raise NotImplementedError if it has several devices."""
     if len(getattr(sharding, "device_set", ())) > 1:
         raise NotImplementedError(f"{name}(sharding={sharding!r}) is not here: a callback runs on one device.")
     return sharding

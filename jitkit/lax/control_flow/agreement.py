@@ -3,7 +3,7 @@
 XLA compiles one program for all steps and all branches, so their types must be the same. Weak types need not agree:
 they only decide promotion while a function is traced.
 
-Every message names the leaf by its path in the user's own function, shows both types, and says how to fix it.
+Messages name the leaf by its path in the user's own function, show both types, and say how to fix it.
 
 JAX: jax/_src/lax/control_flow/loops.py:_check_carry_type
 """
@@ -29,12 +29,12 @@ from .common import Body, Traced
 
 
 def same_type(a: Any, b: Any) -> bool:
-    """Whether two types are the same except for weakness: a loop may make a weak value strong."""
+    """Whether two types are the same except for weakness."""
     return a is b or bool(a.strip_weak_type() == b.strip_weak_type())
 
 
 def check_operands(who: str, expected: Sequence[Any], given: Sequence[Any]) -> None:
-    """Raise JaxprTypeError unless an equation's operands have the types of the jaxpr's inputs (`same_type`)."""
+    """Raise JaxprTypeError unless the operands have the types of a jaxpr's inputs (`same_type`)."""
     if len(expected) != len(given) or not all(map(same_type, expected, given)):
         raise JaxprTypeError(
             f"{who} takes input types\n{_in_a_row(expected)},\ncalled with operands of type\n{_in_a_row(given)}"
@@ -94,7 +94,7 @@ def check_carry(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef, 
 
 
 def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> TypeError:
-    """Return the error for a body that returns the carry as another tree. If it returned None, show both trees, as in JAX."""
+    """Return the error for a body that returns the carry as another tree. For None it shows both trees, as in JAX."""
     carry_tree = in_tree.children()[0]
     if out_tree == tree_structure(None):
         differences = f"the input tree structure is:\n{carry_tree}\nthe output tree structure is:\n{out_tree}\n"
@@ -111,7 +111,7 @@ def carry_structure_error(what: str, body: Body, in_tree: PyTreeDef, out_tree: P
 
 
 def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Sequence[tuple[Any, Any]]) -> TypeError:
-    """Return the error for a carry with leaves whose types change; `names` and `pairs` have each leaf's name and its two types."""
+    """Return the error for a carry with leaves whose types change. `names` and `pairs` have each leaf's name and two types."""
     different = [i for i, (before, after) in enumerate(pairs) if not same_type(before, after)]
     differences = [
         f"{_component(names[i])} has type {pairs[i][0].str_short()} but the corresponding output carry component "
@@ -127,21 +127,21 @@ def carry_type_error(what: str, jaxpr: Jaxpr, names: Sequence[str], pairs: Seque
 
 
 def _component(name: str) -> str:
-    """Return what JAX's messages call a part of the carry: `the input carry c`, `the input carry component c['w'][0]`,
-    or, for an empty `name`, `the input carry`.
+    """Return JAX's words for a part of the carry: `the input carry c`, `the input carry component c['w'][0]`, or, for
+    an empty `name`, `the input carry`.
     """
     return "the input carry" + (" component" if name.endswith(("]", ")")) or "." in name else "") + f" {name}".rstrip()
 
 
 def _both(one: str, tree: PyTreeDef, two: str, other: PyTreeDef) -> str:
-    """Return the clause for two unequal structures in which no place was found where they differ: for example, because
-    their metadata define an unusual equality.
+    """Return the clause for two unequal structures in which no differing place was found, for example because of an
+    unusual equality of their metadata.
     """
     return f"{one} has the structure {tree} and {two} the structure {other}"
 
 
 def _sentences(differences: Sequence[str]) -> str:
-    """Return the differences as text: one as a sentence, several as a list."""
+    """Return the differences as text: a single one as a sentence, several as a list."""
     if len(differences) == 1:
         return f"{differences[0][0].upper()}{differences[0][1:]}.\n"
     return "".join(f"  * {difference};\n" for difference in differences[:-1]) + f"  * {differences[-1]}.\n"
@@ -165,7 +165,7 @@ def _mend(before: Any, after: Any) -> str:
 
 
 def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
-    """Return sentences such as `v['w'] is made at train.py:31. `, one for each of these outputs whose line is known."""
+    """Return sentences such as `v['w'] is made at train.py:31. `, one for each output whose line is known."""
     places = []
     for name, jaxpr, output in outputs:
         atom = jaxpr.outvars[output]
@@ -178,7 +178,7 @@ def _made(outputs: Sequence[tuple[str, Jaxpr, int]]) -> str:
 
 
 def _different_structures(body: Body, in_tree: PyTreeDef, out_tree: PyTreeDef) -> list[str]:
-    """Return a clause for each place where the carry's structure changes, in terms of the user's parameters."""
+    """Return a clause for each place where the carry's structure changes, named by the user's parameters."""
     rest = in_tree.children()[1:]
     before, after = (
         body.view(*(skeleton(tree, itertools.repeat(_ARRAY)) for tree in (carry, *rest)))
@@ -197,8 +197,8 @@ class _ShownAsLeaf(type):
         return "pytree leaf"
 
 
-# `_ARRAY` and `_LEAF` stand for every array in a message about structure. In a message about a carry, JAX names the class
-# `ShapedArray`; in a message about a branch, it says "pytree leaf".
+# These stand for every array in a message about structure: in one about a carry, JAX names the class `ShapedArray`; in
+# one about a branch, it says "pytree leaf".
 _ARRAY = core.ShapedArray((), np.float32)
 _LEAF = _ShownAsLeaf("Leaf", (), {})()
 
@@ -281,14 +281,12 @@ def type_error(what: str, i: int, names: Sequence[str], bodies: Sequence[Body], 
 
 
 def _pair(names: Sequence[str], i: int) -> tuple[str, str]:
-    """Return JAX's names for the two branches; for `switch` these are "branch 0" and, without a space as in JAX,
-    "branch1".
-    """
+    """Return JAX's names for the two branches. For `switch` these are "branch 0" and, without a space, "branch1"."""
     return names[0], names[i].replace("branch ", "branch")
 
 
 def _sources(names: Sequence[str], bodies: Sequence[Body], i: int) -> str:
-    """Return two lines, for the first and the i-th branch: each says which function of the user the branch is."""
+    """Return two lines: which user's function the first and the i-th branch are."""
     return "".join(
         f"{name} is {api_util.source_of(bodies[k].user)}\n" for name, k in zip(_pair(names, i), (0, i), strict=True)
     )

@@ -1,8 +1,7 @@
 """Turns a user's function into a jaxpr, the parameter of an equation, for `cond`, `while_loop` and `scan`.
 
 Such a jaxpr closes over nothing. Values that the function closed over, arrays and tracers of outer traces, are
-*hoisted*: they become operands of the equation and the jaxpr's first inputs. So the equation shows everything that it
-depends on.
+*hoisted*: they become operands of the equation and the jaxpr's first inputs.
 
 A function is traced once for each combination of types, as long as it lives. So two equations can share a jaxpr, and an
 eager loop finds its compiled program again. What is derived from jaxprs here is cached for the same reason.
@@ -40,9 +39,9 @@ class Body(NamedTuple):
     """A function to be traced for an equation.
 
     `fun` is called on trees. `user` is the user's function: `fun` itself, or a function that `fun` calls. Messages name
-    `user`, and its traces are cached as long as it lives. `view` turns the arguments of `fun` into the arguments of
-    `user`. `traced_for` says what `fun` is traced for, such as "scan"; `statics` are values that `fun` was made with.
-    If `traced_for` or `statics` are others than before, `fun` is traced again.
+    `user`, and traces are cached as long as it lives. `view` turns the arguments of `fun` into those of `user`.
+    `traced_for` says what `fun` is traced for, such as "scan"; `statics` are values that `fun` was made with. Both are
+    part of the cache's key.
     """
 
     fun: Callable[..., Any]
@@ -60,12 +59,12 @@ class Traced(NamedTuple):
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the traces of all tracers that the function closed over are still active."""
+        """Whether the traces of all tracers that the function closed over are active."""
         return all(x._trace.alive for x in self.consts if isinstance(x, core.Tracer))
 
 
 class _Memory:
-    """Maps each user's function to its traces so far."""
+    """Maps each user's function to its traces."""
 
     def __init__(self) -> None:
         self.clear()
@@ -75,8 +74,8 @@ class _Memory:
         self.known: weakref.WeakKeyDictionary[Any, dict[Any, Traced]] = weakref.WeakKeyDictionary()
 
     def of(self, user: Callable[..., Any]) -> dict[Any, Traced]:
-        """Return the dict of this function's traces, to which new ones are added. If the function cannot be a key, the
-        dict is empty, and is not kept.
+        """Return the dict of this function's traces, to add new ones to. For a function that cannot be a key, it is
+        empty and not kept.
         """
         try:
             return self.known.setdefault(user, {})
@@ -89,9 +88,8 @@ compilation_cache.register_clearable(_memory)
 
 
 def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
-    """Return the function as a jaxpr, for arguments of this tree and these types: traced now, or from the cache.
-
-    `in_tree` is the tree of the tuple of arguments.
+    """Return the function as a jaxpr, traced now or from the cache, for arguments of these types; `in_tree` is the tree
+    of the tuple of arguments.
     """
     known = _memory.of(body.user)
     key = (body.traced_for, body.statics, in_tree.exact, tuple(avals), config.local.state.options)
@@ -102,9 +100,9 @@ def trace_body(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
-    """Return the function as a jaxpr, traced now. `trace_body` calls this if its cache has no trace. Call it directly
-    if the trace depends on something that the cache's key does not contain: if `body.fun` is `functools.partial(solve,
-    f)`, and `body.user` is `solve`, the key does not contain `f`.
+    """Return the function as a jaxpr, traced now. Call this instead of `trace_body` if the trace depends on something
+    that the cache's key lacks: if `body.fun` is `functools.partial(solve, f)` and `body.user` is `solve`, the key lacks
+    `f`.
     """
     out_trees: list[PyTreeDef] = []
     info = DebugInfo(body.traced_for, api_util.source_of(body.user), _argument_names(body, in_tree))
@@ -147,9 +145,7 @@ def is_call_of_ours(error: TypeError) -> bool:
 
 
 def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
-    """Return each input's name, in terms of the parameters of the user's function; an empty name for an input that is
-    not an argument of that function.
-    """
+    """Return each input's name, in terms of the user's parameters; an empty one if it is not an argument of the user's function."""
     places = [object() for _ in range(in_tree.num_leaves)]  # compared by address: static values may be anything
     args = body.view(*skeleton(in_tree, places))
     names = api_util.argument_names(body.user, Arguments(args, {}, (), len(args)))
@@ -158,7 +154,7 @@ def _argument_names(body: Body, in_tree: PyTreeDef) -> tuple[str, ...]:
 
 
 def avals_of(leaves: Sequence[Any]) -> list[Any]:
-    """Return the types of values; raise TypeError for anything but an array."""
+    """Return the types of values; raise TypeError for a value that is not an array."""
     try:
         return [core.get_aval(x) for x in partial_eval.with_stand_ins(leaves)]
     except TypeError:
@@ -218,7 +214,7 @@ def _(ctx: LoweringContext, *args: str, jaxpr: Jaxpr) -> list[str]:
 
 
 def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts: Sequence[Any]) -> Jaxpr:
-    """Return the jaxpr of `branch`, the k-th one, whose first inputs stand for `consts`, the constants of all branches."""
+    """Return the jaxpr of `branch`, the k-th one, with `consts`, the constants of all branches, as its first inputs."""
     if not consts:
         return branch.jaxpr
     position = {id(x): i for i, x in enumerate(branch.consts)}
@@ -229,10 +225,10 @@ def with_consts_of_all(branch: Traced, k: int, traced: Sequence[Traced], consts:
 
 @remembered
 def _widen(jaxpr: Jaxpr, places: tuple[int | None, ...], avals: tuple[Any, ...], repeated: bool, *_: Any) -> Jaxpr:
-    """Return the jaxpr with an input for each constant of all branches. For each of these constants, `places` has the
-    number of the jaxpr's own input, or None if only other branches use it. If the same branch came before in the
-    equation (`repeated`), it gets new variables for the constants. (The other arguments are only cache keys: they
-    decide, as in JAX, which branches share a jaxpr.)
+    """Return the jaxpr with an input for each constant of all branches. `places` has for each constant the number of
+    the jaxpr's own input, or None if only other branches use it. A branch that came before in the equation (`repeated`)
+    gets new variables for the constants. (The other arguments are only cache keys: they decide, as in JAX, which
+    branches share a jaxpr.)
     """
     count = sum(place is not None for place in places)
     consts = [

@@ -1,8 +1,7 @@
 """cond, switch: one of several functions runs, chosen by a value that is known only when the program runs.
 
-All branches are traced, because the choice is not known while tracing; one of them runs. The branches of an equation
-take the same operands: if one of them closed over a value, all of them take it. A result that is the same operand,
-unchanged, in every branch is left out of the equation.
+All branches are traced, and one of them runs. The branches of an equation take the same operands: if one of them closed
+over a value, all of them take it. A result that is the same operand in every branch is left out of the equation.
 
 In StableHLO the equation is a `case`, whose regions see the values around them and have no arguments.
 
@@ -64,7 +63,7 @@ def _(ctx: LoweringContext, index: str, *args: str, branches: Any, branches_plat
 
 
 def branch_for(platform: str, platforms: Platforms) -> int:
-    """Return the number of the branch for the platform of a program. Raise NotImplementedError if there is none."""
+    """Return the number of the branch for the platform of a program; raise NotImplementedError if there is none."""
     name = {"gpu": "cuda"}.get(platform, platform)
     for place, names in enumerate(platforms):
         if names is None or name in names:
@@ -106,9 +105,9 @@ def lower_cond(ctx: LoweringContext, index: str, *args: str, branches: tuple[Jax
 def region_of(
     ctx: LoweringContext, jaxpr: Jaxpr, args: Sequence[str], scope: str, ordered: Sequence[Effect]
 ) -> Callable[[], list[tuple[str, Any]]]:
-    """Return a function that writes a jaxpr as a region, and returns what the region yields: pairs of a name and its type,
-    first the tokens of the ordered effects, then the outputs. The region uses the names `args` from outside. All regions
-    of an operation begin with the current tokens.
+    """Return a function that writes a jaxpr as a region, and returns the names and types that the region yields: the
+    tokens of the ordered effects, then the outputs. The region uses the names `args` from outside. Each region of an
+    operation begins with the current tokens.
     """
     tokens = [ctx.tokens[effect] for effect in ordered]
 
@@ -123,7 +122,7 @@ def region_of(
 
 @register_batcher(cond_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr, ...], branches_platforms: Any = None) -> Any:
-    """Batching rule: batch a `cond`. If the branches are for platforms, one branch runs for all elements, and nothing is selected."""
+    """Batching rule: batch a `cond`. If the branches are for platforms, one of them runs for all elements, and nothing is selected."""
     if branches_platforms is None:
         return batch_cond(axis, vals, dims, branches=branches)
     index, *operands = (x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True))
@@ -174,7 +173,7 @@ def batch_cond(axis: AxisData, vals: Vals, dims: Dims, *, branches: tuple[Jaxpr,
 
 
 def refuse_effects(branches: Sequence[Jaxpr]) -> None:
-    """Raise NotImplementedError if a branch prints or writes, which it would have to do for some elements only."""
+    """Raise NotImplementedError if a branch has IO effects, which would be for some elements only."""
     if any(effect in branch.effects for branch in branches for effect in (io_effect, ordered_io_effect)):
         raise NotImplementedError("IO effect not supported in vmap-of-cond.")
 
@@ -186,7 +185,7 @@ def select_case(which: Any, *cases: Any) -> Any:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule: keep what a branch reads for the used results; drop a `cond` without used results and effects."""
+    """DCE rule: keep the operands that a branch reads for the used results; drop a `cond` without used results and effects."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     branches = eqn.params["branches"]
@@ -261,7 +260,7 @@ def cond(
 
 
 def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
-    """Return `cond(pred, x, true_fun, y, false_fun)`, a call as in JAX's first versions; raise TypeError for other calls."""
+    """Return `cond(pred, x, true_fun, y, false_fun)`, a call as in JAX's first versions; raise TypeError for any other call."""
     if len(rest) == 4 and callable(rest[1]) and callable(rest[3]):
         x, true_fun, y, false_fun = rest
         return cond(pred, lambda x, _: true_fun(x), lambda _, y: false_fun(y), x, y)
@@ -269,7 +268,7 @@ def cond_with_two_operands(pred: Any, *rest: Any) -> Any:
 
 
 def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
-    """Return the positional operands, or the single one that is given by keyword. Raise TypeError for both at once."""
+    """Return the positional operands, or the single one given by keyword. Raise TypeError for both at once."""
     if operand is NOT_GIVEN:
         return operands
     if operands:
@@ -281,7 +280,7 @@ def all_operands(operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
 
 
 def truth_of(pred: Any) -> Any:
-    """Return the predicate converted to a bool, concrete or traced. Raise TypeError unless it is a scalar bool, integer or float."""
+    """Return the predicate as a bool, concrete or traced. Raise TypeError unless it is a scalar bool, integer or float."""
     if pred is None:
         raise TypeError("cond predicate is None\nPass True or False, a number, or a scalar array.")
     if isinstance(pred, Sequence) or np.ndim(pred) != 0:
@@ -390,8 +389,8 @@ def choose(what: str, index: Any, functions: dict[str, Callable[..., Any]], oper
 
 
 def bind_branches(index: Any, branches: Sequence[Jaxpr], inputs: Sequence[Any], **params: Any) -> list[Any]:
-    """Write the equation, with `params` as further parameters; return the branches' results. For a result that is the same
-    input, unchanged, in all branches, return this input: the equation does not compute it.
+    """Write the equation, with `params` as further parameters; return the branches' results. If a result is the same
+    input in all branches, return this input: the equation does not compute it.
     """
     sources = list(zip(*map(forwarded_inputs, branches), strict=True))
     passed = [places[0] if len(set(places)) == 1 else None for places in sources]

@@ -1,7 +1,7 @@
 """Differentiates `cond` and `switch`: the derivative chooses between the branches' derivatives.
 
-All branches of an equation have the same results. If a tangent is zero in one branch, and not in all, it becomes an array
-of zeros in that branch. A branch returns an uninitialised array for a residual that only another branch needs.
+All branches of an equation have the same results. So a tangent that is zero in some branches only becomes an array of
+zeros there, and a branch returns an uninitialised array for a residual that only another branch needs.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:_cond_linearize
 """
@@ -76,9 +76,8 @@ def _with_forwarded(
     count: int,
     operands: Sequence[Any],
 ) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Return the forwarded residuals, which are operands or constants themselves; and for each branch the places of its
-    residuals in the list of all residuals. That list begins with the `count` computed residuals, whose places are
-    `places`; the forwarded ones follow.
+    """Return the forwarded residuals, which are operands or constants, and for each branch the places of its residuals
+    in the list of all residuals: first the `count` computed ones, whose places are `places`, then the forwarded ones.
     """
     values: list[Any] = []
     found: dict[Any, int] = {}
@@ -101,8 +100,8 @@ def _with_forwarded(
 def _partial_eval(
     trace: PartialTrace, index: Any, *operands: Any, branches: Sequence[Jaxpr], **params: Any
 ) -> list[Any]:
-    """Partial evaluation rule: bind a `cond` now for the results that depend on no tangent, and record another for the
-    rest. A result is known if it is known in all branches. If the index depends on a tangent, record the whole `cond`.
+    """Partial evaluation rule: bind a `cond` now for the results that depend on no tangent in any branch, and record
+    another for the rest. If the index depends on a tangent, record the whole `cond`.
     """
     if trace.is_tangent(index):
         with set_current_trace(trace.tangents):
@@ -124,8 +123,8 @@ def _partial_eval(
 
 
 def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tuple[int, ...]]]:
-    """Merge the branches' lists of types into one list. Equal types of different branches share a place in it, equal types
-    of one branch do not. Return the list, and for each branch the places of its types.
+    """Merge the branches' lists of types into one, in which equal types of different branches share a place, and equal
+    types of one branch do not. Return the list, and for each branch the places of its types.
     """
     merged: dict[tuple[Any, int], int] = {}
     places = []
@@ -140,10 +139,9 @@ def merge_types(per_branch: Sequence[Sequence[Any]]) -> tuple[list[Any], list[tu
 
 
 def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """Return the jaxpr with an output for each of these types after its first `count` outputs. Its further outputs are at `places`;
-    the others are uninitialised arrays.
-
-    The returned jaxpr is new each time, as in JAX: if two branches share a jaxpr, their derivatives are printed as two.
+    """Return the jaxpr with an output for each of these types after its first `count` outputs. Its further outputs are
+    at `places`; the others are uninitialised arrays. The returned jaxpr is new each time, as in JAX: if two branches
+    share a jaxpr, their derivatives are printed as two.
     """
 
     def fun(*args: Any) -> list[Any]:
@@ -157,8 +155,8 @@ def with_outputs(jaxpr: Jaxpr, count: int, avals: tuple[Any, ...], places: tuple
 
 
 def with_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...], places: tuple[int, ...]) -> Jaxpr:
-    """Return the jaxpr with an input for each of these types in front. The inputs at `places` are its own first inputs;
-    it does not read the others. The returned jaxpr is new each time, as in `with_outputs`.
+    """Return the jaxpr with an input for each of these types in front. Those at `places` are its own first inputs; the
+    others are not read.
     """
     front = [Var(aval) for aval in avals]
     for place, var in zip(places, jaxpr.invars, strict=False):

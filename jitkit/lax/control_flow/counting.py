@@ -1,5 +1,4 @@
-"""Finds the number of steps of a scan, from `xs` and `length`; and from `unroll` how many steps one trip of the loop
-does.
+"""Finds the number of steps of a scan, and of one trip of its loop, from `xs`, `length` and `unroll`.
 
 JAX: jax/_src/lax/control_flow/loops.py:scan
 """
@@ -63,7 +62,7 @@ def scan_length(xs: Sequence[Any], length: Any) -> int:
 
 
 def no_leading_axis(xs: Sequence[Any]) -> ValueError:
-    """Return the error for leaves, some of which are Python numbers, without a shape."""
+    """Return the error for leaves without a shape, such as Python numbers."""
     scalars = ", ".join(str(x) for x in xs if not hasattr(x, "shape"))
     return ValueError(f"scan got value with no leading axis to scan over: {scalars}.{edits.SCANNED}")
 
@@ -78,8 +77,8 @@ def traced_length(length: core.Tracer) -> ConcretizationTypeError:
 
 
 def steps_at_once(unroll: Any, length: int) -> int:
-    """Return `unroll` as a number of steps, where 0 means all of them; True is all steps, at least 1, and False is 1.
-    Raise ValueError if `unroll` or `length` is negative, TypeError if `unroll` is neither a bool nor an int.
+    """Return `unroll` as a number of steps, where 0 means all. True is all steps, at least 1; False is 1. Raise
+    ValueError if `unroll` or `length` is negative, TypeError if `unroll` is neither a bool nor an int.
     """
     if length < 0:
         raise ValueError(f"scan got `length` argument of {length}: a number of steps is 0 or more.")

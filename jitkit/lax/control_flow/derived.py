@@ -69,7 +69,7 @@ def fori_loop(
 def count_by_scan(
     lower: Any, trips: int, body_fun: Callable[[Any, Any], Any], init_val: Any, unroll: int | bool
 ) -> Any:
-    """Return the last value of a `fori_loop`, computed by a scan of `trips` steps without `xs`; its carry is the pair (index, value)."""
+    """Return the last value of a `fori_loop`, by a scan of `trips` steps without `xs`; its carry is the pair (index, value)."""
 
     def step(carry: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         i, val = carry
@@ -108,8 +108,8 @@ def below_upper(carry: tuple[Any, Any, Any]) -> Any:
 
 
 def dtype_of_bounds(lower: Any, upper: Any) -> Any:
-    """Return the dtype of the index: the dtype that both bounds have; or of two signed integers, one of which is weakly typed, the
-    dtype of the other. Raise TypeError for other pairs.
+    """Return the dtype of the index: the dtype of both bounds, or, if both are signed integers and one is weakly typed,
+    the dtype of the other. Raise TypeError for other pairs.
     """
     lower_dtype, upper_dtype = dtypes.dtype(lower), dtypes.dtype(upper)
     if lower_dtype == upper_dtype:
@@ -125,7 +125,7 @@ def dtype_of_bounds(lower: Any, upper: Any) -> Any:
 
 
 def known_trips(lower: Any, upper: Any) -> int | None:
-    """Return the number of steps of the loop if both bounds are known while tracing, and convert to ints; else None."""
+    """Return the number of steps of the loop, or None if a bound is not known while tracing or does not convert to an int."""
     lower, upper = core.value_if_known(lower), core.value_if_known(upper)
     if not (core.is_concrete(lower) and core.is_concrete(upper)):
         return None
@@ -140,14 +140,14 @@ def known_trips(lower: Any, upper: Any) -> int | None:
 
 @traceback_util.api_boundary
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """Return the results of `f` for each element of arrays along their leading axes, stacked. By
-    default it is a `scan` over the elements.
+    """Return the results of `f` for each element of arrays along their leading axes, stacked. By default it is a
+    `scan`.
 
     Args:
       f: takes a tree of elements, returns a tree of arrays.
       xs: a tree of arrays with leading axes of one size.
       batch_size: how many elements one step of the loop takes, all at once (`vmap`); by default one, without `vmap`. With 0, or a
-        size above the number of elements, there is no loop. If elements are left over, `f` is traced again for them, after the loop.
+        size above the number of elements, there is no loop. If elements are left over, `f` is traced again for them.
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
@@ -169,7 +169,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
 
 def _joined(y: Any) -> Any:
-    """Return the results of blocks, joined along the axis of the blocks."""
+    """Return the results of blocks, joined along the axis of blocks."""
     return y.reshape(-1, *y.shape[2:])
 
 
@@ -181,8 +181,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     """Return all prefixes of `elems`, combined by an associative function: `x0`, `fn(x0, x1)`, `fn(fn(x0, x1), x2)`,
     ...
 
-    It combines neighbours, and finds the prefixes of these pairs by the same method: they are every second result. Each
-    other result takes one more combination. So the depth is logarithmic, and the work linear.
+    Neighbours are combined to pairs, whose prefixes, found by the same method, are every second result. Each other
+    result takes one more combination. So the depth is logarithmic, and the work linear.
 
     Args:
       fn: takes two trees like `elems`, returns one; elementwise along `axis`.
@@ -228,9 +228,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 def _prefixes(
     combine: Callable[[Sequence[Any], Sequence[Any]], list[Any]], elems: Sequence[Any], axis: int
 ) -> list[Any]:
-    """Return arrays like `elems` that hold, at each position along the axis, the combination of all elements up to this
-    one.
-    """
+    """Return arrays like `elems`, with the combination of all elements up to each position along the axis."""
     size = elems[0].shape[axis]
     if size < 2:
         return list(elems)
@@ -247,9 +245,7 @@ def _prefixes(
 
 
 def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """Return the elements of both in turn, beginning with `even`, which may have one more. Zeros are put between the elements
-    of each, and the two arrays are added.
-    """
+    """Return the elements of both in turn, beginning with `even`, which may have one more: both are spread by zeros and added."""
     extra = even.shape[axis] - odd.shape[axis]
 
     def spread(x: Any, low: int, high: int) -> Any:

@@ -3,9 +3,9 @@
 Both functions are traced once, and the carry has the same type in all steps. If the body returns a part of the carry
 unchanged, and the condition does not read it, it becomes a constant of the body.
 
-In StableHLO it is `while`, which has no constants: everything that its two regions read is part of its carry, also the
-tokens of the body's ordered effects. The region of the condition returns only a bool. So a condition with ordered effects
-is evaluated in the body instead, and its result is part of the carry.
+StableHLO's `while` has no constants: everything that its two regions read is part of its carry, also the tokens of the
+body's ordered effects. The condition's region returns only a bool, so a condition with ordered effects is evaluated in
+the body instead, and its result is carried.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_loop
 """
@@ -90,8 +90,8 @@ def lower_while(
 def lower_batch_of_loops(
     ctx: LoweringContext, *args: str, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int
 ) -> list[str]:
-    """Write the loop for a condition that is an array of bools, and return the names of the last carry. The loop goes on while
-    any element does, and elements that are finished keep their carry.
+    """Write the loop for a condition that is an array of bools; return the names of the last carry. The loop goes on
+    while any element does, and finished elements keep their carry.
     """
     sizes = [cond_nconsts, body_nconsts]
     [answer] = cond_jaxpr.out_avals
@@ -116,8 +116,8 @@ def lower_batch_of_loops(
 
 
 def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
-    """Write the operations that compute whether any element of an array of bools is true; return the name of their
-    result. For an array without axes, write nothing, and return its own name.
+    """Write the operations that compute whether any of an array of bools is true; return their result's name. For an
+    array without axes, write nothing, and return its own name.
     """
     if not aval.shape:
         return name
@@ -125,8 +125,8 @@ def _any(ctx: LoweringContext, name: str, aval: ShapedArray) -> str:
 
 
 def _where(ctx: LoweringContext, goes_on: str, answer: ShapedArray, after: str, before: str, aval: Any) -> str:
-    """Write a selection: `after` for the elements that go on, `before` for the others; return its name. The first axes of both are
-    those of `goes_on`.
+    """Write a selection: `after` for the elements that go on, `before` for the others; return its name. Their first
+    axes are those of `goes_on`.
     """
 
     def choose(goes_on: Any, after: Any, before: Any) -> list[Any]:
@@ -141,8 +141,8 @@ _Region = Callable[..., list[tuple[str, Any]]]
 def write_while(
     ctx: LoweringContext, args: Sequence[str], condition: _Region, body: _Region, effects: Effects
 ) -> list[str]:
-    """Write `stablehlo.while` with the operands `args`, and return the names of its results. The tokens of ordered
-    effects are carried before the operands; `condition` and `body` do not see them.
+    """Write `stablehlo.while` with the operands `args`; return the names of its results. The tokens of ordered effects
+    are carried before the operands; `condition` and `body` do not see them.
     """
     ordered = ordered_effects(effects)
     tokens = [ctx.tokens[effect] for effect in ordered]
@@ -166,8 +166,8 @@ def write_while(
 
 
 def _asked_in_body(*args: Any, cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int, body_nconsts: int) -> list[Any]:
-    """Return the last carry of the loop with these parameters, computed by another loop, which evaluates the condition
-    in its body: the first part of its carry is the condition's result.
+    """Return the last carry of the loop with these parameters, by a loop that evaluates the condition in its body: the
+    first part of its carry is the condition's result.
     """
     cond_consts, body_consts, carry = split_list(args, [cond_nconsts, body_nconsts])
     axes = range(cond_jaxpr.out_avals[0].ndim)  # the batch axes, if each element has its own condition
@@ -200,8 +200,8 @@ def batch_while(
     """Batching rule of loops: the loop goes on as long as any element does.
 
     If the condition is a batch, all parts of the carry must be batches: finished elements keep their last carry
-    (`lower_batch_of_loops`). Otherwise, if the condition has axes of an outer batch, these stay in front. Raise Exception for
-    ordered effects, and for unordered ones if the condition is a batch.
+    (`lower_batch_of_loops`). Otherwise axes that the condition has from an outer batch stay in front. Raise Exception
+    for ordered effects, and for unordered ones if the condition is a batch.
     """
     if ordered_io_effect in (*body_jaxpr.effects, *cond_jaxpr.effects):
         raise Exception("Ordered IO effects not supported in vmap.")
@@ -283,8 +283,8 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 
 
 def bind_while(cond: Traced, body: Traced, init: Sequence[Any]) -> list[Any]:
-    """Write the equation; return the leaves of the last carry. If the body returns a part of the carry unchanged, and the
-    condition does not read it, this part becomes a constant of the body.
+    """Write the equation; return the leaves of the last carry. A part of the carry that the body returns unchanged, and
+    the condition does not read, becomes a constant of the body.
     """
     cond_jaxpr, body_jaxpr, constant = without_constant_carry(cond, body)
     carry, moved = partition_list(constant, init)
@@ -308,7 +308,7 @@ _HOW_TO_GO_ON = (
 
 
 def trace_both(cond: Body, body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> tuple[Traced, Traced]:
-    """Return condition and body, traced to jaxprs of the carry. Raise TypeError unless the condition is a boolean scalar."""
+    """Return condition and body as jaxprs of the carry. Raise TypeError unless the condition is a boolean scalar."""
     traced_cond = trace_body(cond, in_tree, avals)
     traced_body = trace_body(body, in_tree, avals)
     tree, out_avals = traced_cond.out_tree, traced_cond.jaxpr.out_avals

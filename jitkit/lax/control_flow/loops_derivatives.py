@@ -57,7 +57,7 @@ def _jvp(
 
 @remembered
 def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
-    """Return the jaxpr with an input of each of these types added at the end. It does not read them."""
+    """Return the jaxpr with an input for each of these types added at the end, which it does not read."""
     names = jaxpr.debug_info.safe_arg_names(len(jaxpr.invars)) + ("",) * len(avals)
     return jaxpr.replace(
         invars=[*jaxpr.invars, *map(Var, avals)], debug_info=jaxpr.debug_info._replace(arg_names=names)
@@ -67,8 +67,8 @@ def with_unread_inputs(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
 def _partial_eval(
     trace: PartialTrace, *operands: Any, cond_nconsts: int, cond_jaxpr: Jaxpr, body_nconsts: int, body_jaxpr: Jaxpr
 ) -> list[Any]:
-    """Partial evaluation rule: record the whole loop, for the parts of the carry that depend on tangents; and run the loop
-    now for the other parts, if there are any, and if the condition depends on no tangent.
+    """Partial evaluation rule: record the whole loop for the parts of the carry that depend on tangents. If the
+    condition depends on none, run the loop now for the other parts, if there are any.
     """
     known = [not trace.is_tangent(x) for x in operands]
     cond_known, body_known, carry_known = split_list(known, [cond_nconsts, body_nconsts])

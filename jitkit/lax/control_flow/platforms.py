@@ -1,8 +1,8 @@
 """platform_dependent: one of several functions runs, chosen by the platform that the program is compiled for.
 
 The platform is known when the program is lowered, not when a function is traced. So all functions are traced, like
-those of `switch`, and the equation keeps them all with their platforms. Lowering writes the function for the program's
-platform. In the jaxpr the index is an ordinary value, the result of an equation without operands, `platform_index`.
+those of `switch`, and the equation keeps them all; lowering writes the function for the program's platform. In the
+jaxpr the index is an ordinary value, the result of an equation without operands, `platform_index`.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:platform_dependent
 """
@@ -88,8 +88,8 @@ def platform_dependent(
 
 
 def _choose(index: Any, functions: list[Callable[..., Any]], platforms: Platforms, operands: tuple[Any, ...]) -> Any:
-    """Write the equation, a `switch` whose branches have platforms; return its results, as the tree that the functions
-    return. Raise TypeError if there are no functions.
+    """Write the equation, a `switch` whose branches have platforms; return its results as a tree. Raise TypeError if
+    there are no functions.
     """
     if not functions:
         raise TypeError(

@@ -92,7 +92,7 @@ _COMPUTED, _PASSED = _Words("RightsOnly(Right(None))"), _Words("RightsOnly(Left(
 def _pp(eqn: JaxprEqn, context: Any, settings: Any) -> Any:
     """Return the text of the equation, with the parameters that the installed JAX prints. Up to JAX 0.10, `num_consts`
     and `num_carry` count the constants and the carried values. Later, the trees `ft_in` and `ft_out` have a None for
-    each value instead; for an output, a label says whether it is computed or is one of `xs`.
+    each value; for an output, a label says whether it is computed or is one of `xs`.
     """
     params = dict(eqn.params)
     if since(0, 11):
@@ -111,7 +111,7 @@ pp_eqn_rules[scan_p] = _pp
 
 
 def batched_step(jaxpr: Jaxpr, axis: AxisData, inputs: list[bool], musts: list[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Return the jaxpr of a step, batched, with batch axes first; and for each of its results whether it is a batch.
+    """Return the jaxpr of a step, batched, with batch axes first, and for each of its results whether it is a batch.
     `inputs` marks the inputs that are batches, `musts` the results that must be.
     """
     step, are_batches = batch_jaxpr_if(jaxpr, axis, inputs, musts)
@@ -179,8 +179,8 @@ def needed_carry(jaxpr: Jaxpr, num_consts: int, carry: list[bool], ys: list[bool
 
 
 def dce_scan(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule: return which operands the used results need, and the scan without the other operands and results.
-    Return None in place of the scan if no result is used and the scan has no effects.
+    """DCE rule: return which operands the used results need, and the scan without the others; None in place of the scan
+    if it has neither used results nor effects.
     """
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
@@ -280,8 +280,8 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
 
 
 def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
-    """Return the traced body. Raise TypeError unless it returns a pair: since JAX 0.11 a tuple or a list, before
-    that any node with two children.
+    """Return the traced body. Raise TypeError unless it returns a pair: a tuple or a list since JAX 0.11, before that
+    any node with two children.
     """
     traced = trace_body(body, in_tree, avals)
     node_type = traced.out_tree.node_type
@@ -296,9 +296,9 @@ def trace_step(body: Body, in_tree: Any, avals: Sequence[Any]) -> Traced:
 
 
 def bind_scan(traced: Traced, init: list[Any], xs: list[Any], reverse: bool, length: int, unroll: int) -> list[Any]:
-    """Write the equation; return the leaves of the last carry, then of the stacked outputs. If the body returns a part of the
-    carry unchanged, it becomes a constant; if an output is the unchanged element of one of `xs`, that array is the
-    result, and is not stacked again.
+    """Write the equation; return the leaves of the last carry, then of the stacked outputs. A part of the carry that
+    the body returns unchanged becomes a constant; for an output that is the unchanged element of one of `xs`, return
+    that array.
     """
     jaxpr, consts, num_ys = traced.jaxpr, list(traced.consts), len(traced.jaxpr.outvars) - len(init)
     sources = forwarded_inputs(jaxpr)

@@ -123,8 +123,8 @@ def _linearize(
 def _linearized_body(
     nonzero: Sequence[bool], primals: Sequence[Any], jaxpr: Jaxpr, num_consts: int, num_carry: int
 ) -> tuple[LinearizedJaxpr, list[bool]]:
-    """Return the body, linearised to two jaxprs; and for each operand of the loop whether it has a tangent: a part of the
-    carry also has one if a step may give it one.
+    """Return the body, linearised to two jaxprs, and for each operand of the loop whether it has a tangent, which a
+    part of the carry may also get in a step.
     """
     const_nz, carry_nz, xs_nz = split_list(nonzero, [num_consts, num_carry])
     forward = (True,) * len(jaxpr.consts) + tuple(_may_be_residual(primals, num_consts, num_carry))
@@ -146,7 +146,7 @@ def _first_loop(
     params: dict[str, Any],
 ) -> tuple[list[Any], list[Any], list[bool]]:
     """Run the loop that saves residuals, whose body is `both.primal`. Return its results, the residuals, and for each
-    residual whether it has a row for each step. `closed_over` are the constants of the body before it was split.
+    residual whether it has a row for each step. `closed_over` are the body's constants before it was split.
     """
     count = len(both.primal.outvars) - both.num_residuals
     primal, left, hoisted, values = hoist(both.primal, list(consts), both.num_residuals)
@@ -164,7 +164,7 @@ def _first_loop(
 def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, list[Any], list[bool], list[Any]]:
     """Compute now, before the loop, the part of its body that depends only on its constants.
 
-    Return the jaxpr of the rest, without those residuals (its last outputs) that are known now; its constants; for each
+    Return the jaxpr of the rest, without the residuals (its last outputs) that are known now; its constants; for each
     residual whether it is known; and the known values.
     """
     parent = core.current_trace()
@@ -191,8 +191,8 @@ def hoist(jaxpr: Jaxpr, consts: list[Any], num_residuals: int) -> tuple[Jaxpr, l
 def _partial_eval(
     trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, num_consts: int, num_carry: int, **params: Any
 ) -> list[Any]:
-    """Partial evaluation rule, for the JVP of a scan before it is transposed: run a loop now for everything that does not depend
-    on tangents, and record another loop for the rest, which reads the residuals of the first.
+    """Partial evaluation rule, for the JVP of a scan before it is transposed: run a loop now for everything that
+    depends on no tangent, and record another for the rest, which reads the first one's residuals.
     """
     sizes, num_ys = [num_consts, num_carry], len(jaxpr.outvars) - num_carry
     const_later, carry_later, xs_later = split_list(list(map(trace.is_tangent, operands)), sizes)
@@ -218,8 +218,8 @@ def _partial_eval(
 
 
 def _may_be_residual(operands: Sequence[Any], num_consts: int, num_carry: int) -> list[bool]:
-    """Return, for each operand, whether the operand itself may be a residual. A carry may not, since it changes; a
-    numpy array may not, since it would be copied at each use.
+    """Return for each operand whether it may be a residual itself. A carry may not, since it changes; a numpy array may
+    not, since it would be copied at each use.
     """
     last = num_consts + num_carry
     return [not num_consts <= i < last and not isinstance(x, np.ndarray) for i, x in enumerate(operands)]

@@ -1,12 +1,11 @@
 """Solves equations with any solver, and differentiates the solution: custom_root and custom_linear_solve.
 
-The derivative of a solution follows from the equation alone. If the root x(p) of f(p, x) = 0 depends on parameters p, then
-df/dp + (df/dx) x' = 0, which is a linear equation for x'. If A x = b, then dx is the solution of A dx = db - dA x: the
-same system with another right side. So the solver is never differentiated, and may be a loop without a reverse-mode
-derivative.
+The derivative of a solution follows from the equation alone. If the root x(p) of f(p, x) = 0 depends on parameters p,
+then df/dp + (df/dx) x' = 0, which is a linear equation for x'. If A x = b, then dx is the solution of A dx = db - dA x:
+the same system with another right side. So the solver is never differentiated.
 
-A linear system is one equation of a jaxpr, with four jaxprs: the product with the matrix and with its transpose, and
-the solution of both systems. To transpose it, swap the two of each pair.
+A linear system is one equation of a jaxpr, with four jaxprs: the products with the matrix and with its transpose, and
+the solutions of both systems. To transpose it, swap the two of each pair.
 
 JAX: jax/_src/lax/control_flow/solves.py:custom_linear_solve
 """
@@ -75,8 +74,8 @@ class _Root(NamedTuple):
 def custom_root(
     f: Callable[[Any], Any], initial_guess: Any, solve: Solver, tangent_solve: Solver, has_aux: bool = False
 ) -> Any:
-    """Return a root of `f`, found by `solve(f, initial_guess)`. Its derivatives with respect to values that `f` closes
-    over follow from the equation `f(root) = 0`.
+    """Return a root of `f`, found by `solve(f, initial_guess)`. Derivatives with respect to values that `f` closes over
+    follow from the equation `f(root) = 0`.
 
     Args:
       f: takes a tree, and returns one of the same structure.
@@ -130,8 +129,8 @@ def _custom_root(lengths: _Root, jaxprs: _Root, *args: Any) -> list[Any]:
 def _root_jvp(
     lengths: _Root, jaxprs: _Root, primals: Sequence[Any], tangents: Sequence[Any]
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: the tangent t of the root x solves (df/dx) t = -(df/dp) p', where p are the values that `f` closes over, and p' their
-    tangents. Other data that `solve` returns have the tangent 0.
+    """JVP rule: the tangent t of the root x solves (df/dx) t = -(df/dp) p', where p are the values that `f` closes
+    over, and p' their tangents. Other data from `solve` have the tangent 0.
     """
     of_f, _, of_tangents, _ = split_list(primals, lengths)
     dots = [zero_tangent(x) if is_float0(t) else t for x, t in zip(of_f, tangents, strict=False)]
@@ -189,8 +188,8 @@ def _(ctx: LoweringContext, *args: str, const_lengths: _LinearSolveTuple, jaxprs
 
 
 def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> list[Any]:
-    """Bind the equation. Outside of any trace, if the solution has another dtype than the right side, only call `solve`
-    and return its result, as JAX does.
+    """Bind the equation. Outside of any trace, if the solution has another dtype than the right side, only call
+    `solve`, as JAX does.
     """
     *consts, b = split_list(args, const_lengths)
     dtypes = [aval.dtype for aval in jaxprs.solve.out_avals[: len(b)]]
@@ -201,8 +200,8 @@ def _bind(*args: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTupl
 
 @register_batcher(linear_solve_p, even_unmapped=True)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple) -> Any:
-    """Batching rule: an array of the right side or of the solution that is a batch in one of the four functions must be
-    a batch in all of them. So batch the functions again until nothing changes. All batch axes come first.
+    """Batching rule: batch the functions again until nothing changes, since an array of the right side or of the
+    solution that is a batch in one of the four must be a batch in all. All batch axes come first.
     """
     *consts, b = split_list(vals, const_lengths)
     *const_dims, b_dims = split_list(dims, const_lengths)
@@ -237,7 +236,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, const_lengths: _LinearSolveTupl
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: the tangent dx of the solution solves A dx = db - dA x, where dA and db are the tangents of the matrix and of b."""
+    """JVP rule: the solution's tangent dx solves A dx = db - dA x, where dA and db are the tangents of the matrix and of b."""
     *consts, _ = split_list(primals, const_lengths)
     *const_dots, right_side = split_list(tangents, const_lengths)
     params: dict[str, Any] = {"const_lengths": const_lengths, "jaxprs": jaxprs}
@@ -254,8 +253,8 @@ def _jvp(
 def _transpose(
     cts: Sequence[Any], *operands: Any, const_lengths: _LinearSolveTuple, jaxprs: _LinearSolveTuple
 ) -> list[Any]:
-    """Transpose rule: solve the transposed system, whose right side is the cotangent of the solution. Raise TypeError
-    without a `transpose_solve`, NotImplementedError if the equation is linear in other operands.
+    """Transpose rule: solve the transposed system for the cotangent of the solution. Raise TypeError without a
+    `transpose_solve`, NotImplementedError if the equation is linear in other operands.
     """
     if jaxprs.transpose_solve is None:
         raise TypeError(

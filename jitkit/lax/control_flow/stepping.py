@@ -3,8 +3,7 @@
 A step of the loop reads its `x` by a dynamic slice, and writes its `y` into an array that is part of the loop's carry.
 With `unroll`, a trip of the loop is several steps of the scan.
 
-The lowering of `scan` calls the library's own functions; so everything that works for while loops and slices works for a
-scan, too.
+The lowering of `scan` calls the library's own functions, so what works for while loops and slices works for a scan.
 
 JAX: jax/_src/lax/control_flow/loops.py:_scan_impl
 """
@@ -34,7 +33,7 @@ Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
 def scan_as_while(
     *args: Any, reverse: bool, length: int, jaxpr: Jaxpr, num_consts: int, num_carry: int, unroll: int
 ) -> list[Any]:
-    """Return the results of a `scan`, computed by a while loop. Raise OverflowError for a length that the counter's dtype cannot hold."""
+    """Return the results of a `scan`, by a while loop. Raise OverflowError for a length that the counter's dtype cannot hold."""
     consts, carry, xs = split_list(args, [num_consts, num_carry])
 
     def step(carry: list[Any], x: list[Any]) -> tuple[list[Any], list[Any]]:
