@@ -1,8 +1,7 @@
 """Converts from one dtype to another: values, bits read as another type, and Python scalars to arrays.
 
-`convert_element_type` carries the weak type beside the dtype, because a value may become weak or strong without any of
-its bits changing. Converting a scalar that is known while tracing gives another literal and no equation; converting a
-value to its own type gives the value itself.
+`convert_element_type` also carries the weak type, which may change without any of the bits changing. A scalar that is
+known while tracing becomes another literal, without an equation.
 
 JAX: jax/_src/lax/lax.py:_convert_element_type
 """
@@ -45,9 +44,8 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any, weak_type: bool) -> str:
 
 
 def _stage_convert(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Staging rule: return the operand if it has this type already, or a converted literal for a literal. Otherwise
-    return NotImplemented: then the equation is recorded. The value of an Array is not read, since it may not be
-    computed yet.
+    """Staging rule: return the operand if it has this type, a converted literal for a literal, else NotImplemented:
+    then the equation is recorded. The value of an Array is not read, since it may not be computed yet.
     """
     (x,) = operands
     if x.dtype == params["new_dtype"] and x.weak_type == params["weak_type"]:
@@ -66,10 +64,10 @@ staging_rules[convert_element_type_p] = _stage_convert
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
-    """Return the values of `operand` in another dtype, strongly typed, elementwise.
+    """Return the values of `operand` in another dtype, strongly typed.
 
     Floats become integers by truncation; for a float out of range the result depends on the target. As a bool, anything
-    but 0 is True. Of complex numbers that become real, only the real part is kept, with a warning.
+    but 0 is True. Complex numbers that become real lose their imaginary part, with a warning.
 
     Args:
       operand: an array or scalar.
@@ -85,8 +83,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def _convert_element_type(
     operand: Any, new_dtype: Any = None, weak_type: bool = False, warn_on_complex_to_real_cast: bool = True
 ) -> Any:
-    """Return `operand` as an array of this dtype (None: its own) and weak type; if it is one already, return `operand`
-    itself. Raise ValueError for a conversion between keys and numbers. Warn where complex numbers become real, unless told not to.
+    """Return `operand` as an array of this dtype (None: its own) and weak type; `operand` itself if it is one. Raise
+    ValueError for a conversion between keys and numbers. Warn where complex numbers become real, unless told not to.
     """
     if not is_array(operand) and core.has_jax_array(operand):
         operand = operand.__jax_array__()
@@ -103,8 +101,8 @@ def _convert_element_type(
     if type(operand) is int:  # an int that does not fit into int32 wraps around in the new dtype
         return _known_scalar(np.asarray(operand).astype(new_dtype)[()], new_dtype, weak_type)
     if isinstance(operand, np.ndarray) and since(0, 11):
-        # Known now: make a constant of the new type, without an equation. Each is its own object, since constants are
-        # told apart by identity.
+        # Known now: make a constant of the new type, without an equation. Constants are told apart by identity, so each
+        # is a new object.
         operand = operand.astype(new_dtype, copy=False).view()
         if weak_type and operand.ndim:
             operand = array.from_host(operand, ShapedArray(operand.shape, new_dtype, weak_type))
@@ -123,14 +121,15 @@ def _convert_element_type(
 
 
 def _known_scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
-    """Return a scalar whose value is known: under a trace as a literal, otherwise as an Array."""
+    """Return a scalar of known value: a literal under a trace, otherwise an Array."""
     if core.current_trace() is None:
         return array.from_host(value, ShapedArray((), dtype, weak_type))
     return convert_element_type_p.bind(value, new_dtype=dtype, weak_type=weak_type)
 
 
 def asarray(x: Any) -> Any:
-    """Return a scalar or array as a jitkit array, with JAX's dtype for it; Python numbers, but not bools, become weakly typed.
+    """Return a scalar or array as a jitkit array of JAX's dtype for it; Python numbers, except bools, become weakly
+    typed.
 
     Raises:
       TypeError: for anything else, such as a list.
@@ -164,7 +163,7 @@ def _(ctx: LoweringContext, x: str) -> str:
 
 
 def stage(x: Any, /) -> Any:
-    """Return x as a value of the current trace: a tracer, or, without a trace, an Array. No equation is written."""
+    """Return x as a value of the current trace, a tracer, or without a trace as an Array. No equation is written."""
     if isinstance(x, Operators):
         return x
     return array.as_array(x) if core.current_trace() is None else stage_p.bind(x)
@@ -204,7 +203,7 @@ def _(ctx: LoweringContext, x: str, *, new_dtype: Any) -> str:
 
 @register_batcher(bitcast_convert_type_p)
 def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, new_dtype: Any) -> Any:
-    """Batching rule: the last axis, which may be added or removed, belongs to the element."""
+    """Batching rule: the element's last axis may be added or removed, so the batch axis is never the last one."""
     [x], [dim] = vals, dims
     if dim == x.ndim - 1 and dtypes.itemsize_bits(x.dtype) < dtypes.itemsize_bits(new_dtype):
         x, dim = moveaxis(x, dim, 0), 0
@@ -214,11 +213,11 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, new_dtype: Any) -> Any
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """Return the same bits, read as another dtype.
 
-    To a narrower dtype, each element becomes a new last axis, lowest bits first; to a wider one, the last axis must
-    have the right size, and is removed.
+    With a narrower dtype, the parts of each element form a new last axis, lowest bits first; with a wider one, the last
+    axis must have the right size, and is removed.
 
     Raises:
-      ValueError: where the last axis has another size.
+      ValueError: the last axis has another size.
       TypeError: for bools and complex numbers, unless the dtype stays the same, and for a dtype that arrays cannot have.
     """
     new_dtype = dtypes.check_and_canonicalize_user_dtype(new_dtype, "bitcast_convert_type")
@@ -246,7 +245,7 @@ def _(ctx: LoweringContext, x: str, *, exponent_bits: int, mantissa_bits: int) -
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """Return floats, rounded to the values of a type with this number of exponent bits and of mantissa bits.
+    """Return floats, rounded to the values of a type with these numbers of exponent bits and mantissa bits.
 
     Raises:
       TypeError: for dtypes other than floats.

@@ -126,7 +126,7 @@ def _axis_names(spec: Sequence[int], special: str) -> str:
 
 
 def _complex_convolution(lhs: Any, rhs: Any, *, preferred_element_type: Any, **params: Any) -> list[Any]:
-    """Return a complex convolution, by three real ones instead of four (Gauss's trick), for targets that convolve only real numbers."""
+    """Return a complex convolution by three real ones instead of four (Gauss's trick), for targets that convolve only real numbers."""
     if preferred_element_type is not None:
         preferred_element_type = np.zeros((), preferred_element_type).real.dtype
 
@@ -148,9 +148,9 @@ def batch_convolution(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ConvDimensionNumbers, feature_group_count: int,
     batch_group_count: int, **params: Any,
 ) -> Any:  # fmt: skip
-    """Batching rule of convolutions. A convolution already has a batch axis and feature axes, so a batch of inputs is
-    merged into the batch, and a batch of kernels into the output's features. Batches of both become groups of features, or
-    of the batch, one for each element. Existing groups stay outermost.
+    """Batching rule of convolutions. A batch of inputs is merged into the convolution's batch axis, a batch of kernels
+    into the output's features. Batches of both become groups of features, or of the batch, one for each element.
+    Existing groups stay outermost.
     """
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     lhs_spec, rhs_spec, out_spec = dimension_numbers
@@ -192,8 +192,9 @@ def batch_convolution(
 
 
 def _merge_axis(x: Any, source: int, destination: int, groups: int = 1) -> Any:
-    """Return x with the axis `source` merged into the axis `destination`, which is counted without `source`. An axis of size
-    groups * n becomes one of size groups * s * n: the groups vary slowest, then the s elements of `source`, then the n.
+    """Return x with the axis `source` merged into the axis `destination`, which is counted without `source`. An axis of
+    size groups * n becomes one of size groups * s * n: groups vary slowest, then the s elements of `source`, then the
+    n.
     """
     if groups > 1:
         x = split_axis(x, destination + (source <= destination), groups)
@@ -350,8 +351,8 @@ def conv_transpose(
     respect to its input.
 
     Args:
-      padding: "SAME", "VALID", or explicit pairs, which are applied to the dilated input.
-      use_consistent_padding: whether explicit pairs are the padding of the forward convolution, as "SAME" and "VALID" always are.
+      padding: "SAME", "VALID", or pairs, which are applied to the dilated input.
+      use_consistent_padding: whether pairs are the padding of the forward convolution, as "SAME" and "VALID" always are.
       dimension_numbers: features come last by default.
       transpose_kernel: whether to flip the kernel and swap its feature axes; then the result is exactly the gradient.
 

@@ -28,13 +28,13 @@ def _swap(spec: Sequence[int]) -> tuple[int, ...]:
 
 
 def _dilated(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int]) -> list[int]:
-    """Return the sizes of the dilated spatial axes: with `step - 1` holes between neighbours."""
+    """Return the sizes of the spatial axes, with `step - 1` holes between neighbours."""
     sizes = [shape[axis] for axis in spec[2:]]
     return [1 + (n - 1) * step if n else 0 for n, step in zip(sizes, dilation, strict=True)]
 
 
 def _merge_axis(x: Any, source: int, target: int) -> Any:
-    """Return x with the axis `source` merged into another one, which is `target` once the source is gone."""
+    """Return x with the axis `source` merged into the axis `target`, which is counted without `source`."""
     order = [i for i in range(x.ndim) if i != source]
     shape = [x.shape[i] for i in order]
     shape[target] *= x.shape[source]

@@ -44,7 +44,7 @@ def conv_dimension_numbers(
         kernel), and any letters for spatial axes.
 
     Raises:
-      TypeError: for anything else, or for an input and a kernel of different ranks.
+      TypeError: for anything else, or for different ranks of input and kernel.
     """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
@@ -73,7 +73,7 @@ def conv_dimension_numbers(
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, Shape, Shape]:
     """Return the axes that three strings name: two special letters first, then the spatial ones in the kernel's order.
-    Raise TypeError if a string lacks a special letter, repeats one, or has other spatial letters.
+    Raise TypeError if a string lacks a special letter, repeats a letter, or has other spatial letters.
     """
     pairs = ("N", "C"), ("O", "I"), ("N", "C")
     for i, (spec, (a, b)) in enumerate(zip(dimension_numbers, pairs, strict=True)):
@@ -98,8 +98,8 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[Shape, 
 def check_groups(
     lhs: ShapedArray, rhs: ShapedArray, dnums: ConvDimensionNumbers, feature_groups: int, batch_groups: int
 ) -> None:
-    """Raise ValueError unless batch and features can be divided into these numbers of groups, one of which must be 1. The kernel must
-    have as many axes as the input, and the features of one group.
+    """Raise ValueError unless batch and features can be divided into these numbers of groups, one of which is 1, and
+    the kernel has as many axes as the input, and the features of one group.
     """
     if lhs.ndim != rhs.ndim:
         raise ValueError(
@@ -202,8 +202,8 @@ def conv_shape_tuple(
     pads: str | Sequence[tuple[int, int]],
     batch_group_count: int = 1,
 ) -> Shape:
-    """Return the shape of a convolution whose axes are in the order batch, feature, spatial. Errors name the padding.
-    Raise TypeError for another number of pairs, ValueError where negative padding is larger than the axis.
+    """Return the shape of a convolution with axes in the order batch, feature, spatial. Raise TypeError for another
+    number of padding pairs, ValueError where negative padding is larger than the axis.
     """
     if isinstance(pads, str):
         pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
@@ -257,14 +257,15 @@ def conv_transpose_shape_tuple(
 def _in_order(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Sequence[str]
 ) -> tuple[Shape, Shape, Any]:
-    """Return both shapes with their spatial axes last, and the permutation from such an order to that of the result."""
+    """Return both shapes with their spatial axes last, and the permutation from this order to the result's."""
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
     return tuple(np.take(lhs_shape, lhs)), tuple(np.take(rhs_shape, rhs)), np.argsort(out)
 
 
 def transposed_padding(window: int, stride: int, padding: str | tuple[int, int]) -> tuple[int, int]:
-    """Return the padding (before, after) of the dilated input of a transposed convolution, from that of the convolution: a
-    tuple of two, "SAME" or "VALID". With it the result has the size of the convolution's input. Raise ValueError for anything else.
+    """Return the padding (before, after) of the dilated input of a transposed convolution, from the convolution's: a
+    tuple of two, "SAME" or "VALID". With it the result has the size of the convolution's input. Raise ValueError for
+    anything else.
     """
     if isinstance(padding, tuple):
         before, after = (window - 1 - part for part in padding)

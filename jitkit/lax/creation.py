@@ -63,12 +63,10 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int) -> Any:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
-    """Return an array of this shape, filled with one scalar.
-
-    Without `dtype` the result has the dtype of the scalar, and is weakly typed if the scalar is.
+    """Return an array of this shape, filled with one scalar. Without `dtype` it has the scalar's dtype and weak type.
 
     Raises:
-      TypeError: where the value is not a scalar, or `shape` not a shape.
+      TypeError: the value is not a scalar, or `shape` not a shape.
     """
     shape = canonicalize_shape(shape)
     if np.shape(fill_value):
@@ -87,7 +85,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Return an array filled with one scalar, of the dtype, weak type and shape of x, where these are not given."""
+    """Return an array filled with one scalar; dtype (with weak type) and shape are those of x unless given."""
     fill_shape = np.shape(x) if shape is None else canonicalize_shape(shape)
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     dtype = dtypes.dtype(x if dtype is None else dtype)
@@ -125,7 +123,7 @@ def empty(shape: Sequence[int], dtype: Any) -> Any:
 
 
 def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Return an array with unspecified values, of the dtype, weak type and shape of x, where these are not given."""
+    """Return an array with unspecified values; dtype (with weak type) and shape are those of x unless given."""
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     new = empty(
         np.shape(x) if shape is None else canonicalize_shape(shape), dtypes.dtype(x if dtype is None else dtype)
@@ -134,8 +132,8 @@ def empty_like(x: Any, dtype: Any = None, shape: Any = None) -> Any:
 
 
 class MemorySpace(enum.Enum):
-    """Where an array is stored: in its device's memory, or in the host's memory, which the device can read. A compiled program
-    computes in its device's memory: what is stored elsewhere is copied there first.
+    """The memory that stores an array: its device's, or the host's, which the device can read. A compiled program
+    computes in its device's memory, and copies other values there first.
     """
 
     Device = enum.auto()

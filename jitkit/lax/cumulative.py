@@ -1,9 +1,7 @@
-"""Cumulative reductions: element i of the result is the sum (product, maximum, ...) of the first i + 1
-elements.
+"""Cumulative reductions: element i of the result is the sum (product, maximum, ...) of the first i + 1 elements.
 
-For XLA each is a `reduce_window`: the window is as long as the axis, and padding on one side makes it grow
-from one element to all. Read literally that is quadratic work; XLA rewrites it to a tree of logarithmic
-depth.
+For XLA each is a `reduce_window`: the window is as long as the axis, and padding on one side makes it grow from one
+element to all. That would be quadratic work; XLA rewrites it to a tree of logarithmic depth.
 
 JAX: jax/_src/lax/control_flow/loops.py:cumred_reduce_window_impl
 """
@@ -31,15 +29,14 @@ from .utils import scalar_of_type
 
 
 def logaddexp(x1: Any, x2: Any) -> Any:
-    """Return log(exp(x1) + exp(x2)), elementwise on floats or complex numbers of one dtype, without overflow.
-
-    Raise ValueError for other dtypes. The imaginary part of complex results is in [-pi, pi).
+    """Return log(exp(x1) + exp(x2)) without overflow, for floats or complex numbers of one dtype; the imaginary part is
+    in [-pi, pi). Raise ValueError for other dtypes.
     """
     greater = max(x1, x2)
     dtype = greater.dtype
     if dtypes.issubdtype(dtype, np.floating):
         delta = sub(x1, x2)
-        infinite_or_nan = ne(delta, delta)  # inf - inf is nan, and the plain sum is right there
+        infinite_or_nan = ne(delta, delta)  # inf - inf is nan, and there the plain sum is right
         return select(infinite_or_nan, add(x1, x2), add(greater, log1p(exp(neg(abs(delta))))))
     if dtypes.issubdtype(dtype, np.complexfloating):
         delta = sub(add(x1, x2), mul(greater, scalar_of_type(greater, 2)))
@@ -121,7 +118,7 @@ deflinear(cumsum_p, lambda ct, x, axis, reverse: [cumsum(ct, axis, not reverse)]
 
 
 def differentiate_as_tree(primitive: Primitive, combine: Callable[[Any, Any], Any]) -> None:
-    """Define the primitive's JVP rule: differentiate `associative_scan`, which computes the same by combining elements in a tree."""
+    """Define the primitive's JVP rule: differentiate `associative_scan`, which computes the same."""
 
     def jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> tuple[Any, Any]:
         def by_tree(x: Any) -> list[Any]:
@@ -153,30 +150,26 @@ differentiate_as_tree(cumlogsumexp_p, _logaddexp)
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running sum of numbers along `axis`, with `reverse` from the end. The result has the same shape and
-    dtype. Raise ValueError for a negative axis.
+    """Return the running sum of numbers along `axis`, with `reverse` from the end, in the same dtype. Raise ValueError
+    for a negative axis.
     """
     return cumsum_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running product of numbers along `axis`, with `reverse` from the end. The result has the same shape
-    and dtype. Raise ValueError for a negative axis.
+    """Return the running product of numbers along `axis`, with `reverse` from the end, in the same dtype. Raise
+    ValueError for a negative axis.
     """
     return cumprod_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running maximum of numbers along `axis`, with `reverse` from the end. The result has the same shape
-    and dtype. Raise ValueError for a negative axis.
-    """
+    """Return the running maximum of numbers along `axis`, with `reverse` from the end. Raise ValueError for a negative axis."""
     return cummax_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """Return the running minimum of numbers along `axis`, with `reverse` from the end. The result has the same shape
-    and dtype. Raise ValueError for a negative axis.
-    """
+    """Return the running minimum of numbers along `axis`, with `reverse` from the end. Raise ValueError for a negative axis."""
     return cummin_p.bind(operand, axis=int(axis), reverse=bool(reverse))
 
 

@@ -1,8 +1,8 @@
 """Computes dot products of vectors and matrices, and their general form.
 
-`dot_general` pairs axes of two arrays. *Contracting* axes are multiplied and summed; *batch* axes are paired and kept;
-all others are kept. The result's axes are the batch axes, then the left operand's other axes, then the right's. So
-matrix multiplication contracts one axis and batches none, and `einsum` is a `dot_general` and a transposition.
+`dot_general` pairs axes of two arrays. *Contracting* axes are multiplied and summed, *batch* axes are paired and kept.
+The result's axes are the batch axes, then the left operand's other axes, then the right's. So matrix multiplication
+contracts one axis and batches none, and `einsum` is a `dot_general` and a transposition.
 
 JAX: jax/_src/lax/lax.py:dot_general
 """
@@ -118,8 +118,8 @@ def _check_dimension_numbers(lhs: ShapedArray, rhs: ShapedArray, dimension_numbe
 
 
 def _wider_dtype(lhs: Any, rhs: Any) -> Any:
-    """Return the dtype in which XLA combines two dtypes. Complex types come before real ones, floats before integers; then the larger
-    range, precision and width, and signed types, come first. Raise TypeError if neither dtype comes first.
+    """Return the wider of two dtypes, as XLA orders them: complex types before real ones, floats before integers; then
+    by range, precision, width, and signedness. Raise TypeError if neither is wider.
     """
     lhs_rank, rhs_rank = _rank(lhs), _rank(rhs)
     if lhs_rank == rhs_rank and lhs != rhs:
@@ -202,8 +202,8 @@ def lower_dot_general(
 
 
 def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, swapped: bool = False, **params: Any) -> Any:
-    """Return the cotangent of `lhs`: the cotangent of the product, contracted with `rhs` over the axes that only `rhs` has. With
-    `swapped`, the product has the axes of `rhs` before those of `lhs`.
+    """Return the cotangent of `lhs`: the cotangent of the product, contracted with `rhs` over the axes that only `rhs`
+    has. In a `swapped` product, the axes of `rhs` come before those of `lhs`.
     """
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     lhs_kept = [i for i in range(lhs.aval.ndim) if i not in (*lhs_contract, *lhs_batch)]
@@ -236,8 +236,8 @@ defbilinear(dot_general_p, _transpose_lhs, _transpose_rhs)
 def dtypes_computed_with(
     platform: str, lhs: Any, rhs: Any, out: Any, precision: CanonicalPrecision
 ) -> tuple[Any, Any, Any, str]:
-    """Return the dtypes in which a product of these dtypes is computed (of each operand, and of the sum), and the text of its
-    algorithm, which is `""` by default.
+    """Return the dtypes in which a product of these dtypes is computed (of each operand, and of the sum), and the text
+    of its algorithm, by default `""`.
     """
     if isinstance(precision, (DotAlgorithm, DotAlgorithmPreset)):
         return algorithm_types(precision, lhs, rhs, out, platform)
@@ -260,8 +260,8 @@ def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
 def batch_dot_general(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: DotDimensionNumbers, **params: Any
 ) -> Any:
-    """Batching rule of products. If both operands are batches, the axis becomes the first batch axis of the product. If one
-    is, the axis is kept, and is in the product among the axes of this operand.
+    """Batching rule of products. If both operands are batches, the axis becomes the product's first batch axis; if one
+    is, it is among the kept axes of this operand.
     """
     (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
     numbers, dim = batched_dimension_numbers(np.ndim(lhs), np.ndim(rhs), lhs_dim, rhs_dim, dimension_numbers)
@@ -312,14 +312,14 @@ def dot_general(
       lhs, rhs: arrays; if their dtypes differ, the wider one is used.
       dimension_numbers: `((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))`, sequences of axes.
       precision: see `Precision`.
-      preferred_element_type: dtype of the sum and the result; by default the wider dtype of the operands.
+      preferred_element_type: dtype of the sum and the result; by default the operands' wider dtype.
       out_sharding: None, or a sharding over a mesh without axes.
 
     Returns:
       An array of shape batch axes + kept axes of lhs + kept axes of rhs.
 
     Raises:
-      TypeError: for axes that are out of range, used twice, or do not match in number or size; for dtypes of which neither is
+      TypeError: for axes that are out of range, used twice, or do not match in number or size; for dtypes neither of which is
         wider; for a `preferred_element_type` that is narrower, unless the operands are floats or `precision` is an algorithm.
       NotImplementedError: for any other `out_sharding`.
     """
@@ -373,7 +373,7 @@ def dot(
 
 
 def _static_axes(axes: Any) -> Axes:
-    """Return one axis, or a sequence of them, as a tuple. Raise ConcretizationTypeError for a tracer."""
+    """Return one axis, or a sequence of axes, as a tuple. Raise ConcretizationTypeError for a tracer."""
     known = core.concrete_or_error(lambda x: x, axes, "expected a static index or sequence of indices.")
     return index_tuple(known)
 

@@ -1,8 +1,8 @@
 """Reads and writes slices whose start is data: dynamic_slice and dynamic_update_slice.
 
-The *size* of a window is known while tracing: a compiled program has only arrays of fixed shape. A slice whose start is
-data always fits: XLA silently moves the start back as far as needed. Negative indices count from the end, as in Python;
-that is done here, with a comparison and a select for each axis.
+The *size* of a window is known while tracing: a compiled program has only arrays of fixed shape. XLA silently moves the
+start back as far as needed for the window to fit. Negative indices count from the end, as in Python; that is done here,
+with a comparison and a select for each axis.
 
 JAX: jax/_src/lax/slicing.py:dynamic_slice
 """
@@ -112,7 +112,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, slice_sizes: tuple[int, ...]) -
 
 
 def _index_vectors(axis: AxisData, corner: Sequence[Any], dims: Dims) -> tuple[Any, Dim]:
-    """Return the corner's indices as an index vector, and None; or, if any index is a batch, an index vector for each
+    """Return the corner's indices as an index vector, and None; or, if an index is a batch, an index vector for each
     element, and the batch axis 0.
     """
     if not corner:
@@ -133,7 +133,8 @@ def dynamic_slice(
     *,
     allow_negative_indices: bool | Sequence[bool] = True,
 ) -> Any:
-    """Return a window of `operand`, from a corner that may be traced. If the window would stick out, it is moved until it fits.
+    """Return a window of `operand`, from a corner that may be traced. A window that would stick out is moved until it
+    fits.
 
     Args:
       operand: an array.
@@ -146,15 +147,15 @@ def dynamic_slice(
 
     Raises:
       TypeError: for a window larger than the array, or indices that are not integer scalars of one dtype.
-      ValueError: for a corner that does not have one index per axis, or an index known to be negative that may not be.
+      ValueError: for a corner without one index per axis, or an index known to be negative that may not be.
     """
     starts = _corner(operand, start_indices, allow_negative_indices)
     return dynamic_slice_p.bind(operand, *starts, slice_sizes=canonicalize_shape(slice_sizes))
 
 
 def _corner(operand: Any, start_indices: Any, allow_negative_indices: bool | Sequence[bool]) -> list[Any]:
-    """Return the indices of a corner. A negative index, where it is allowed, counts from the end, and is returned counted from the
-    start. Raise ValueError unless there is one for each axis, and for a known negative one that is not allowed.
+    """Return the indices of a corner, counted from the start; negative ones, where allowed, are given from the end.
+    Raise ValueError unless there is one for each axis, and for an index known to be negative that may not be.
     """
     if len(start_indices) != operand.ndim:
         raise ValueError(
@@ -192,7 +193,7 @@ def _from_start(index: Any, size: int, allow_negative: bool) -> Any:
 def dynamic_slice_in_dim(
     operand: Any, start_index: Any, slice_size: int, axis: int = 0, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand[start_index:start_index + slice_size]` along one axis, moved if it would stick out. For
+    """Return `operand[start_index:start_index + slice_size]` along one axis, moved until it fits. For
     `allow_negative_indices` and errors see `dynamic_slice`.
     """
     axis = int(axis)
@@ -214,8 +215,8 @@ def _corner_in_dim(operand: Any, start_index: Any, axis: int, allow_negative: bo
 def dynamic_index_in_dim(
     operand: Any, index: Any, axis: int = 0, keepdims: bool = True, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. An index out of
-    bounds is moved to the nearest element. For `allow_negative_indices` and errors see `dynamic_slice`.
+    """Return `operand[index]` along one axis, which stays with size 1 or, without `keepdims`, is removed. An index out
+    of bounds is moved to the nearest element. For `allow_negative_indices` and errors see `dynamic_slice`.
     """
     result = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return result if keepdims else squeeze(result, (axis,))
@@ -262,7 +263,7 @@ def _jvp_dynamic_update_slice(primals: Sequence[Any], tangents: Sequence[Any]) -
 
 
 def _transpose_dynamic_update_slice(ct: Any, operand: Any, update: Any, *corner: Any) -> list[Any]:
-    """Transpose rule: the operand's cotangent is the result's, with zeros in the window; the update's is the window itself."""
+    """Transpose rule: the operand's cotangent is the result's, with zeros in the window; the update's is the window."""
     if type(ct) is Zero:
         return no_cotangents((operand, update, *corner))
     shape = update.aval.shape if is_undefined(update) else update.shape
@@ -295,11 +296,10 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 def dynamic_update_slice(
     operand: Any, update: Any, start_indices: Any, *, allow_negative_indices: bool | Sequence[bool] = True
 ) -> Any:
-    """Return `operand` with `update` written over a window of its shape. If the window would stick out, it is moved
-    until it fits.
+    """Return `operand` with `update` written over a window of its shape, which is moved until it fits.
 
-    For arguments and errors see `dynamic_slice`. Raise TypeError also if `update` has another rank or dtype, or is larger;
-    raise ValueError if `start_indices` is an array of more than one axis.
+    For arguments and errors see `dynamic_slice`. Raise TypeError also if `update` has another rank or dtype, or is
+    larger, and ValueError if `start_indices` is an array of more than one axis.
     """
     starts = _corner(operand, start_indices, allow_negative_indices)
     return dynamic_update_slice_p.bind(operand, update, *starts)
@@ -308,7 +308,7 @@ def dynamic_update_slice(
 def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand` with `update` written along one axis from `start_index` on, moved where it would stick out. For
+    """Return `operand` with `update` written along one axis from `start_index` on, moved until it fits. For
     `allow_negative_indices` and errors see `dynamic_update_slice`.
     """
     starts, allow_negative = _corner_in_dim(operand, start_index, int(axis), allow_negative_indices)
@@ -319,8 +319,8 @@ def dynamic_update_slice_in_dim(
 def dynamic_update_index_in_dim(
     operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Any:
-    """Return `operand` with `operand[index]` along one axis replaced by `update`, which may lack that axis. An index out
-    of bounds is moved to the nearest element. For `allow_negative_indices` and errors see `dynamic_update_slice`.
+    """Return `operand` with `operand[index]` along one axis replaced by `update`, which may lack this axis. An index
+    out of bounds is moved to the nearest element. For `allow_negative_indices` and errors see `dynamic_update_slice`.
     """
     axis = int(axis)
     if np.ndim(update) == np.ndim(operand) - 1:

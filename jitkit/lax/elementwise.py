@@ -2,12 +2,11 @@
 
     floor, floor_p = unary("floor", FLOAT, "stablehlo.floor", "The nearest integer below.")
 
-A row gives the public function and its primitive: name, the kinds of dtype it accepts, the StableHLO operation (or a
-rule, for the few that are more than one), and what it computes. `elementwise_rules` turns a row into checks and a
-lowering. Rows of two operands take scalars beside arrays, and operands of one dtype; `jitkit.numpy` promotes before it
-calls these. Some rows have an optional parameter: `accuracy`, or for `mul` `out_dtype`. `conj` and `round`, whose
-parameter every equation has, follow the table; `powers` and `selection` have the primitives whose operands may differ
-in dtype or shape.
+A row has the name, the kinds of dtype that are accepted, the StableHLO operation (or a rule), and what is computed.
+`elementwise_rules` makes the public function and the primitive from it. Rows of two operands take scalars beside
+arrays, and operands of one dtype; `jitkit.numpy` promotes before it calls these. Some rows have an optional parameter:
+`accuracy`, or for `mul` `out_dtype`. `conj` and `round`, whose parameter every equation has, follow the table; `powers`
+and `selection` have the primitives whose operands may differ in dtype or shape.
 
 JAX: jax/_src/lax/lax.py:standard_naryop
 """
@@ -96,13 +95,13 @@ def _square(ctx: LoweringContext, x: str) -> str:
 
 
 def _one_minus_square(ctx: LoweringContext, x: str) -> str:
-    one = ctx.splat(1, ctx.avals_in[0])  # (1 - x)(1 + x): squaring a number near 1 would lose half of the digits
+    one = ctx.splat(1, ctx.avals_in[0])  # (1 - x)(1 + x): squaring a number near 1 would lose half of its digits
     factors = ctx.emit("stablehlo.add", [one, x]), ctx.emit("stablehlo.subtract", [one, x])
     return ctx.emit("stablehlo.multiply", list(factors))
 
 
-# Complex sine and cosine are computed from the real and the imaginary part, so that an infinite part does not make the
-# other nan.
+# Complex sine and cosine are computed from real and imaginary part, so that an infinite part does not make the other
+# nan.
 
 
 def _sine(ctx: LoweringContext, x: str, accuracy: Any = None) -> str:
@@ -130,7 +129,7 @@ def _cosine_by_parts(x: Any) -> list[Any]:
 
 
 def _parts(x: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the real part of x, a zero of its dtype, and hyperbolic sine and cosine of the imaginary part."""
+    """Return the real part of x, a zero of its dtype, and the hyperbolic sine and cosine of the imaginary part."""
     a, b = real(x), imag(x)
     zero, two = a.dtype.type(0), a.dtype.type(2)
     up, down = expm1(b), expm1(neg(b))
@@ -289,10 +288,8 @@ conj_p = unary("conj", PART_OF_COMPLEX + COMPLEX, _conj, "The complex conjugate.
 
 
 def conj(x: Any) -> Any:
-    """Return the complex conjugate, elementwise; a complex number for real x as well.
-
-    Raises:
-      TypeError: for dtypes other than float32, float64, and complex.
+    """Return the complex conjugate, elementwise; for real x a complex number, too. Raise TypeError for dtypes other
+    than float32, float64, and complex.
     """
     return conj_p.bind(x, input_dtype=dtypes.dtype(x))
 
@@ -316,7 +313,7 @@ round_p = unary("round", FLOAT, _round, "The nearest integer.")[1]
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
-    """Return the nearest integer, as a float, elementwise; halfway between two, the one that `rounding_method` says.
+    """Return the nearest integer as a float, elementwise. `rounding_method` decides halfway between two.
 
     Raises:
       TypeError: for dtypes other than floats.

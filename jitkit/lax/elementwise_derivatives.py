@@ -3,8 +3,8 @@
     defjvp(sin_p, lambda g, y, x, accuracy=None: mul(g, cos(x, accuracy=accuracy)))
 
 A formula gives the tangent of the result from the tangent `g` of an operand, the result, and the operands. Linear
-operations also have a transpose rule. The derivatives are not in the module of the table because they use reductions and
-reshapes: scalars broadcast, and the cotangent of a broadcast operand is a sum. `max`, `min`, `select_n` and `clamp` are in
+operations also have a transpose rule. Scalars broadcast, and the cotangent of a broadcast operand is a sum: these rules
+need reductions and reshapes, so they have a module of their own. `max`, `min`, `select_n` and `clamp` are in
 `selection_derivatives`.
 
 JAX: jax/_src/lax/lax.py:_unbroadcast
@@ -169,7 +169,7 @@ def _jvp_expm1(g: Any, y: Any, x: Any, accuracy: Any = None) -> Any:
     return mul(g, add(y, scalar_of_type(y, 1)))
 
 
-# With the highest accuracy, derivatives avoid the subtraction 1 - y, which loses digits when y is near 1.
+# With the highest accuracy, derivatives avoid the subtraction 1 - y, which loses digits near y = 1.
 
 
 def _by(accuracy: Any, usual: Callable[..., Any], exact: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,7 +196,7 @@ def _jvp_tanh(g: Any, y: Any, x: Any) -> Any:
 
 
 def _jvp_asinh(g: Any, y: Any, x: Any) -> Any:
-    """Return the tangent of asinh, g / sqrt(x^2 + 1). Since JAX 0.12 it is computed from a scaled x, whose square does not overflow."""
+    """Return the tangent of asinh, g / sqrt(x^2 + 1). Since JAX 0.12 x is scaled first, so that its square does not overflow."""
     dtype = dtypes.dtype(x)
     if not since(0, 12) or is_a(dtype, *COMPLEX):
         return mul(g, rsqrt(add(square(x), scalar_of_type(x, 1))))
@@ -284,7 +284,7 @@ def broadcast_tangent(shape: Shape, x: Any) -> Any:
 
 
 def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_second: Callable[[Any], Any]) -> None:
-    """Define the derivatives of x + y, and of x - y, where `of_second` is applied to the tangent of y."""
+    """Define the derivatives of x + y, or of x - y; `of_second` is applied to the tangent of y."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         out, (x_dot, y_dot) = combine(*primals), tangents
@@ -297,7 +297,7 @@ def _define_sum(primitive: Primitive, combine: Callable[[Any, Any], Any], of_sec
     def transpose(ct: Any, x: Any, y: Any) -> list[Any]:
         if type(ct) is Zero:
             return no_cotangents((x, y))
-        # A known operand gets a cotangent, too, which nobody reads: JAX records it if the sum is in a user's rule.
+        # A known operand gets a cotangent, too, which is not read: JAX records it if the sum is in a user's rule.
         x_aval, y_aval = (operand.aval if is_undefined(operand) else core.get_aval(operand) for operand in (x, y))
         return [unbroadcast(x_aval, ct), unbroadcast(y_aval, of_second(ct))]
 
@@ -313,7 +313,7 @@ deflinear(neg_p, lambda ct, x: [neg(ct)])
 
 
 def _dtype_of(x: Any, out_dtype: Any) -> Any:
-    """Return x's dtype, to which a cotangent is converted, if the product was given an `out_dtype`; else None."""
+    """Return x's dtype, to which a cotangent is converted, if the product has an `out_dtype`; else None."""
     return None if out_dtype is None else x.aval.dtype
 
 

@@ -1,11 +1,8 @@
 """Checks the operands of elementwise primitives and lowers them: the columns of the table in `elementwise`.
 
-A row of that table names a primitive, the kinds of dtype it accepts, and a StableHLO operation; this module turns it
-into a shape rule, a lowering, a batching rule, and a public function. Operations of one operand work for any number of
-axes; batches of several operands are broadcast to each other.
-
-Nothing is converted, and only scalars and axes of size 1 are broadcast: promotion is done in `jitkit.numpy`. The result
-is weakly typed when all operands are.
+This module turns a row of that table into a shape rule, a lowering, a batching rule, and a public function. Nothing is
+converted, and only scalars and axes of size 1 are broadcast: promotion is done in `jitkit.numpy`. The result is weakly
+typed when all operands are.
 
 JAX: jax/_src/lax/lax.py:naryop
 """
@@ -60,7 +57,7 @@ def real_dtype(x: ShapedArray, **params: Any) -> Any:
 
 
 def complex_dtype(x: ShapedArray, *others: ShapedArray, **params: Any) -> Any:
-    """Return the complex dtype whose parts have this dtype: complex64 for 32 bits, complex128 for 64."""
+    """Return the complex dtype with parts of this dtype: complex64 for 32 bits, complex128 for 64."""
     return np.result_type(x.dtype, np.complex64)
 
 
@@ -132,9 +129,7 @@ def elementwise_aval(
 
 
 def broadcast_operands(name: str, *operands: ShapedArray) -> tuple[int, ...]:
-    """Return the shape of the result: scalars fit everything, arrays must have one rank, and equal sizes or 1. Otherwise raise
-    TypeError.
-    """
+    """Return the shape of the result. Scalars fit everything; raise TypeError unless arrays have one rank, and equal sizes or 1."""
     shapes = [x.shape for x in operands if x.shape]
     return broadcast_equal_ranks(name, shapes) if shapes else ()
 
@@ -158,8 +153,8 @@ def one_op(op: str) -> LoweringRule:
 
 
 def compare(ctx: LoweringContext, direction: str, x: str, y: str, aval: ShapedArray, total_order: bool = False) -> str:
-    """Write one comparison (EQ, NE, LT, ...) of two values of the same aval; return its name. In the `total_order`, -0.0 is below
-    0.0, and nans are at the ends.
+    """Write one comparison (EQ, NE, LT, ...) of two values of the same aval; return its name. In the `total_order`,
+    -0.0 is below 0.0, and nans are at the ends.
     """
     if is_a(aval.dtype, *INEXACT):
         kind = "TOTALORDER" if total_order else "FLOAT"
@@ -179,8 +174,8 @@ def comparison(direction: str, total_order: bool = False) -> LoweringRule:
 
 
 def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> str:
-    """Write the conversion of a value to another dtype, and return the result's name. For a real dtype or bool, a
-    complex number is replaced by its real part. For bool, the result is whether the value is not 0.
+    """Write the conversion of a value to another dtype; return the result's name. For a real dtype or bool, take a
+    complex number's real part; as a bool, a value is true if it is not 0.
     """
     if is_a(aval.dtype, *COMPLEX) and not is_a(dtype, *COMPLEX):
         part = aval.update(dtype=real_dtype(aval))
@@ -191,13 +186,13 @@ def converted(ctx: LoweringContext, x: str, aval: ShapedArray, dtype: Any) -> st
 
 
 def select(ctx: LoweringContext, predicate: str, on_true: str, on_false: str, shape: Any, aval: Any) -> str:
-    """Write a selection between two values of one aval, by a predicate with the given shape (the values' shape, or ()); return its name."""
+    """Write a selection between two values of one aval, by a predicate of this shape, theirs or (); return its name."""
     types = f"{mlir.tensor_type(shape, bool)}, {mlir.type_of(aval)}"
     return ctx.emit_text(f"stablehlo.select {predicate}, {on_true}, {on_false} : {types}")
 
 
 def extremum(op: str, direction: str) -> LoweringRule:
-    """Return the lowering rule of max or min, which order complex numbers by real part, then by imaginary part."""
+    """Return the lowering rule of max or min; complex numbers are ordered by real part, then by imaginary part."""
     simple = one_op(op)
 
     def rule(ctx: LoweringContext, x: str, y: str) -> str:
@@ -222,9 +217,7 @@ def extremum(op: str, direction: str) -> LoweringRule:
 def unary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[[Any], Any], Primitive]:
-    """Return the function and the primitive of a row: one operand. The function is called `called`, by default as the
-    primitive is.
-    """
+    """Return function and primitive of a row of one operand. The function is named `called`, by default as the primitive."""
     primitive = Primitive(name)
 
     @primitive.def_abstract_eval
@@ -242,7 +235,7 @@ def unary(
 
 
 def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str) -> tuple[Any, Primitive]:
-    """Return the function and the primitive of a row: one operand, with the parameter `accuracy`, which its lowering gets."""
+    """Return function and primitive of a row of one operand, with the parameter `accuracy`, which its lowering gets."""
     primitive = unary(name, accepts, lowering, doc)[1]
 
     def function(x: Any, *, accuracy: Tolerance | AccuracyMode | None = None) -> Any:
@@ -255,7 +248,7 @@ def unary_of_accuracy(name: str, accepts: Kinds, lowering: str | LoweringRule, d
 def binary(
     name: str, accepts: Kinds, lowering: str | LoweringRule, doc: str, result: DTypeRule = same_dtype, called: str = ""
 ) -> tuple[Callable[..., Any], Primitive]:
-    """Return the function and the primitive of a row: two operands of one dtype. In the function, a 64-bit numpy scalar
+    """Return function and primitive of a row of two operands of one dtype. In the function, a 64-bit numpy scalar
     beside a 64-bit array keeps its width (`with_its_width`).
     """
     primitive = nary_primitive(name, (accepts, accepts), lowering, result)
@@ -274,8 +267,8 @@ def binary(
 
 
 def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Callable[..., Any], Primitive]:
-    """Return the function and the primitive of a row: two operands, with a parameter for the result's dtype. If it is
-    given, operands may have different dtypes, and are converted to it first.
+    """Return function and primitive of a row of two operands, with a parameter for the result's dtype. If it is given,
+    operands may have different dtypes, and are converted to it first.
     """
     function_of_one, primitive = binary(name, accepts, op, doc)
     lowered = one_op(op)
@@ -305,10 +298,10 @@ def binary_of_dtype(name: str, accepts: Kinds, op: str, doc: str) -> tuple[Calla
 
 
 def with_its_width(x: Any, other: Any) -> Any:
-    """Return x as a 64-bit Array, if it is a 64-bit numpy scalar of the dtype of `other` and x64 mode is off; else None.
+    """Return x as a 64-bit Array if it is a 64-bit numpy scalar of the dtype of `other` and x64 mode is off; else None.
 
-    Without x64 mode a numpy value counts as one of 32 bits. But `other`, if it was made in a block of x64 mode, keeps its 64
-    bits, and constants that the library itself uses with it must have its type.
+    Without x64 mode a numpy value counts as one of 32 bits. But an `other` from a block of x64 mode keeps its 64 bits,
+    and constants that the library uses with it must have its type.
     """
     if not isinstance(x, np.generic) or dtypes.canonicalize_dtype(x.dtype) == x.dtype:
         return None
@@ -319,7 +312,7 @@ def with_its_width(x: Any, other: Any) -> Any:
 
 
 def scalar_like(x: Any, value: Any) -> Any:
-    """Return a constant of exactly the dtype of x, for operations on operands of one dtype only."""
+    """Return a constant of exactly the dtype of x."""
     scalar = x.dtype.type(value)
     kept = with_its_width(scalar, x)
     return scalar if kept is None else kept

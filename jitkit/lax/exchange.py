@@ -68,9 +68,9 @@ def _along_several(
 ) -> Any:
     """Return x, exchanged along several named axes, the last of which varies fastest, and its batch axis.
 
-    This trace exchanges along one of the names, `axis.name`; other traces exchange along the names before and after it.
-    The received chunks lie along three new axes in front: for the names before, this one, and those after it. In the
-    end the three axes are merged into `concat_axis`.
+    This trace exchanges along `axis.name`, other traces along the names before and after it. The received chunks lie
+    along three new axes in front: for the names before, this one, and those after it; at last these are merged into
+    `concat_axis`.
     """
     place = names.index(axis.name)
     before, behind = names[:place], names[place + 1 :]
@@ -146,7 +146,7 @@ def all_to_all(
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: None = None) -> Any:
-    """Return x with the named axis and an axis of x of the same size swapped; for arguments and errors see `all_to_all`."""
+    """Return x with the named axis and an axis of the same size swapped; for arguments and errors see `all_to_all`."""
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 
 
@@ -180,8 +180,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, axis_name: Any, source: int) ->
 
 
 def pbroadcast(x: Any, axis_name: Hashable, source: int) -> Any:
-    """Return, for every element, the value of element number `source`. Raise NameError if there is no axis of this
-    name, ValueError if it has no such element, NotImplementedError for several names.
+    """Return, for every element, the value of element number `source`. Raise NameError if there is no such axis,
+    ValueError if it has no such element, NotImplementedError for several names.
     """
     return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
 
@@ -235,7 +235,7 @@ deflinear(ppermute_p, _transpose_ppermute)
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Return, for each element, the value that another element sends to it: `perm` has a pair (source, destination) for
+    """Return, for each element, the value that another one sends to it: `perm` has a pair (source, destination) for
     each element.
 
     Raises:

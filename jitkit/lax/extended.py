@@ -1,15 +1,15 @@
 """Lets the primitives that only move elements work on arrays whose elements are small arrays.
 
-A random key is one element to the user, and two uint32 to a device: `key<fry>[3]` is stored as `u32[3,2]`. The axes of
-the element come last, so an operation on the array is the same operation on its storage, with more axes, along which it
-does nothing. Every such operation is a row below. A row extends the parameters that have an entry for each axis; the
-lowering rule is then used unchanged, with the types and parameters of the storage.
+A random key is one element to the user, and two uint32 to a device: `key<fry>[3]` is stored as `u32[3,2]`. The
+element's axes come last, so an operation on the array is the same operation on its storage, with more axes, along which
+it does nothing. Each row below is such an operation, and extends the parameters that have an entry for each axis; the
+lowering rule is then used with the types and parameters of the storage.
 
 Two operands need more: `dynamic_slice` gets an index 0 for each of these axes, and a choice of `select_n` for each
 element is repeated for each part of it.
 
-All other operations (except in `random`) refuse such arrays, because they would have to look into the elements. `eq`
-and `ne` accept them: elements are equal if all their parts are.
+Other operations (except in `random`) refuse such arrays, because they would have to look into the elements. `eq` and
+`ne` accept them: elements are equal if all their parts are.
 
 JAX: jax/_src/core.py:physical_aval
 """
@@ -36,7 +36,7 @@ from .shaping import broadcast_in_dim_p, reshape_p, rev_p, squeeze_p, transpose_
 from .slicing import slice_p
 
 # --- how a parameter is extended to the storage --------------------------------------------------------
-# Each of these functions is called as `go_on(value, ctx)`; the context still has the types that the user sees.
+# Called as `go_on(value, ctx)`; the context still has the types that the user sees.
 
 _GoOn = Callable[[Any, LoweringContext], Any]
 
@@ -132,9 +132,7 @@ def _rest_of_corner(ctx: LoweringContext, operands: list[tuple[str, Any]]) -> li
 def _choice_for_each_part(
     ctx: LoweringContext, which: str, aval: ShapedArray, shape: tuple[int, ...]
 ) -> tuple[str, ShapedArray]:
-    """Return the choices, each repeated for every part of its element, and their type. A single choice for all elements
-    is returned unchanged.
-    """
+    """Return the choices, each repeated for every part of its element, and their type; a single choice for all stays unchanged."""
     if not aval.shape:
         return which, aval
     return ctx.broadcast_in_dim(which, aval, shape, range(aval.ndim)), aval.update(shape=shape)

@@ -75,8 +75,8 @@ def _check_lengths(kind: str, shape: tuple[int, ...], fft_lengths: tuple[int, ..
 
 @register_lowering(fft_p)
 def _(ctx: LoweringContext, x: str, *, fft_type: FftType, fft_lengths: tuple[int, ...]) -> str:
-    """Lowering rule: write an `fft`. cuFFT assumes that a half spectrum is symmetric along all axes, other libraries along the last one
-    only: so on GPUs the other axes are transformed first, each moved to the end.
+    """Lowering rule: write an `fft`. cuFFT assumes that a half spectrum is symmetric along all axes, other libraries
+    along the last only: so on GPUs the other axes are transformed first, each moved to the end.
     """
     if fft_type == FftType.IRFFT and len(fft_lengths) > 1 and ctx.module.platform == "gpu":
         aval = ctx.avals_in[0]
@@ -124,8 +124,8 @@ def _irfft_transpose(t: Any, _: FftType, fft_lengths: tuple[int, ...]) -> Any:
 
 
 def _times_in_whole(x: Any, count: int, length: int) -> Any:
-    """Return how often each of the `count` numbers of a half spectrum occurs in the whole spectrum of this `length`: the first once,
-    the last once if `length` is even, all others twice, since their conjugates occur, too.
+    """Return how often each of the `count` numbers of a half spectrum occurs in the whole spectrum of this `length`:
+    the first once, the last once if `length` is even, all others twice, since their conjugates occur, too.
     """
     mask = full_like(x, 2.0, shape=(count,))
     one = full_like(x, 1.0, shape=(1,))
@@ -143,7 +143,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, fft_type: FftType, fft_lengths:
 
 @jit(static_argnums=(1, 2))
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
-    """Return the discrete Fourier transform along the last `len(fft_lengths)` axes, whose lengths these are.
+    """Return the discrete Fourier transform along the last axes, one for each of `fft_lengths`.
 
     Args:
       x: numbers, of any type; real ones for `RFFT`.

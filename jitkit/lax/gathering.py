@@ -5,8 +5,8 @@ The last axis of the indices is an *index vector*: its entry i says where the wi
 the other axes of the indices select the window, and the axes `offset_dims` the position in it; `collapsed_slice_dims`
 leaves out axes of size 1 of the windows. Operand and indices may also share batch axes (`operand_batching_dims`).
 
-`x[i]` with x of shape (n, m) and i of shape (k): offset_dims=(1,), collapsed_slice_dims=(0,),
-start_index_map=(0,), slice_sizes=(1, m).
+For `x[i]` with x of shape (n, m) and i of shape (k): offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,),
+slice_sizes=(1, m).
 
 JAX: jax/_src/lax/slicing.py:_gather_shape_rule
 """
@@ -37,7 +37,7 @@ from .utils import canonicalize_shape
 
 class GatherDimensionNumbers(NamedTuple):
     """Says which axes of operand, indices and result correspond in a gather; see the module's text. `offset_dims`,
-    `collapsed_slice_dims` and `operand_batching_dims` are in ascending order.
+    `collapsed_slice_dims` and `operand_batching_dims` ascend.
     """
 
     offset_dims: tuple[int, ...]
@@ -182,9 +182,8 @@ def _gather_and_fill(
     fill_value: Any,
     **params: Any,
 ) -> list[Any]:
-    """Return `[windows]`; a window that is not completely in bounds has `fill_value` in all elements. Bounds are
-    checked after the indices are converted to int32 (int64 if an axis needs it): an index that is too large for that
-    dtype has wrapped around.
+    """Return `[windows]`; a window that is not completely in bounds is filled with `fill_value`. Indices are converted
+    to int32 first (int64 if an axis needs it): one that is too large for that dtype has wrapped around.
     """
     index_dtype = np.dtype(np.int32 if max(operand.shape, default=0) <= np.iinfo(np.int32).max else np.int64)
     wide = convert_element_type(indices, index_dtype)
@@ -205,8 +204,8 @@ def batch_gather(
     axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: GatherDimensionNumbers,
     slice_sizes: tuple[int, ...], unique_indices: bool, indices_are_sorted: bool, **params: Any,
 ) -> Any:  # fmt: skip
-    """Batching rule of gathers. With a batch of arrays, the window gets the whole batch axis. With a batch of indices there are
-    more windows. With both, the two axes become batching dimensions.
+    """Batching rule of gathers. For a batch of arrays, the window gets the whole batch axis; for a batch of indices
+    there are more windows; for both, the two axes become batching dimensions.
     """
     (operand, indices), (dim, indices_dim) = vals, dims
     offset_dims, collapsed, index_map, batching, indices_batching = dimension_numbers
@@ -259,8 +258,8 @@ def gather(
         unsigned integer, or True.
 
     Raises:
-      TypeError: where dimension numbers, sizes and shapes do not fit together.
-      ValueError: for indices that are not integers, or an unknown mode.
+      TypeError: dimension numbers, sizes and shapes do not fit together.
+      ValueError: the indices are not integers, or the mode is unknown.
     """
     parsed = GatherScatterMode.PROMISE_IN_BOUNDS if mode is None else GatherScatterMode.from_any(mode)
     if parsed is not GatherScatterMode.FILL_OR_DROP:
@@ -280,8 +279,8 @@ def gather(
 
 
 def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
-    """Return the slices of `src` at the positions `idxs`, taken modulo the sizes: element i of the result is `src[...,
-    idxs[0][i], idxs[1][i], ...]`.
+    """Return the slices of `src` at the positions `idxs`, modulo the sizes: element i is `src[..., idxs[0][i],
+    idxs[1][i], ...]`.
 
     Args:
       src: an array.

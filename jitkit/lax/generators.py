@@ -1,6 +1,7 @@
-"""XLA's own random numbers: rng_bit_generator, whose state is an argument and a result, and rng_uniform, whose state is hidden.
+"""XLA's own random numbers: rng_bit_generator, whose state is an argument and a result, and rng_uniform, whose state is
+hidden.
 
-`jitkit.random` is for most programs; its keys of the implementation `rbg` use the first.
+Most programs use `jitkit.random`; its keys of the implementation `rbg` use the first.
 
 JAX: jax/_src/lax/lax.py:rng_bit_generator
 """
@@ -46,8 +47,8 @@ def _(key: ShapedArray, *, shape: tuple[int, ...], dtype: Any, **params: Any) ->
 
 @register_lowering(rng_bit_generator_p)
 def _(ctx: LoweringContext, key: str, *, dtype: Any, algorithm: int, **params: Any) -> list[str]:
-    """Lowering rule. XLA wants a key of two 64-bit words. It has no random numbers of less than 32 bits: these are the
-    lowest bits of 32.
+    """Lowering rule. XLA wants a key of two 64-bit words, and draws at least 32 bits for a number: narrower ones are
+    their lowest bits.
     """
     key_aval, bits = ctx.avals_out
     halves, words = ShapedArray((2, 2), np.uint32), ShapedArray((2,), np.uint64)
@@ -89,7 +90,7 @@ def rng_bit_generator(
     Args:
       key: uint32[4] or uint64[2]; raise TypeError for another.
       dtype: an unsigned type of 8 to 64 bits; raise TypeError for another.
-      algorithm: how bits are computed from the key. With RNG_DEFAULT each platform chooses, so the bits differ between platforms.
+      algorithm: computes bits from the key. With RNG_DEFAULT each platform chooses one, so the bits differ between platforms.
     """
     shape = canonicalize_shape(shape)
     dtype = np.dtype(dtypes.check_and_canonicalize_user_dtype(dtype, "rng_bit_generator"))
@@ -123,8 +124,7 @@ def _(ctx: LoweringContext, a: str, b: str, *, shape: tuple[int, ...]) -> str:
 
 
 def rng_uniform(a: Any, b: Any, shape: Any) -> Any:
-    """Return random numbers between the scalars `a` and `b`. They differ from call to call, since XLA keeps the state.
-
-    Raise ValueError for different dtypes, and for arrays with axes.
+    """Return random numbers between the scalars `a` and `b`; XLA keeps the state, so each call gives others. Raise
+    ValueError for different dtypes, and for arrays with axes.
     """
     return rng_uniform_p.bind(a, b, shape=tuple(shape))

@@ -1,8 +1,8 @@
 """reduce: folds axes of several arrays together, with any function of scalars.
 
-The function, `computation(accumulated, elements)`, must be associative and must have the initial values as neutral
-elements, because XLA folds in any order and uses them any number of times. A function with its own primitive (add from
-0, max from the least value, ...) uses that.
+The function, `computation(accumulated, elements)`, must be associative and have the initial values as neutral elements:
+XLA folds in any order and uses them any number of times. A function with a primitive of its own (add from 0, max from
+the least value, ...) uses that.
 
 JAX: jax/_src/lax/lax.py:reduce
 """
@@ -99,8 +99,8 @@ _MONOIDS_OF_BITS: dict[Callable[..., Any], _Monoid] = {
 def _plain_reduction(
     computation: Callable[..., Any], inits: Sequence[Any]
 ) -> Callable[[Any, Sequence[int]], Any] | None:
-    """Return the function that reduces like this one from this initial value by a primitive, such as `reduce_sum` for
-    `add` from 0; None if no primitive does, or the initial value is traced.
+    """Return the function that does this reduction by a primitive, such as `reduce_sum` for `add` from 0; None if there
+    is none, or the initial value is traced.
     """
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None
@@ -127,11 +127,11 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
       An array, or a tree of arrays, without these axes.
 
     Raises:
-      ValueError: where the trees or the operands' shapes differ, an initial value is not a scalar, or `computation` does not return
+      ValueError: the trees or the operands' shapes differ, an initial value is not a scalar, or `computation` does not return
         what it takes.
-      TypeError: where an initial value's dtype is not that of its operand. It is not compared if `computation` has a primitive of its
+      TypeError: an initial value's dtype is not its operand's. This is not checked if `computation` has a primitive of its
         own, such as `add` from 0.
-      NotImplementedError: where `computation` uses a traced value from outside.
+      NotImplementedError: `computation` uses a traced value from outside.
     """
     flat_operands, operand_tree = tree_util.tree_flatten(operands)
     flat_inits, init_tree = tree_util.tree_flatten(init_values)

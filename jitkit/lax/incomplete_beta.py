@@ -35,7 +35,7 @@ _MOST_STEPS = {"float32": 200, "float64": 600}
 
 
 def _numerator(n: Any, a: Any, b: Any, x: Any) -> Any:
-    """Return partial numerator number n, from 1 on: the first one is 1, the next are d1, d2, ..."""
+    """Return partial numerator number n: 1 for n = 1, then d1, d2, ..."""
     n = broadcast_in_dim(n, x.shape, ())
     whole = (n - 1) // 2
     m = convert_element_type(whole, x.dtype)
@@ -46,9 +46,7 @@ def _numerator(n: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 def _fraction(a: Any, b: Any, x: Any) -> Any:
-    """Return the value of the continued fraction, with as many steps as the slowest element needs, but at most
-    `_MOST_STEPS`.
-    """
+    """Return the value of the continued fraction, with the steps that the slowest element needs, at most `_MOST_STEPS`."""
     tiny = np.asarray(dtypes.finfo(x.dtype).eps / 2, x.dtype)
     one = full_like(x, 1)
 
@@ -110,10 +108,10 @@ regularized_incomplete_beta_p = nary_primitive("regularized_incomplete_beta", (F
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """Return the share of the beta integral of shapes `a` and `b` that lies below x, between 0 and 1; nan outside.
+    """Return the share of the beta integral of shapes `a` and `b` that lies below x, for x between 0 and 1; nan
+    outside.
 
-    Elementwise, for floats; scalars broadcast. It has a derivative with respect to x, but none with respect to `a` and
-    `b`.
+    Elementwise, for floats; scalars broadcast. It has a derivative with respect to x only.
 
     Raises:
       TypeError: for other dtypes, for different ones, and for shapes that do not fit.

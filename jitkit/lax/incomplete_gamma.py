@@ -1,5 +1,5 @@
-"""Computes the incomplete gamma functions: the shares of the integral of t**(a - 1) exp(-t) that lie below x and above
-x. Also their derivatives in the parameter a, and derivatives of samples of the gamma distribution.
+"""Computes the incomplete gamma functions, the shares of the integral of t**(a - 1) exp(-t) that lie below and above x,
+their derivatives in the parameter a, and derivatives of samples of the gamma distribution.
 
 With p = x**a exp(-x) / gamma(a) there are two expansions, each used where it converges fast: a power series where x < a
 or x < 1, for the share below x, and elsewhere a continued fraction for the share above (Cephes, S. Moshier, igam.c).
@@ -48,7 +48,7 @@ def _chosen(flags: Any, new: tuple[Any, ...], old: tuple[Any, ...]) -> tuple[Any
 
 
 def _series(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
-    """Return the share below x, or the derivative that `what` names, by the power series; only `active` elements need it, and
+    """Return the share below x, or the derivative that `what` names, by the power series, for the `active` elements;
     the loop ends when they are done.
     """
     eps = dtypes.finfo(x.dtype).eps
@@ -88,7 +88,7 @@ class _Convergents(NamedTuple):
 
 
 def _fraction(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
-    """Return the share above x, by the continued fraction, or the derivative that `what` names, with the opposite sign."""
+    """Return the share above x, by the continued fraction, or minus the derivative that `what` names."""
     eps = dtypes.finfo(x.dtype).eps
 
     def step(state: Any) -> Any:
@@ -132,7 +132,7 @@ def _fraction(a: Any, x: Any, p: Any, active: Any, what: str) -> Any:
 
 
 def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
-    """Return the share below x, or without `below` the share above x; or the derivative of it that `what` names."""
+    """Return the share below x, or above x without `below`, or its derivative that `what` names."""
     zero, nan = full_like(a, 0), full_like(a, float("nan"))
     is_nan = ne(a, a) | ne(x, x)
     x_is_zero, x_is_inf = x == 0, x == float("inf")
@@ -162,8 +162,8 @@ def _by_both(a: Any, x: Any, below: bool, what: str) -> Any:
 
 
 def _wide_enough(below: bool, what: str, a: Any, x: Any) -> Any:
-    """Return what `_by_both` returns, for arrays and scalars, which it broadcasts, in at least 32 bits: the expansions need more than
-    16.
+    """Return the result of `_by_both` for arrays and scalars, broadcast, computed in at least 32 bits: the expansions
+    need more than 16.
     """
     shape, dtype = np.broadcast_shapes(a.shape, x.shape), a.dtype
     wide = np.float32 if dtype.itemsize < 4 else dtype
@@ -191,15 +191,15 @@ _igamma_grad_a, igamma_grad_a_p = _row("igamma_grad_a", True, DERIVATIVE)
 
 
 def igamma(a: Any, x: Any) -> Any:
-    """Return the share of the gamma integral for a that lies below x, elementwise; nan for negative a or x, and if both are 0.
-    Raise TypeError for anything but a float.
+    """Return the share of the gamma integral for a that lies below x, elementwise; nan for negative a or x, and if both
+    are 0. Raise TypeError for anything but a float.
     """
     return _igamma(a, x)
 
 
 def igammac(a: Any, x: Any) -> Any:
-    """Return the share of the gamma integral for a that lies above x, elementwise; nan for negative a or x, and if both are 0.
-    Raise TypeError for anything but a float.
+    """Return the share of the gamma integral for a that lies above x, elementwise; nan for negative a or x, and if both
+    are 0. Raise TypeError for anything but a float.
     """
     return _igammac(a, x)
 
@@ -210,9 +210,7 @@ def igamma_grad_a(a: Any, x: Any) -> Any:
 
 
 def random_gamma_grad(a: Any, x: Any) -> Any:
-    """Return the derivative of a sample x of the gamma distribution with respect to its parameter a. Both are floats of
-    one dtype.
-    """
+    """Return the derivative of a sample x of the gamma distribution with respect to its parameter a, both floats of one dtype."""
     return _wide_enough(True, OF_SAMPLES, asarray(a), asarray(x))
 
 

@@ -16,7 +16,7 @@ class GatherScatterMode(enum.Enum):
     """What to do with an index out of bounds.
 
     CLIP: move it to the nearest place where the whole window fits. FILL_OR_DROP: a gathered window becomes a fill
-    value, a scattered one is dropped, as soon as a part of it is out of bounds. PROMISE_IN_BOUNDS: nothing; the caller
+    value, a scattered one is dropped, if any part of it is out of bounds. PROMISE_IN_BOUNDS: nothing; the caller
     promises that there is none. (If there is one, XLA clips in gather and drops in scatter.) ONE_HOT: here the same as
     PROMISE_IN_BOUNDS.
     """
@@ -28,8 +28,8 @@ class GatherScatterMode(enum.Enum):
 
     @staticmethod
     def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-        """Return a mode from its name: "clip", "fill" or "drop" (also for None), "promise_in_bounds" or "one_hot"; a mode itself
-        as it is. Raise ValueError for another name.
+        """Return a mode from its name: "clip", "fill" or "drop" (also for None), "promise_in_bounds" or "one_hot";
+        return a mode itself. Raise ValueError for another name.
         """
         if isinstance(mode, GatherScatterMode):
             return mode
@@ -89,8 +89,8 @@ class AxisChecks:
         name: str,
         indices_axes: Sequence[int],
     ) -> tuple[int, ...]:
-        """Check that operand and indices have equally many batch axes, of the same sizes, and that the index vector is not one of
-        them. Return the sizes.
+        """Check that operand and indices have equally many batch axes, of the same sizes, without the index vector.
+        Return the sizes.
         """
         op, vector_axis = self.op.capitalize(), indices.ndim - 1
         self.distinct(name, indices_axes)
@@ -116,5 +116,5 @@ class AxisChecks:
 
 
 def dimension_list(**axes: Sequence[int]) -> str:
-    """Return the text of the nonempty lists as StableHLO's attributes: `offset_dims = [1], start_index_map = [0]`."""
+    """Return the nonempty lists as StableHLO's attributes: `offset_dims = [1], start_index_map = [0]`."""
     return ", ".join(f"{name} = {[*map(int, values)]}" for name, values in axes.items() if len(values))

@@ -74,8 +74,8 @@ def _all_at_front(axis: AxisData, vals: Vals, dims: Dims) -> list[Any]:
 
 
 def _emit_concatenate(ctx: LoweringContext, names: Sequence[str], avals: Sequence[ShapedArray], axis: int) -> str:
-    """Write a concatenation, of at most sixteen arrays at a time, since XLA's compilers slow down on operations of very
-    many operands; return the name of the result.
+    """Write a concatenation; return the result's name. At most sixteen arrays are joined at a time, since XLA's
+    compilers slow down on operations of very many operands.
     """
     while True:
         joined = []
@@ -91,7 +91,7 @@ def _emit_concatenate(ctx: LoweringContext, names: Sequence[str], avals: Sequenc
 
 
 def concatenate(operands: Any, dimension: int) -> Any:
-    """Return the concatenation of arrays of one dtype, and of shapes that differ along `dimension` only.
+    """Return the concatenation of arrays of one dtype, whose shapes differ along `dimension` only.
 
     Raises:
       ValueError: without arrays.
@@ -283,8 +283,8 @@ def _(axis: AxisData, vals: Vals, dims: Sequence[int], *, reps: Sequence[int]) -
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """Return `operand`, repeated `reps[i]` times along axis i. Raise TypeError unless there is a count for each axis, ValueError for a
-    negative count.
+    """Return `operand`, repeated `reps[i]` times along axis i. Raise TypeError without a count for each axis,
+    ValueError for a negative count.
     """
     return tile_p.bind(operand, reps=tuple(reps))
 
@@ -329,7 +329,7 @@ def _(ctx: LoweringContext, x: str, padding_value: str, *, padding_config: Any) 
 
 
 def _transpose_pad(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
-    """Transpose rule: the operand's cotangent is cut out of the result's; the padding value's is the sum of all other elements."""
+    """Transpose rule: the operand's cotangent is cut out of the result's; the padding value's is the sum of the rest."""
     of_operand = None
     if is_undefined(x) or is_undefined(padding_value):
         low, high, interior = np.array(padding_config, int).reshape(-1, 3).T
@@ -347,7 +347,7 @@ deflinear(pad_p, _transpose_pad)
 
 @register_batcher(pad_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, padding_config: Sequence[Sequence[int]]) -> Any:
-    """Batching rule: pad the batch. If each element has its own padding value, select it afterwards at the positions of the padding."""
+    """Batching rule: pad the batch. If each element has its own padding value, select it afterwards at the padding's positions."""
     (x, padding_value), (dim, value_dim) = vals, dims
     if dim is None:
         x, dim = broadcast(x, (axis.size,)), 0
@@ -365,8 +365,8 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[Sequence[int]
     Args:
       operand: an array.
       padding_value: a scalar of its dtype.
-      padding_config: for each axis, how many go before it, after it, and between each two elements. Negative
-        numbers before and after take elements away.
+      padding_config: for each axis, how many go before it, after it, and between each two elements. Negative numbers before
+        and after take elements away.
 
     Raises:
       ValueError: for a configuration that does not fit.

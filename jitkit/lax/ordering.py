@@ -1,7 +1,8 @@
-"""Operations that do not change values, but keep XLA from moving or dropping other operations: copies, barriers, tokens.
+"""Operations that do not change values, but keep XLA from moving or dropping other operations: copies, barriers,
+tokens.
 
-XLA moves, merges and drops operations as long as the results stay the same. These operations prevent it:
-before any result of an `optimization_barrier` is used, all of its operands are computed; tokens put side effects in order.
+XLA moves, merges and drops operations as long as the results stay the same. With an `optimization_barrier`, all
+operands are computed before any of its results is used; tokens put side effects in order.
 
 JAX: jax/_src/lax/lax.py:optimization_barrier
 """
@@ -50,9 +51,7 @@ def copy(x: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """Return the arrays of a pytree unchanged, so that no derivative flows through them. (None flows through random
-    keys anyway.)
-    """
+    """Return the arrays of a pytree unchanged, so that no derivative flows through them. (Random keys have none anyway.)"""
     return tree_util.tree_map(_stop_gradient, x)
 
 
@@ -115,7 +114,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def optimization_barrier(operand: Any, /) -> Any:
-    """Return a pytree unchanged; all of its arrays are computed before any of the results is used."""
+    """Return a pytree unchanged; all its arrays are computed before any of the results is used."""
     leaves, treedef = tree_util.tree_flatten(operand)
     return tree_util.tree_unflatten(treedef, optimization_barrier_p.bind(*leaves))
 
@@ -148,7 +147,7 @@ def _(ctx: LoweringContext, *operands: str) -> str:
 
 
 def create_token(_: Any = None) -> Any:
-    """Return a token. It has no data; an operation that reads it runs after the operation that returned it."""
+    """Return a token. It has no data; an operation that reads it runs after the one that returned it."""
     return create_token_p.bind()
 
 
@@ -167,7 +166,7 @@ primitive_jvps[dce_sink_p] = lambda primals, tangents, **params: (dce_sink_p.bin
 
 @register_lowering(dce_sink_p)
 def _(ctx: LoweringContext, x: str, prevent_mlir_dce: bool) -> list[str]:
-    """Lowering rule: write nothing; if XLA must keep the value, too, write a call that it must not drop."""
+    """Lowering rule: write nothing; with `prevent_mlir_dce`, a call that XLA must not drop."""
     if prevent_mlir_dce:
         types = f"({type_of(ctx.avals_in[0])}) -> ()"
         ctx.function.write(
@@ -183,8 +182,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 
 
 def dce_sink(val: Any, *, prevent_mlir_dce: bool = False) -> None:
-    """Mark the arrays of a tree as needed: dead code elimination in jaxprs keeps the equations that compute them, and
-    with `prevent_mlir_dce` XLA keeps them, too.
+    """Mark the arrays of a tree as needed: dead code elimination in jaxprs keeps their equations, and with
+    `prevent_mlir_dce` XLA does, too.
     """
     for leaf in tree_util.tree_leaves(val):
         dce_sink_p.bind(leaf, prevent_mlir_dce=prevent_mlir_dce)

@@ -5,8 +5,8 @@ x. Batching rules make that an operation along the batch axis: `psum` of a batch
 an iota, `all_gather` the batch itself as an ordinary array. An operand that is the same for all elements counts once
 for each.
 
-Other named axes stay in the parameters, for outer batches, and so do axes given by number, which are axes of an element.
-In the end a `psum` has only numbers, and is lowered as a reduction.
+Other named axes stay in the parameters, for outer batches, and so do axes of an element, given by number. In the end a
+`psum` has only numbers, and is lowered as a reduction.
 
 In JAX the same functions also communicate between devices (`shard_map`).
 
@@ -56,7 +56,7 @@ def _check_bound(axes: Axes, function: str) -> None:
 
 
 def axis_size(axis_name: Any) -> int:
-    """Return the number of elements along a named axis, or along several. Raise NameError for an unknown name. Raise
+    """Return the number of elements along a named axis, or along several. Raise NameError for an unknown name,
     ValueError for an int.
     """
     known = dict(config.local.state.axis_env)
@@ -104,7 +104,7 @@ def _define_reduction(
 
 
 def _renamed(axes: Axes, axis: AxisData) -> Axes:
-    """Return the axes of an element, renumbered for a batch whose axis is the first, with this axis in place of its name."""
+    """Return an element's axes, renumbered for a batch whose axis comes first, with this axis in place of its name."""
     return tuple(0 if a == axis.name else a + 1 if isinstance(a, int) else a for a in axes)
 
 
@@ -116,7 +116,7 @@ psum_p = _define_reduction("psum", reduce_sum, _times)
 
 
 def _transpose_psum(ct: Any, x: Any, *, axes: Axes, axis_index_groups: None) -> list[Any]:
-    """Transpose rule: each element contributes to the sums that all elements get, so sum all cotangents."""
+    """Transpose rule: each element contributes to every element's sum, so sum all cotangents."""
     numbers = [axis for axis in axes if isinstance(axis, int)]
     if numbers:
         kept = tuple(np.delete(np.arange(x.aval.ndim), numbers))
@@ -137,8 +137,8 @@ def _reduce_leaf(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: None = None) -> Any:
-    """Return the sum of all elements' x; for bools as int32. A value that is known while tracing, such as 1, is
-    multiplied by the number of elements: `psum(1, "i")` is a Python int.
+    """Return the sum of all elements' x; for bools as int32. A value known while tracing is multiplied by the number of
+    elements: `psum(1, "i")` is a Python int.
 
     Args:
       x: an array, or a tree of them.
@@ -372,8 +372,8 @@ deflinear(reduce_scatter_p, _transpose_reduce_scatter)
 
 
 def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
-    """Return a tree of values as they are. In JAX the function changes the types of values, which say whether they vary
-    along axes of a mesh; jitkit's types do not say that, and its `shard_map` runs on one device.
+    """Return a tree of values unchanged. In JAX this changes whether types vary along axes of a mesh; jitkit's types do
+    not say that, and its `shard_map` runs on one device.
 
     Raises:
       TypeError: `axis_name` is a set.

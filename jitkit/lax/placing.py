@@ -1,9 +1,9 @@
 """Puts a tree of values on a device, as Arrays: `device_put`, now or by an equation.
 
-Eagerly the values move. Under a trace, `device_put` is recorded like any operation. A compiled program moves nothing between
-devices: its call decides where it runs, and it computes in its device's memory. Only a result that it puts into another memory
-is stored there. An eager derivative or `vmap` moves what it computes.
-The reverse pass moves a cotangent back to the place that the value came from.
+Eagerly the values move. Under a trace, `device_put` is recorded like any operation. A compiled program moves nothing
+between devices: its call decides where it runs, and it computes in its device's memory; only a result put into another
+memory is stored there. An eager derivative or `vmap` moves its values. The reverse pass moves a cotangent back to the
+place of the value.
 
 JAX: jax/_src/dispatch.py:device_put_p
 """
@@ -67,7 +67,7 @@ def _put(x: Any, device: Any, copies: ArrayCopySemantics) -> Any:
 
 
 def _in_space(x: Any, space: MemorySpace) -> runtime.Sharding:
-    """Return the sharding that a value has, or will have by default, in another memory. Raise ValueError for `MemorySpace.Any`."""
+    """Return the sharding of a value, or its default one, in another memory. Raise ValueError for `MemorySpace.Any`."""
     if space is MemorySpace.Any:
         raise ValueError("device_put: MemorySpace.Any is no place. Say MemorySpace.Device or MemorySpace.Host.")
     sharding = as_array(x).sharding
@@ -92,7 +92,7 @@ def _(ctx: LoweringContext, *operands: str, **params: Any) -> list[str]:
 
 
 def _put_nothing(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Staging rule: return the operands themselves, and record nothing, if all are numpy constants that need not be moved or
+    """Staging rule: return the operands, and record nothing, if all are numpy constants that need not be moved or
     copied. Otherwise return NotImplemented: then the equation is recorded.
     """
     if set(params["devices"]) != {None} or set(params["copy_semantics"]) != {REUSE_INPUT}:
@@ -107,7 +107,7 @@ staging_rules[device_put_p] = _put_nothing
 def _transpose(
     cts: Sequence[Any], *operands: Any, devices: Any, srcs: Any, copy_semantics: Sequence[ArrayCopySemantics]
 ) -> list[Any]:
-    """Transpose rule: a cotangent goes back to where the value came from; zeros stay. Raise ValueError if the operand was donated."""
+    """Transpose rule: a cotangent goes back to the place of the value; zeros stay. Raise ValueError if the operand was donated."""
     moving = [i for i, x in enumerate(operands) if is_undefined(x) and type(cts[i]) is not Zero]
     results = [Zero(x.aval) if is_undefined(x) else None for x in operands]
     if any(copy_semantics[i] is DONATE_INPUT for i in moving):
@@ -142,23 +142,22 @@ def _(axis: AxisData, vals: Vals, dims: Dims, **params: Any) -> Any:
 @traceback_util.api_boundary
 def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None) -> Any:
     """Return the tree with its leaves on a device (or a `jax.sharding.Sharding`, or in a block of `jax.set_mesh` a
-    `jax.sharding.PartitionSpec`), as Arrays committed to it. `device` may be a tree of these, which is a prefix of `x`.
-    A `jitkit.memory.Space` moves values to the memory of their device, or to the host's memory beside it.
+    `jax.sharding.PartitionSpec`), as Arrays committed to it. `device` may be a tree of these, a prefix of `x`. A
+    `jitkit.memory.Space` moves values to the memory of their device, or to the host's memory beside it.
 
     Without `device`, values go to the default device and stay uncommitted: computations may move them.
 
     Args:
-      src: where the values are, or a tree of places. It is a parameter of the equation; by default it is the sharding of a
-        value that is known while tracing.
+      src: where the values are, or a tree of places: a parameter of the equation, by default the sharding of a value that is
+        known while tracing.
       donate: whether the arrays are not needed any more: True, False, or a tree of bools. It has no effect yet; in JAX it has
         none for an array that stays on its device.
-      may_alias: with False, the result has new memory; otherwise an array that is in its place already is returned itself.
-        It may be a tree, too.
+      may_alias: with False, the result has new memory; otherwise an array in its place is returned itself. It may be a tree.
 
     Raises:
       TypeError: for a leaf that is not an array.
       UnexpectedTracerError: for a tracer that has outlived its trace.
-      ValueError: for a `device` that is none of these; for a tree of another form; for `donate` and `may_alias` at once.
+      ValueError: for another `device`; for a tree of another form; for `donate` and `may_alias` at once.
     """
     leaves, tree = tree_flatten(x)
     places = list(map(_in_place, _for_each_leaf("device", device, x, len(leaves))))
@@ -178,14 +177,14 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: Any = Fal
 
 
 def make_array_from_process_local_data(sharding: Any, local_data: Any, global_shape: Any = None) -> Any:
-    """Return the array of which this process has `local_data`, on the devices of a sharding. With one process, that is the whole
-    array, as by `device_put`. `sharding` and `local_data` may be trees.
+    """Return the array of which this process has `local_data`, on the devices of a sharding. With one process, that is
+    the whole array, as by `device_put`. `sharding` and `local_data` may be trees.
 
     Args:
       global_shape: the shape of the whole array, or a tree of shapes; it must be that of `local_data`, or None.
 
     Raises:
-      ValueError: if `global_shape` is another shape.
+      ValueError: `global_shape` is another shape.
     """
     shapes = broadcast_prefix(global_shape, local_data, lambda x: x is None or isinstance(x, tuple))
     for shape, x in zip(shapes, tree_flatten(local_data)[0], strict=True):
@@ -219,15 +218,15 @@ def _source(said: Any, x: Any) -> Any:
 
 
 def _in_place(place: Any) -> Any:
-    """Return a place; a partition spec becomes a sharding over the mesh that was set, and a format its sharding."""
+    """Return a place; for a partition spec, a sharding over the mesh that was set; for a format, its sharding."""
     if type(place).__name__ == "Format":
         return import_room("jitkit.runtime.layouts").sharding_of(place)
     return import_room("jitkit.runtime.meshes").in_place(place) if is_spec(place) else place
 
 
 def _for_each_leaf(what: str, prefix: Any, x: Any, count: int) -> list[Any]:
-    """Return a parameter of `device_put`, which is one value or a tree of values, as a list with one value for each
-    leaf. Raise ValueError for a tree that is not a prefix of the tree of arrays.
+    """Return a parameter of `device_put`, one value or a tree of them, as a list with a value for each leaf. Raise
+    ValueError for a tree that is not a prefix of the tree of arrays.
     """
     if prefix is None or isinstance(prefix, bool):
         return [prefix] * count

@@ -1,4 +1,4 @@
-"""Computes powers whose exponent is an array, or an integer that is known while tracing.
+"""Computes powers whose exponent is an array, or an integer known while tracing.
 
 `pow` is one operation of XLA, which takes logarithms; `integer_pow` is a handful of multiplications.
 

@@ -23,9 +23,7 @@ from .utils import broadcast_shapes, constant_like, is_a
 
 
 def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return x's part of the result's tangent: the derivative of x^y in x is y x^(y - 1); for the integer y = 0 it is
-    0, even at x = 0.
-    """
+    """Return x's part of the result's tangent, by the derivative y x^(y - 1); for the integer y = 0 it is 0, even at x = 0."""
     integer, dtype = is_a(dtypes.dtype(y), *INTEGER), dtypes.result_type(x, y)
     x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
     if not integer:
@@ -38,7 +36,7 @@ def _jvp_base(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 def _jvp_exponent(g: Any, out: Any, x: Any, y: Any) -> Any:
-    """Return y's part of the result's tangent: the derivative of x^y in y is x^y log(x); at x = 0 it is 0."""
+    """Return y's part of the result's tangent, by the derivative x^y log(x); at x = 0 it is 0."""
     return convert_element_type(mul(g, mul(log(not_zero(x)), out)), dtypes.dtype(y))
 
 

@@ -1,9 +1,8 @@
-"""Says how precisely dot products are computed: `Precision`, the algorithms that some targets offer, and the option that
-sets a default.
+"""Says how precisely dot products are computed: `Precision`, the algorithms of some targets, and the option that sets a
+default.
 
-On TPU a product of float32 matrices is by default computed in bfloat16; on GPU in tensorfloat32 where that
-exists; on CPU always in float32. `HIGH` and `HIGHEST` ask for more passes, an algorithm names the types
-exactly.
+On TPU a product of float32 matrices is by default computed in bfloat16; on GPU in tensorfloat32 where that exists; on
+CPU always in float32. `HIGH` and `HIGHEST` ask for more passes, an algorithm names the types exactly.
 
 JAX: jax/_src/lax/lax.py:canonicalize_precision
 """
@@ -23,9 +22,7 @@ from ..interpreters.mlir import element_type
 
 class Precision(enum.Enum):
     """Chooses between speed and accuracy of float32 products on accelerators: `DEFAULT` is the fastest, `HIGHEST` is
-    full float32.
-
-    `Precision("high")` and the other names in `PRECISION_NAMES` work too.
+    full float32. `Precision("high")` and the other names in `PRECISION_NAMES` work too.
     """
 
     DEFAULT = 0
@@ -67,9 +64,7 @@ class DotAlgorithm(NamedTuple):
 
 
 class DotAlgorithmPreset(enum.Enum):
-    """Algorithms known to run on at least one target, named LHS_RHS_SUM; one with X3 emulates a wider type by three
-    products.
-    """
+    """Algorithms of at least one target, named LHS_RHS_SUM; one with X3 emulates a wider type by three products."""
 
     DEFAULT = enum.auto()
     ANY_F8_ANY_F8_F32 = enum.auto()
@@ -102,9 +97,8 @@ CanonicalPrecision = None | tuple[Precision, Precision] | DotAlgorithm | DotAlgo
 
 
 def canonicalize_precision(precision: Any) -> CanonicalPrecision:
-    """Return a user's `precision` in the form that equations carry: None, a pair, or an algorithm.
-
-    None means the option `default_matmul_precision`; if that is not set, return None.
+    """Return a user's `precision` in the form that equations carry: None, a pair, or an algorithm. None means the
+    option `default_matmul_precision`, and stays None if that is not set.
 
     Raises:
       ValueError: for anything but None, a `Precision` or its name, a pair of either, or an algorithm, a preset or its name.
@@ -182,7 +176,7 @@ _ON_CPU = {
 
 
 class DotTypes(NamedTuple):
-    """The types with which an algorithm computes a dot product (of the operands and the result), and its attribute in StableHLO."""
+    """The types with which an algorithm computes a dot product (of the operands and the result), and its StableHLO attribute."""
 
     lhs: Any
     rhs: Any
@@ -194,7 +188,7 @@ def algorithm_types(
     algorithm: DotAlgorithm | DotAlgorithmPreset, lhs: Any, rhs: Any, out: Any, platform: str
 ) -> DotTypes:
     """Return the types that an algorithm computes with, for operands and a result of these dtypes. Raise ValueError if
-    the platform is "cpu" and CPUs do not have the algorithm, or if it does not take these operands.
+    CPUs do not have the algorithm, and the platform is "cpu", or if it does not take these operands.
     """
     if platform == "cpu" and not (isinstance(algorithm, DotAlgorithmPreset) and algorithm.name in _ON_CPU):
         raise ValueError(f"The precision '{algorithm}' is not supported by dot_general on CPU")

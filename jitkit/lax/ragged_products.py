@@ -1,12 +1,12 @@
 """Computes products of a matrix whose rows are in groups: each group is multiplied by a matrix of its own.
 
-`ragged_dot` multiplies the first `group_sizes[0]` rows of `lhs` by `rhs[0]`, the next `group_sizes[1]` by `rhs[1]`, and so on, as the
-layers of a mixture of experts do. Rows after the last group give zero. The product is a `dot_general` of a copy of
-`lhs` for each group, in which the rows of other groups are zero. (XLA has an operation for it, which JAX uses only on
+`ragged_dot` multiplies the first `group_sizes[0]` rows of `lhs` by `rhs[0]`, the next `group_sizes[1]` by `rhs[1]`, and
+so on, as the layers of a mixture of experts do. Rows after the last group give zero. The product is a `dot_general` of
+a copy of `lhs` for each group, in which the rows of other groups are zero. (JAX uses XLA's operation for it only on
 request.)
 
-The *ragged* axis of `lhs`, which has the groups, may be kept, contracted or a batch axis. If it is contracted, each group gives
-a product of its own.
+The *ragged* axis of `lhs`, which has the groups, may be kept, contracted or a batch axis. If it is contracted, each
+group gives a product of its own.
 
 JAX: jax/_src/lax/lax.py:ragged_dot_general
 """
@@ -41,8 +41,8 @@ ragged_dot_general_p = Primitive("ragged_dot_general")
 
 @dataclasses.dataclass(frozen=True)
 class RaggedDotDimensionNumbers:
-    """Says which axes of a ragged product are contracted and batched, which axis of `lhs` is ragged, and which axis of `rhs`,
-    if any, has the groups.
+    """Says which axes of a ragged product are contracted and batched, which axis of `lhs` is ragged, and which axis of
+    `rhs`, if any, has the groups.
     """
 
     dot_dimension_numbers: Any
@@ -163,8 +163,8 @@ def _check_groups(mode: str, rhs: ShapedArray, count: int, numbers: RaggedDotDim
 
 
 def _copies(x: Any, axis: int, group_sizes: Any, prefix: list[int]) -> Any:
-    """Return a copy of x for each group, along a new first axis. In each copy, elements that lie outside of the group
-    along `axis` are zero. The sizes of the groups may differ along the axes `prefix`.
+    """Return a copy of x for each group, along a new first axis, with zeros outside of the group along `axis`. The
+    sizes of the groups may differ along the axes `prefix`.
     """
     count = group_sizes.shape[-1]
     shape = (count, *x.shape)
@@ -332,9 +332,9 @@ def ragged_dot(
 ) -> Any:
     """Return the products of groups of rows with a matrix for each group: (m, k), (g, k, n), (g,) -> (m, n).
 
-    `group_sizes` are integers; rows after the last group give zero. See `dot_general` for `precision` and
-    `preferred_element_type`. Raise NotImplementedError for a `group_offset` and for an `out_sharding` over a mesh with
-    axes, TypeError if the shapes do not fit.
+    `group_sizes` are integers; rows after the last group give zero. For `precision` and `preferred_element_type` see
+    `dot_general`. Raise NotImplementedError for a `group_offset` and for an `out_sharding` over a mesh with axes,
+    TypeError if the shapes do not fit.
     """
     return ragged_dot_general(
         lhs, rhs, group_sizes, _ROWS_IN_GROUPS, precision, preferred_element_type, group_offset, out_sharding
@@ -354,11 +354,11 @@ def ragged_dot_general(
     """Return a dot product over any pairs of axes, where one axis of `lhs`, the ragged one, consists of groups of
     `group_sizes` elements.
 
-    If the ragged axis is kept, `rhs` has an axis of groups, and each row is multiplied by the matrix of its group. If it
-    is contracted, the result has a first axis of groups. If it is a batch axis, the product is that of `dot_general`.
-    `group_sizes` has an axis of groups, and perhaps before it the batch axes and the axes before the ragged one.
-    Raise NotImplementedError for a `group_offset` and for an `out_sharding` over a mesh with axes, TypeError if the
-    shapes do not fit.
+    If the ragged axis is kept, `rhs` has an axis of groups, and each row is multiplied by its group's matrix. If it is
+    contracted, the result has a first axis of groups. If it is a batch axis, the product is that of `dot_general`.
+    `group_sizes` has an axis of groups, and perhaps before it the batch axes and the axes before the ragged one. Raise
+    NotImplementedError for a `group_offset` and for an `out_sharding` over a mesh with axes, TypeError if the shapes do
+    not fit.
     """
     refuse_sharding("ragged_dot_general", out_sharding)
     if group_offset is not None:

@@ -1,8 +1,8 @@
 """Turns a Python function on scalars into the region of an operation.
 
-Some operations take a small program as a parameter: `reduce` combines two elements into one, `scatter` an element with
-its update, `sort` compares two. In a jaxpr it is a jaxpr on scalars, in StableHLO a region. It runs inside XLA's loops
-and sees only its operands, so it cannot use a traced value of the enclosing function.
+Some operations take a small program as a parameter: `reduce` combines two elements, `scatter` an element with its
+update, `sort` compares two. It is a jaxpr on scalars, in StableHLO a region, which runs inside XLA's loops and sees
+only its operands: it cannot use a traced value of the enclosing function.
 
 JAX: jax/_src/lax/lax.py:_reduction_jaxpr
 """
@@ -24,9 +24,9 @@ _known: weakref.WeakKeyDictionary[Callable[..., Any], dict[Any, Any]] = weakref.
 
 
 def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]) -> _T:
-    """Return `make()`. It is called once for each computation, key and options, and its result is kept as long as the
-    computation lives; but a result for a computation that cannot be hashed or weakly referenced is not kept. So two
-    equations with the same reducer share its jaxpr, which shows when they are printed.
+    """Return `make()`, called once for each computation, key and options, and kept as long as the computation lives.
+    Nothing is kept for a computation that cannot be hashed or weakly referenced. So equations with the same reducer
+    share its jaxpr, which shows when they are printed.
     """
     try:
         known = _known.setdefault(computation, {})
@@ -44,10 +44,8 @@ def remembered(computation: Callable[..., Any], key: Any, make: Callable[[], _T]
 def reducer_jaxpr(
     function: Callable[..., Sequence[Any]], avals: Sequence[Any], traced_for: str, computation: Any
 ) -> Jaxpr:
-    """Return the jaxpr of `function`, which returns a list of arrays, traced on values of these types. `computation` is the
-    user's function, which messages name.
-
-    Raise NotImplementedError where the function uses a traced value from outside.
+    """Return the jaxpr of `function`, which returns a list of arrays, for values of these types. Messages name
+    `computation`, the user's function. Raise NotImplementedError if the function uses a traced value from outside.
     """
     code = getattr(computation, "__code__", None)
     name = getattr(computation, "__name__", type(computation).__name__)
@@ -62,12 +60,12 @@ def reducer_jaxpr(
 
 
 def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unary: bool = False) -> Jaxpr:
-    """Return the jaxpr of a reducer `computation(x, y)` of two scalars of one type; with `unary`, `computation` takes the
-    first only. The jaxpr is remembered (`remembered`).
+    """Return the jaxpr of a reducer `computation(x, y)` of two scalars of one type; with `unary`, `computation` takes
+    the first only. The jaxpr is remembered.
 
     Raises:
-      ValueError: where the reducer returns anything but one array.
-      NotImplementedError: where it uses a traced value from outside.
+      ValueError: the reducer returns anything but one array.
+      NotImplementedError: it uses a traced value from outside.
     """
 
     def one_result(x: Any, y: Any) -> list[Any]:
@@ -88,9 +86,7 @@ def scalar_reducer(computation: Callable[..., Any], aval: core.ShapedArray, unar
 def inline_function(
     ctx: LoweringContext, function: Callable[..., Sequence[Any]], names: Sequence[str], avals: Sequence[Any]
 ) -> list[str]:
-    """Write the operations that `function` does on the values of these names and types; return the names of the
-    results.
-    """
+    """Write the operations that `function` does on the values of these names and types; return the results' names."""
     return ctx.inline(reducer_jaxpr(function, avals, "lowering", function), names)
 
 

@@ -1,8 +1,7 @@
 """Reductions fold an axis with an operation that has a neutral element, or search it for its least or greatest element.
 
-The seven plain ones are rows of one table: operation, neutral element, and which dtypes they accept. XLA may
-fold in any order, so sums of floats differ in their last bits between targets. `argmin` and `argmax` fold
-pairs (value, position).
+The seven plain ones are rows of one table: operation, neutral element, and accepted dtypes. XLA may fold in any order,
+so sums of floats differ in their last bits between targets. `argmin` and `argmax` fold pairs (value, position).
 
 JAX: jax/_src/lax/lax.py:_unary_reduce_lower
 """
@@ -53,9 +52,7 @@ def max_identity(dtype: Any) -> np.ndarray[Any, Any]:
 
 
 def min_identity(dtype: Any) -> np.ndarray[Any, Any]:
-    """Return the greatest value of the dtype: inf, or the greatest finite value where there is no infinity; True for
-    bools.
-    """
+    """Return the greatest value of the dtype: inf, or the greatest finite value without an infinity; True for bools."""
     if dtypes.issubdtype(dtype, np.inexact):
         return np.array(np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).max, dtype)
     return np.array(dtypes.iinfo(dtype).max if dtypes.issubdtype(dtype, np.integer) else True, dtype)
@@ -74,7 +71,7 @@ def _reduced_shape(operand: ShapedArray, axes: tuple[int, ...]) -> tuple[int, ..
 
 
 def without_axes(operand: ShapedArray, axes: tuple[int, ...]) -> list[int]:
-    """Return the sizes of the axes that are not reduced. Raise ValueError for a negative axis or a repeated one, and
+    """Return the sizes of the axes that are not reduced. Raise ValueError for a negative or repeated axis, and
     IndexError, as in JAX's older rules, for an axis beyond the end.
     """
     if len(set(axes)) != len(axes) or any(axis < 0 for axis in axes):
@@ -110,8 +107,8 @@ def _define_reduction(
     shape_rule: Callable[[str, ShapedArray, tuple[int, ...]], ShapedArray],
     complex_op: Callable[[Any, Any], Any] | None = None,
 ) -> Primitive:
-    """Return a new primitive, a reduction by the StableHLO operation `op`; or, for complex numbers, by a region of
-    `complex_op`, if that is given, since StableHLO does not order them.
+    """Return a new primitive, a reduction by the StableHLO operation `op`, or for complex numbers, which StableHLO does
+    not order, by a region of `complex_op`, if given.
     """
     primitive = Primitive(name)
     defreducer(primitive)
@@ -183,9 +180,7 @@ reduce_xor_p = _define_reduction("reduce_xor", "xor", sum_identity, _bits_only)
 
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the sum over `axes` (not negative, each once) of an array of numbers, in its dtype, without widening; 0
-    for no elements.
-    """
+    """Return the sum over `axes` (not negative, each once) of an array of numbers, in its dtype; 0 for no elements."""
     return reduce_sum_p.bind(operand, axes=tuple(axes), out_sharding=None)
 
 
@@ -195,14 +190,14 @@ def reduce_prod(operand: Any, axes: Sequence[int]) -> Any:
 
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the greatest element over `axes`; nan if there is one, the dtype's least value for no elements. Complex
+    """Return the greatest element over `axes`; nan if there is one; the dtype's least value for no elements. Complex
     numbers are ordered lexicographically.
     """
     return reduce_max_p.bind(operand, axes=tuple(axes))
 
 
 def reduce_min(operand: Any, axes: Sequence[int]) -> Any:
-    """Return the least element over `axes`; nan if there is one, the dtype's greatest value for no elements. Complex
+    """Return the least element over `axes`; nan if there is one; the dtype's greatest value for no elements. Complex
     numbers are ordered lexicographically.
     """
     return reduce_min_p.bind(operand, axes=tuple(axes))
@@ -229,8 +224,8 @@ def reduce_xor(operand: Any, axes: Sequence[int]) -> Any:
 def _define_arg_reduction(
     name: str, better: Callable[[Any, Any], Any], identity: Callable[[Any], np.ndarray[Any, Any]]
 ) -> Primitive:
-    """Return a new primitive, the search for an element that is `better` than all others. The first nan wins over everything; among
-    equals the first wins.
+    """Return a new primitive, the search for the element that is `better` than all others. A nan wins over everything;
+    among equals the first wins.
     """
     primitive = Primitive(name)
     defreducer(primitive)

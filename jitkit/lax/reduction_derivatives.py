@@ -1,6 +1,4 @@
-"""Derivatives of reductions.
-
-They are not in the module of the reductions because they use functions that are built from reductions.
+"""Derivatives of reductions. They use functions that are built from reductions, so they have a module of their own.
 
 JAX: jax/_src/lax/lax.py:_reduce_chooser_jvp_rule
 """
@@ -71,8 +69,8 @@ def _jvp_by_halves(
     tangents: Sequence[Any],
     axes: Sequence[int],
 ) -> tuple[list[Any], list[Any]]:
-    """Return the results of a reduction along `axes`, and their tangents: the JVP of a function that applies `combine` to the
-    first and the second half of the elements, then to the halves of the result, and so on.
+    """Return the results of a reduction along `axes`, and their tangents: the JVP of a function that applies `combine`
+    to the first and the second half of the elements, then to the halves of the result, and so on.
     """
     x = primals[0]
     kept = [i for i in range(x.ndim) if i not in axes]
@@ -100,8 +98,8 @@ def _jvp_by_halves(
 def _jvp_reduce(
     primals: Sequence[Any], tangents: Sequence[Any], *, computation: Any, jaxpr: Jaxpr, dimensions: tuple[int, ...]
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule. `computation` takes scalars, so batch it along the kept axes and along the halves. Raise
-    NotImplementedError if initial values have tangents.
+    """JVP rule. `computation` takes scalars, so batch it along the kept axes and the halves. Raise NotImplementedError
+    if initial values have tangents.
     """
     count = len(primals) // 2
     if any(type(t) is not Zero for t in tangents[count:]):

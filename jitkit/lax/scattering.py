@@ -1,10 +1,9 @@
-"""scatter: writes many windows of one array, or combines them with what is there. `x.at[i].set(y)` and its relatives
-use it.
+"""scatter: writes many windows of one array, or combines them with its elements. `x.at[i].set(y)` and its relatives use
+it.
 
 It mirrors gather: the last axis of the indices is an index vector, whose entry i says where the window starts along the
-operand's axis `scatter_dims_to_operand_dims[i]`; the axes `update_window_dims` of the updates are the window, the
-others select it; axes of the operand in `inserted_window_dims` have size 1 in the window and are left out of the
-updates.
+operand's axis `scatter_dims_to_operand_dims[i]`. The axes `update_window_dims` of the updates are the window, the
+others select it. The operand's axes `inserted_window_dims` have size 1 in the window and are left out of the updates.
 
 A region, a jaxpr on two scalars, combines an element and its update. Where windows overlap, XLA combines them in any
 order, so the result of a plain scatter is then undefined, and sums of floats differ in their last bits.
@@ -36,8 +35,8 @@ from .utils import check_same_dtypes
 
 
 class ScatterDimensionNumbers(NamedTuple):
-    """Says which axes of operand, indices and updates correspond in a scatter; see the module's text. `update_window_dims`,
-    `inserted_window_dims` and `operand_batching_dims` are in ascending order.
+    """Says which axes of operand, indices and updates correspond in a scatter; see the module's text.
+    `update_window_dims`, `inserted_window_dims` and `operand_batching_dims` ascend.
     """
 
     update_window_dims: Sequence[int]
@@ -135,8 +134,8 @@ def _window_limits(shape: Sequence[int], dnums: ScatterDimensionNumbers) -> list
 
 
 def _define_scatter(name: str) -> Primitive:
-    """Return one of the scatter primitives, newly defined. They have different names, since their derivatives differ; their
-    parameter `update_jaxpr` says how an update is combined with an element.
+    """Define and return a scatter primitive. The primitives differ in their derivatives, so they need different names;
+    the parameter `update_jaxpr` says how an update is combined with an element.
     """
     primitive = Primitive(name, pure_shape_rule=False)
 
@@ -227,8 +226,8 @@ def _emit_scatter(
 def _scatter_by_parts(
     ctx: LoweringContext, operand: str, indices: str, updates: str, attributes: str, operation: str
 ) -> str:
-    """Write a scatter that adds or subtracts complex numbers of 128 bits, which no GPU can update in one step: real and
-    imaginary parts separately. Return the name of the result.
+    """Write a scatter that adds or subtracts complex numbers of 128 bits, real and imaginary parts separately, since no
+    GPU can update 128 bits in one step. Return the result's name.
     """
     whole, places, changes = ctx.avals_in
     avals = [whole.update(dtype=np.float64), places, changes.update(dtype=np.float64)]
@@ -246,7 +245,7 @@ def _scatter_by_parts(
 
 
 def _clamped(operand: Any, indices: Any, updates: Any, *, dnums: ScatterDimensionNumbers) -> list[Any]:
-    """Return the indices, clamped so that every window fits. XLA itself would drop windows that do not fit."""
+    """Return the indices, clamped so that every window fits; XLA would drop a window that does not."""
     left_out = {*dnums.inserted_window_dims, *dnums.operand_batching_dims}
     sizes = iter([updates.shape[axis] for axis in dnums.update_window_dims])
     room = [size - (1 if axis in left_out else next(sizes)) for axis, size in enumerate(operand.shape)]
@@ -259,8 +258,8 @@ def batch_scatter(
     primitive: Primitive, axis: AxisData, vals: Vals, dims: Dims, *, dimension_numbers: ScatterDimensionNumbers,
     **params: Any,
 ) -> Any:  # fmt: skip
-    """Batching rule of scatters. Operand and updates become batches if they are not. With the same indices for all elements, the
-    window gets the whole batch axis. Otherwise the axis becomes a batching dimension.
+    """Batching rule of scatters. Operand and updates become batches. If all elements have the same indices, the window
+    gets the whole batch axis; otherwise the axis becomes a batching dimension.
     """
     (operand, indices, updates), (dim, indices_dim, updates_dim) = vals, dims
     operand, updates = bdim_at_front(operand, dim, axis.size), bdim_at_front(updates, updates_dim, axis.size)
@@ -322,17 +321,15 @@ def scatter(
       mode: for indices out of bounds, see `GatherScatterMode`; by default such windows are dropped.
 
     Raises:
-      TypeError: where dimension numbers, shapes and dtypes do not fit together.
-      ValueError: for indices that are not integers, or an unknown mode.
+      TypeError: dimension numbers, shapes and dtypes do not fit together.
+      ValueError: the indices are not integers, or the mode is unknown.
     """
     operands = operand, scatter_indices, updates
     return _bind_scatter(scatter_p, None, operands, dimension_numbers, indices_are_sorted, unique_indices, mode)
 
 
 def _combining(primitive: Primitive, combine: Callable[[Any, Any], Any], name: str, doc: str) -> Callable[..., Any]:
-    """Return the public function of a combining scatter. `doc` is the middle of its docstring's sentence, between
-    "windows" and "updates".
-    """
+    """Return the public function of a combining scatter. `doc` stands in its docstring between "windows" and "updates"."""
 
     def function(
         operand: Any, scatter_indices: Any, updates: Any, dimension_numbers: ScatterDimensionNumbers, *,
@@ -365,8 +362,8 @@ def scatter_apply(
     Args:
       update_shape: the shape that updates would have.
 
-    For the other arguments see `scatter`. Raise ValueError if `func` returns anything but an array, NotImplementedError if
-    it uses a traced value from outside.
+    For the other arguments see `scatter`. Raise ValueError if `func` returns anything but an array, NotImplementedError
+    if it uses a traced value from outside.
     """
     aval = core.get_aval(operand)
     unused = full(tuple(update_shape), 0, aval.dtype)

@@ -1,7 +1,7 @@
 """Derivatives of gather and scatter, which are each other's transposes.
 
-Where windows of a plain scatter may overlap, it is unspecified which update stays, and the tangent must be that of the
-same update. So the rule numbers the updates, scatters the numbers, too, and reads them back.
+Where windows of a plain scatter overlap, it is unspecified which update stays, and the tangent must be that update's.
+So the rule numbers the updates, scatters the numbers, too, and reads them back.
 
 JAX: jax/_src/lax/slicing.py:_scatter_jvp
 """
@@ -58,7 +58,7 @@ def _transpose_gather(
     mode: Any,
     **params: Any,
 ) -> list[Any]:
-    """Transpose rule: add the cotangent of each window to zeros, at the position from which the window was read."""
+    """Transpose rule: add each window's cotangent to zeros, at the window's position."""
     if type(ct) is Zero:
         return no_cotangents((operand, indices))
     total = scatter_add(
@@ -246,8 +246,8 @@ def _jvp_extreme(
     update_consts: Any,
     **params: Any,
 ) -> tuple[Any, Any]:
-    """JVP rule: the tangent of an element is the mean of the tangents of all updates that are the extreme, and of the operand's
-    element if that is the extreme, too.
+    """JVP rule: the tangent of an element is the mean of the tangents of all updates that are the extreme, and of the
+    operand's element if that is the extreme, too.
     """
     operand, indices, updates = primals
     out = primitive.bind(

@@ -46,9 +46,7 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
     chooser, aval = ctx.avals_in[0], ctx.avals_out[0]
 
     def choose(first: int, among: tuple[str, ...]) -> str:
-        """Write the choice between the cases `among`, numbered from `first` on, by halving them until one is left;
-        return the result's name.
-        """
+        """Write the choice between the cases `among`, numbered from `first` on, by halving them; return the result's name."""
         if len(among) == 1:
             return among[0]
         if chooser.dtype == np.bool_:
@@ -63,8 +61,8 @@ def _(ctx: LoweringContext, which: str, *cases: str) -> str:
 
 @register_batcher(select_n_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Batching rule: batch the operands. If all batch axes are at one position, none is moved; one choice for all elements stays a
-    scalar.
+    """Batching rule: batch the operands. If all batch axes are at one position, none is moved; one choice for all
+    elements stays a scalar.
     """
     (which, *cases), (which_dim, *case_dims) = vals, dims
     if set(case_dims) == {which_dim}:
@@ -85,8 +83,8 @@ def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
 
 
 def _for_each_of(x: Any, shape: Sequence[int], dim: Any) -> Any:
-    """Return x, which has one scalar for each element of the batch, broadcast to a batch of this shape along `dim`. An x that has
-    as many axes already is returned itself: the primitive checks its shape.
+    """Return x, with one scalar for each element of the batch, broadcast to a batch of this shape along `dim`. Return x
+    itself if it has as many axes: the primitive checks its shape.
     """
     return x if np.ndim(x) == len(shape) else broadcasting.broadcast_in_dim(x, shape, [dim])
 
@@ -133,7 +131,7 @@ def _(min: ShapedArray, operand: ShapedArray, max: ShapedArray) -> ShapedArray:
 
 @register_batcher(clamp_p)
 def _(axis: AxisData, vals: Vals, dims: Dims) -> Any:
-    """Batching rule: batch the operand. Scalar bounds stay scalars if they are the same for all elements."""
+    """Batching rule: batch the operand. Scalar bounds that are the same for all elements stay scalars."""
     (low, x, high), (low_dim, dim, high_dim) = vals, dims
     if dim is not None and (np.ndim(low), np.ndim(high)) == (0, 0):
         return clamp_p.bind(low, x, high), dim
@@ -157,9 +155,8 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     """Return x, but not below `min` and not above `max`, elementwise.
 
     Args:
-      min: of x's dtype; a scalar, or of x's shape.
       x: numbers or bools.
-      max: as `min`.
+      min, max: of x's dtype; scalars, or of x's shape.
 
     Raises:
       TypeError: for other shapes, or different dtypes.

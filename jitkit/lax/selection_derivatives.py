@@ -58,8 +58,8 @@ defjvp(
 
 
 def _share(x: Any, extreme: Any, y: Any) -> Any:
-    """Return the factor of x's tangent in the tangent of `extreme`, the maximum or minimum of x and y: 1 where x is the
-    extreme, 0 where y is, 1/2 where they are equal.
+    """Return the factor of x's tangent in the tangent of `extreme`, the maximum or minimum of x and y: 1 where it is x,
+    0 where it is y, 1/2 where they are equal.
     """
     return div(
         select(eq(x, extreme), full_like(extreme, 1), full_like(extreme, 0)),
@@ -68,7 +68,7 @@ def _share(x: Any, extreme: Any, y: Any) -> Any:
 
 
 def _share_of_greater(x: Any, y: Any) -> Any:
-    """Return the factor of x's tangent in the tangent of the maximum, as JAX since 0.11 has it: 0 where x or y is nan."""
+    """Return the factor of x's tangent in the maximum's tangent, as JAX since 0.11 has it: 0 where x or y is nan."""
     is_greater, is_equal = gt(x, y), eq(x, y)
     one, zero, half = (full_like(is_greater, share, dtypes.dtype(x)) for share in (1, 0, 0.5))
     return select(is_greater, one, select(is_equal, half, zero))

@@ -67,8 +67,8 @@ def _(x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int
 
 
 def _stage_broadcast(trace: DynamicJaxprTrace, operands: list[DynamicJaxprTracer], params: dict[str, Any]) -> Any:
-    """Staging rule: return the operand itself if it has the shape already. Otherwise return NotImplemented: then the
-    equation is recorded. In `linear_transpose`, for which JAX has another trace, it is always recorded.
+    """Staging rule: return the operand if it has the shape, else NotImplemented: then the equation is recorded. It is
+    always recorded in `linear_transpose`, for which JAX has another trace.
     """
     (x,) = operands
     if trace.debug_info.traced_for == "linear_transpose":
@@ -104,10 +104,10 @@ def broadcast_in_dim(operand: Any, shape: Sequence[int], broadcast_dimensions: S
     Args:
       operand: an array or scalar.
       shape: the shape of the result.
-      broadcast_dimensions: for each axis of `operand`, the axis of the result that it becomes.
+      broadcast_dimensions: for each axis of `operand`, its axis in the result.
 
     Raises:
-      TypeError: where they do not fit together. But without `broadcast_dimensions`, an array that has as many axes as `shape` is
+      TypeError: they do not fit together. But without `broadcast_dimensions`, an array with as many axes as `shape` is
         returned unchanged.
     """
     if np.ndim(operand) == len(shape) and not len(broadcast_dimensions) and is_array(operand):
@@ -161,7 +161,7 @@ def broadcast_like(arr: Any, like_arr: Any) -> Any:
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """Return x with axes of size 1 in front, so that it has at least `rank` axes."""
+    """Return x with axes of size 1 in front, up to `rank` axes."""
     ndim = np.ndim(x)
     return asarray(x) if ndim == rank else broadcast(x, (1,) * (rank - ndim))
 
@@ -216,7 +216,7 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
     """Return the same elements in row-major order in another shape; with `dimensions`, transpose by them first.
 
     Raises:
-      TypeError: where the number of elements differs, `new_sizes` is not a shape, or `dimensions` is not a permutation of the axes.
+      TypeError: the number of elements differs, `new_sizes` is not a shape, or `dimensions` not a permutation of the axes.
     """
     sizes = canonicalize_shape(new_sizes)
     if dimensions is not None:
@@ -229,8 +229,8 @@ def reshape(operand: Any, new_sizes: Any, dimensions: Sequence[int] | None = Non
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Return the array with the axes from `start_dimension` to before `stop_dimension` merged into one. Raise ValueError
-    where stop is before start.
+    """Return the array with the axes from `start_dimension` to before `stop_dimension` merged into one. Raise
+    ValueError if stop is before start.
     """
     shape = operand.shape
     low, high, _ = slice(start_dimension, stop_dimension).indices(len(shape))
@@ -281,8 +281,8 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
-    """Return `array` with new axes of size 1 at these positions of the result. Raise ValueError for positions that are repeated or out
-    of range.
+    """Return `array` with new axes of size 1 at these positions of the result. Raise ValueError for repeated positions,
+    or out of range.
     """
     if len(set(dimensions)) != len(dimensions):
         raise ValueError(f"repeated axis in lax.expand_dims: {dimensions}")
@@ -329,10 +329,8 @@ def _write_transpose(ctx: LoweringContext, x: str, aval: ShapedArray, axes: Sequ
 
 
 def transpose(operand: Any, permutation: Sequence[int] | np.ndarray[Any, Any]) -> Any:
-    """Return `operand` with its axes permuted: axis i of the result is axis `permutation[i]` of `operand`.
-
-    Raises:
-      TypeError: if `permutation` is not a permutation of all axes.
+    """Return `operand` with its axes permuted: axis i of the result is axis `permutation[i]` of `operand`. Raise
+    TypeError if `permutation` is not a permutation of all axes.
     """
     axes = tuple(operator.index(axis) for axis in permutation)
     if axes == tuple(range(np.ndim(operand))) and is_array(operand):

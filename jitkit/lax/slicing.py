@@ -108,7 +108,7 @@ def slice(
     is clamped.
 
     Raises:
-      TypeError: where indices or strides are not one per axis or are negative, or the indices do not lie within the array in order.
+      TypeError: indices or strides are not one per axis or are negative, or the indices do not lie within the array in order.
     """
     starts, limits = _known(start_indices), _known(limit_indices)
     checks_keys = config.local.state.options.debug_key_reuse  # the check of keys must see which part is taken
@@ -124,9 +124,7 @@ def slice(
 
 
 def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None, stride: int = 1, axis: int = 0) -> Any:
-    """Return `operand[start_index:limit_index:stride]` along one axis. Negative indices count from the end; nothing is
-    clamped.
-    """
+    """Return `operand[start_index:limit_index:stride]` along one axis. Negative indices count from the end; nothing is clamped."""
     start_indices, limit_indices, strides = [0] * operand.ndim, list(operand.shape), [1] * operand.ndim
     size = operand.shape[axis]
     start = 0 if start_index is None else operator.index(start_index)
@@ -139,8 +137,8 @@ def slice_in_dim(operand: Any, start_index: int | None, limit_index: int | None,
 
 
 def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
-    """Return `operand[index]` along one axis, which stays with size 1, or is removed without `keepdims`. Raise
-    IndexError when out of bounds.
+    """Return `operand[index]` along one axis, which stays with size 1 or, without `keepdims`, is removed. Raise
+    IndexError for an index out of bounds.
     """
     index, axis = operator.index(index), int(axis)
     size = operand.shape[axis]

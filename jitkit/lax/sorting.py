@@ -1,7 +1,7 @@
-"""Sorts along one axis: any number of arrays, moved together, in the order of the keys, which are the first of them.
+"""Sorts along one axis: any number of arrays, moved together, in the order of the keys, the first of them.
 
--0 and 0 count as equal, and so do all nans, which come last. XLA needs a comparator on scalars; it is written below in
-lax, and becomes the region of the operation. Complex numbers are ordered by real part, then by imaginary part.
+-0 and 0 count as equal, and so do all nans, which come last. The comparator on scalars is written below in lax, and
+becomes the region of XLA's operation. Complex numbers are ordered by real part, then by imaginary part.
 
 JAX: jax/_src/lax/lax.py:_sort_lt_comparator
 """
@@ -46,9 +46,7 @@ def _(*operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int) ->
 
 
 def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
-    """Return whether x comes before y, as a bool array. Each pair holds a key of x and the same key of y, the most
-    important key first.
-    """
+    """Return whether x comes before y, as a bool array. Each pair has a key of x and of y, the most important first."""
     first = None
     for x, y in reversed([part for pair in pairs for part in _parts(*pair)]):
         less = lt_to(x, y)
@@ -57,8 +55,8 @@ def _comes_first(pairs: Sequence[tuple[Any, Any]]) -> Any:
 
 
 def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
-    """Return the pairs to compare with `<`, the most important first: of complex keys the real and then the imaginary parts; of floats
-    the keys with all zeros made equal, and all nans; of other dtypes the keys.
+    """Return the pairs to compare with `<`, the most important first: for complex keys the real parts, then the
+    imaginary parts; for floats the keys with all zeros made equal, and all nans; for other dtypes the keys.
     """
     if is_a(x.dtype, np.complexfloating):
         return [(_canonical(real(x)), _canonical(real(y))), (_canonical(imag(x)), _canonical(imag(y)))]
@@ -66,7 +64,7 @@ def _parts(x: Any, y: Any) -> list[tuple[Any, Any]]:
 
 
 def _canonical(x: Any) -> Any:
-    """Return an array in which all zeros of a float are equal, and all nans: XLA's total order distinguishes them."""
+    """Return the floats with all zeros made equal, and all nans: XLA's total order distinguishes them."""
     zero, nan = (scalar_like(x, value) for value in (0, np.nan))
     return select(ne(x, x), nan, select(eq(x, zero), zero, x))
 
@@ -93,16 +91,14 @@ def _(ctx: LoweringContext, *operands: str, dimension: int, is_stable: bool, num
 
 
 def along_axis(axis: int, others: tuple[int, ...]) -> GatherDimensionNumbers:
-    """Return the dimension numbers of a gather that takes, for each index, one element along the axis; the other axes are batch
-    axes.
-    """
+    """Return the dimension numbers of a gather that takes, for each index, one element along the axis; the others are batch axes."""
     return GatherDimensionNumbers((), (axis,), (axis,), others, others)
 
 
 def _jvp_sort(
     primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, is_stable: bool, num_keys: int
 ) -> tuple[Sequence[Any], list[Any]]:
-    """JVP rule: sort the positions of the elements together with the operands, and gather the tangents at these positions."""
+    """JVP rule: sort the elements' positions together with the operands, and gather the tangents at these positions."""
     shape = primals[0].shape
     index_dtype = np.uint32 if builtins.max(shape, default=0) <= np.iinfo(np.uint32).max else np.uint64
     *outs, places = sort_p.bind(
@@ -163,7 +159,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> tuple[Any, Any]:
-    """Return `keys`, sorted along the axis `dimension`, and `values`, of the same shape, moved with them. With an iota as `values`
+    """Return `keys`, sorted along an axis, and `values` of the same shape, moved with them. With an iota as `values`
     this is an argsort. If `is_stable`, equal keys keep their order.
     """
     dimension = canonicalize_axis(dimension, len(keys.shape))
@@ -198,7 +194,7 @@ def _(operand: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
 
 @register_lowering(top_k_p)
 def _(ctx: LoweringContext, x: str, *, k: int, axis: int) -> list[str]:
-    """Lowering rule: write CHLO's `top_k`. It works on the last axis, so any other axis is swapped with it before and after."""
+    """Lowering rule: write CHLO's `top_k`, which works on the last axis: any other axis is swapped with it before and after."""
     [aval] = ctx.avals_in
     order = list(range(aval.ndim))
     order[axis], order[-1] = order[-1], order[axis]
@@ -236,13 +232,10 @@ def _(batch: AxisData, vals: Vals, dims: Sequence[int], *, k: int, axis: int) ->
 
 def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """Return the `k` greatest elements along an axis, in descending order, and their indices (int32). Among equals, the
-    first come first.
-
-    A nan is greater than everything.
+    first come first; a nan is greater than everything.
 
     Raises:
-      ValueError: for a negative k, or one beyond the size of the axis; for an axis out of range; for complex
-        numbers.
+      ValueError: for a negative k, or one beyond the size of the axis; for an axis out of range; for complex numbers.
       TypeError: for a k that is not an integer, or is traced.
     """
     if hasattr(k, "__index__") and not isinstance(k, Tracer):  # also for an array, which a trace would make a tracer

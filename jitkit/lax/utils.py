@@ -1,8 +1,7 @@
 """Checks shapes, axes and dtypes for the primitives of this folder, with JAX's error messages.
 
-A shape rule takes avals and returns an aval. It refuses operands by raising TypeError or ValueError, and the first line
-of the message is JAX's, because users search the web for that. JAX checks shapes before dtypes, and so do the rules
-here.
+A shape rule takes avals and returns an aval. It raises TypeError or ValueError with JAX's message as the first line,
+because users search the web for that. Shapes are checked before dtypes, as in JAX.
 
 JAX: jax/_src/lax/utils.py:standard_abstract_eval
 """
@@ -44,15 +43,13 @@ def is_array(x: Any) -> bool:
 
 
 def constant_like(x: Any, value: Any) -> Any:
-    """Return a scalar of the dtype of x, for a literal of an equation. If x is a weak scalar, it is a Python number,
-    which is weak, too.
-    """
+    """Return a scalar of the dtype of x, for a literal of an equation; if x is a weak scalar, a Python number, which is weak, too."""
     aval = core.get_aval(x)
     return np.asarray(value).astype(aval.dtype)[()] if aval.shape else scalar_of_type(x, value)
 
 
 def scalar_of_type(x: Any, value: Any) -> Any:
-    """Return a scalar of the dtype of x, for a literal of an equation; if x is weak, a Python number. The shape of x does not matter."""
+    """Return a scalar of the dtype of x, for a literal of an equation; if x, of any shape, is weak, a Python number."""
     aval = core.get_aval(x)
     if aval.weak_type:
         weak = dtypes.scalar_type_of(aval.dtype)(value)
@@ -66,9 +63,7 @@ def scalar_of_type(x: Any, value: Any) -> Any:
 
 def refuse_sharding(name: str, out_sharding: Any) -> None:
     """Raise NotImplementedError if the caller gives the sharding of a result: within a program XLA decides where its
-    parts are.
-
-    None is allowed, and so is a sharding over a mesh without axes, which `jitkit.typeof` of an array has.
+    parts are. None is allowed, and a sharding over a mesh without axes, which `jitkit.typeof` of an array has.
     """
     if out_sharding is not None and not getattr(getattr(out_sharding, "mesh", None), "empty", False):
         raise NotImplementedError(
@@ -84,7 +79,7 @@ def canonicalize_shape(shape: Any, context: str = "") -> Shape:
     """Return a user's shape as a tuple of ints; a bare int is a shape of one axis.
 
     Raises:
-      TypeError: it is not made of integers known while tracing. The message gets `context` (without its period) as a second sentence.
+      TypeError: it is not made of integers known while tracing. `context` (without its period) is the message's second sentence.
     """
     if isinstance(shape, int):
         return (shape,)
@@ -170,8 +165,8 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     """Return the shape to which NumPy's rules broadcast all of these together.
 
     Raises:
-      ValueError: where there is none.
-      TypeError: for a shape that is not made of integers >= 0.
+      ValueError: there is none.
+      TypeError: a shape is not made of integers >= 0.
     """
     known = [canonicalize_shape(shape) for shape in shapes]
     for given, shape in zip(shapes, known, strict=True):

@@ -53,8 +53,8 @@ def window_shape(
     base_dilation: Any,
     window_dilation: Any,
 ) -> Shape:
-    """Return the shape of a reduction over windows. Raise TypeError for parameters that do not fit the operand's rank, and for sizes and
-    strides below 1.
+    """Return the shape of a reduction over windows. Raise TypeError for parameters that do not fit the operand's rank,
+    and for sizes and strides below 1.
     """
     check_shapelike("reduce_window", "window_dimensions", window_dimensions, positive=True)
     check_shapelike("reduce_window", "window_strides", window_strides, positive=True)
@@ -106,7 +106,7 @@ def _define(
 
 
 def with_batch(window: dict[str, Any], dim: int) -> dict[str, Any]:
-    """Return the window's parameters for arrays that have a batch axis at `dim`: along this axis the window has size 1."""
+    """Return the window's parameters for arrays with a batch axis at `dim`, along which the window has size 1."""
     return {name: (*value[:dim], (0, 0) if name == "padding" else 1, *value[dim:]) for name, value in window.items()}
 
 
@@ -214,10 +214,10 @@ def reduce_window(
       lax.max, (1, 2, 2, 1), (1, 2, 2, 1))`.
 
     Raises:
-      ValueError: where the trees differ, or have no arrays.
-      TypeError: for sizes or ranks that do not fit; for different dtypes, unless `computation` is `add`, `max` or `min` with its
-        neutral element.
-      RuntimeError: for an unknown name of a padding.
+      ValueError: the trees differ, or have no arrays.
+      TypeError: sizes or ranks do not fit; dtypes differ, unless `computation` is `add`, `max` or `min` with its neutral
+        element.
+      RuntimeError: the name of a padding is unknown.
     """
     operands, tree = tree_util.tree_flatten(operand)
     inits, init_tree = tree_util.tree_flatten(init_value)
@@ -250,8 +250,8 @@ def reduce_window(
 
 
 def _plain(computation: Callable[..., Any], inits: Sequence[Any]) -> Primitive | None:
-    """Return the window primitive for a reduction by this function, if there is one and the initial value is its
-    identity (`reduce_window_max` for `lax.max` from -inf); else None.
+    """Return the window primitive for a reduction by this function from its identity (`reduce_window_max` for `lax.max`
+    from -inf), or None.
     """
     if len(inits) != 1 or not core.is_concrete(inits[0]) or np.shape(inits[0]) != ():
         return None

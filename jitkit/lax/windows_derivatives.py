@@ -1,9 +1,10 @@
 """Derivatives of reductions over windows.
 
-A sum is linear: its transpose gives each cotangent to all elements of its window. This is again a sum over windows: of the cotangents,
-with as many zeros between them as the strides skipped elements. The maximum of a window has the tangent of the element where it was
-found. So two primitives select by one array and read another: `select_and_gather_add` takes, for each window, the element at the selected
-position, and `select_and_scatter_add`, its transpose, adds to it. Among equal elements the first is selected.
+A sum is linear: its transpose gives each cotangent to all elements of its window. This is again a sum over windows: of
+the cotangents, with a zero between them for each element that the strides skipped. The maximum of a window has the
+tangent of the element where it was found. So two primitives select by one array and read another:
+`select_and_gather_add` takes, for each window, the element at the selected position, and `select_and_scatter_add`, its
+transpose, adds to it. Among equal elements the first is selected.
 
 JAX: jax/_src/lax/windowed_reductions.py:_select_and_scatter_add
 """
@@ -99,8 +100,8 @@ def _(source: ShapedArray, operand: ShapedArray, *, select_prim: Primitive, **wi
 
 @register_lowering(select_and_gather_add_p)
 def _(ctx: LoweringContext, source: str, operand: str, *, select_prim: Primitive, **window: Any) -> str:
-    """Lowering rule: reduce pairs (element of `operand`, element of `source`). `select_prim` compares the elements of
-    `operand`; the result is the element of `source` in the selected pair.
+    """Lowering rule: reduce pairs (element of `operand`, element of `source`). `select_prim` compares the operand's
+    elements, and the selected pair's element of `source` is the result.
     """
     dtype = ctx.avals_in[1].dtype
     start = np.array(-np.inf if select_prim is ge_p else np.inf, dtype), np.array(0, dtype)
@@ -138,7 +139,7 @@ def _transpose_gather(
 
 
 def _never(select_prim: Primitive, dtype: Any) -> Any:
-    """Return a value that loses each comparison by `select_prim` with another value: it fills holes and margins."""
+    """Return a value that loses each comparison by `select_prim`: it fills holes and margins."""
     return (max_identity if select_prim is ge_p else min_identity)(dtype)
 
 
@@ -163,8 +164,8 @@ def _(
     window_strides: Sequence[int],
     padding: Padding,
 ) -> str:
-    """Lowering rule: XLA's compilers for CPUs and GPUs do not support padding in this operation, so it is added before, and cut off
-    after.
+    """Lowering rule. XLA's compilers for CPUs and GPUs do not support padding in this operation: add it before, and cut
+    it off after.
     """
     source_aval, aval = ctx.avals_in
     sides = [(low, high, 0) for low, high in padding]

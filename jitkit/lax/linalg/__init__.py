@@ -1,7 +1,9 @@
-"""`jitkit.lax.linalg`: factors matrices, and solves linear systems. XLA calls LAPACK for this on a CPU, and cuSOLVER on a GPU.
+"""`jitkit.lax.linalg`: factors matrices, and solves linear systems. XLA calls LAPACK for this on a CPU, and cuSOLVER on
+a GPU.
 
-All but `cholesky_update` take batches: matrices lie in the last two axes. To be read in this order: `lapack` (what
-all of them have in common), `cusolver`, `factoring`, `solving`, `updates`, `spectral`, `schur_forms`, `tridiagonals`, `derivatives`.
+All but `cholesky_update` take batches: matrices lie in the last two axes. In the order of reading: `lapack` (what all
+have in common), `cusolver`, `factoring`, `solving`, `updates`, `spectral`, `schur_forms`, `tridiagonals`,
+`derivatives`.
 
 JAX: jax/_src/lax/linalg.py:cholesky
 """

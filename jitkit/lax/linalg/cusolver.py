@@ -1,7 +1,8 @@
-"""Calls the routines for NVIDIA's GPUs that have other options or results than LAPACK's; `lapack.call` calls the others.
+"""Calls the routines for NVIDIA's GPUs that have other options or results than LAPACK's; `lapack.call` calls the
+others.
 
-XLA calls them by name (cusolver_gesvd_ffi), as JAX's plugin for CUDA registers them. What cuSOLVER cannot do, routines of the plugin
-(cuhybrid_geqp3) give to LAPACK on the host, or to the library MAGMA.
+XLA calls them by name (cusolver_gesvd_ffi), as JAX's plugin for CUDA registers them. For what cuSOLVER cannot do, the
+plugin's routines (cuhybrid_geqp3) call LAPACK on the host, or the library MAGMA.
 
 JAX: jax/_src/lax/linalg.py:_svd_gpu_sub_lowering
 """
@@ -40,8 +41,8 @@ def call_hybrid(
     magma: bool | None,
     options: Mapping[str, bool] | None = None,
 ) -> list[str]:
-    """Write the call of a routine that computes on the host, or by MAGMA; return the names of its results. If `magma` is None, MAGMA
-    is used if it is found. `overwrites` and `options` are as for `write_call`.
+    """Write the call of a routine that computes on the host, or by MAGMA; return the names of its results. With None
+    for `magma`, MAGMA is used if it is found. `overwrites` and `options` are as for `write_call`.
     """
     checked_dtype(ctx.avals_in[0].dtype)
     said: dict[str, str | int | bool] = {"magma": {None: "auto", True: "on", False: "off"}[magma], **(options or {})}
@@ -51,10 +52,11 @@ def call_hybrid(
 def svd(
     ctx: LoweringContext, x: str, parts: Sequence[ShapedArray], full_matrices: bool, compute_uv: bool, way: str | None
 ) -> list[str]:
-    """Write the singular values, U, V^H and `info` of matrices, and return their names; `parts` are the types of the first three.
+    """Write the singular values, U, V^H and `info` of matrices; return their names. `parts` are the types of the first
+    three.
 
-    They are found by "QR", by rotations ("Jacobi"), or by "polar" decomposition. If `way` is None, matrices with more
-    than `_LARGEST_FOR_JACOBI` rows or columns go by QR, others by rotations.
+    They are found by "QR", by rotations ("Jacobi"), or by "polar" decomposition; by default by QR if there are more
+    than `_LARGEST_FOR_JACOBI` rows or columns, otherwise by rotations.
     """
     [aval], [s, u, vt] = ctx.avals_in, parts
     m, n = aval.shape[-2:]
@@ -72,7 +74,7 @@ def svd(
         return [values, left, right, failed]
 
     def cut(left: Any, right: Any) -> list[Any]:
-        """Return U and V^H, without the columns and rows beyond those that were asked for."""
+        """Return U and V^H without the additional columns and rows."""
         return [slice(y, [0] * y.ndim, to.shape) for y, to in ((left, u), (adjoint(right), vt))]
 
     left, right = inline_function(ctx, cut, [left, right], made)
@@ -82,8 +84,8 @@ def svd(
 def _svd_by_qr(
     ctx: LoweringContext, x: str, parts: Sequence[ShapedArray], full_matrices: bool, compute_uv: bool
 ) -> list[str]:
-    """Write the singular values, U, V^H and `info`, by a routine that wants no fewer rows than columns; return their names. A
-    wide matrix is handed over row by row, which is its transpose; U and V then change places.
+    """Write the singular values, U, V^H and `info`, by a routine that wants no fewer rows than columns; return their
+    names. A wide matrix is passed row by row, which is its transpose; U and V then change places.
     """
     [aval], [s, u, vt] = ctx.avals_in, parts
     is_wide = aval.shape[-2] < aval.shape[-1]
@@ -99,7 +101,7 @@ def _svd_by_qr(
 
 
 def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: Mapping[str, bool]) -> tuple[str, str, str, str]:
-    """Write the eigenvalues of square matrices, their left and right eigenvectors if `wanted`, and `info`; return the names."""
+    """Write the eigenvalues of square matrices, left and right eigenvectors if `wanted`, and `info`; return the names."""
     [aval] = ctx.avals_in
     results = [aval, w_aval, aval, aval, info_of(aval)]
     _, w, left, right, failed = write_call(ctx, cusolver_target("geev", aval), [x], [aval], results, {}, wanted)
@@ -109,9 +111,7 @@ def eig(ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: Mapping[str, 
 
 
 def unpacked(w: Any, v: Any) -> Any:
-    """Return complex eigenvectors from real columns: two conjugate eigenvalues share two columns, the real and the
-    imaginary part.
-    """
+    """Return complex eigenvectors from real columns: two conjugate eigenvalues share two columns, real and imaginary part."""
     if not w.size:
         return complex(v, full_like(v, 0))
     axis = w.ndim - 1

@@ -1,12 +1,13 @@
-"""Differentiates matrix factorisations. Each rule differentiates the equation of the factors, such as A = Q R: dA = dQ
+"""Differentiates matrix factorisations: each rule differentiates the equation of the factors, such as A = Q R: dA = dQ
 R + Q dR.
 
-The rules are not in the modules of the factorisations because each uses several factorisations. Where the factors are
-not unique or not smooth, as for equal eigenvalues, the formulas divide by zero.
+Each rule uses several factorisations, so all have this module. Where the factors are not unique or not smooth, as for
+equal eigenvalues, the formulas divide by zero.
 
-Sources: I. Murray, Differentiation of the Cholesky decomposition, 2016 (cholesky); M. Giles, An extended collection of matrix
-derivative results, 2008 (eigh, eig, svd); F. R. de Hoog, R. S. Anderssen and M. A. Lukas, Differentiation of matrix functionals
-using triangular factorization, 2011 (lu); J. Townsend, Differentiating the QR decomposition, 2018 (qr).
+Sources: I. Murray, Differentiation of the Cholesky decomposition, 2016 (cholesky); M. Giles, An extended collection of
+matrix derivative results, 2008 (eigh, eig, svd); F. R. de Hoog, R. S. Anderssen and M. A. Lukas, Differentiation of
+matrix functionals using triangular factorization, 2011 (lu); J. Townsend, Differentiating the QR decomposition, 2018
+(qr).
 
 JAX: jax/_src/lax/linalg.py:_thin_qr_jvp
 """
@@ -71,7 +72,7 @@ def _product(like: Any) -> Callable[[Any, Any], Any]:
 
 
 def _differences(w: Any, eye: Any) -> Any:
-    """Return the matrices with w_j - w_i in row i and column j, and 1 instead of 0 on the diagonal, to divide by."""
+    """Return the matrices with w_j - w_i in row i and column j, and 1 instead of 0 on the diagonal, for division."""
     with config.override(numpy_rank_promotion="allow"):
         return eye + w[..., None, :] - w[..., None]
 
@@ -123,8 +124,8 @@ def _hermitian(x: Any) -> Any:
 
 
 def _jvp_cholesky(primals: Sequence[Any], tangents: Sequence[Any]) -> Pair:
-    """JVP rule: the tangent of L is L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal. Since JAX 0.11
-    only the lower triangle of dA is read, as of A.
+    """JVP rule: the tangent of L is L phi(L^-1 dA L^-H), where phi takes the lower triangle and halves the diagonal.
+    Since JAX 0.11 only the lower triangle of dA is read.
     """
     [x], [dx] = primals, tangents
     dx = _hermitian(dx) if since(0, 11) else dx
@@ -142,9 +143,7 @@ primitive_jvps[cholesky_p] = _jvp_cholesky
 
 
 def _change_of_factors(factors: Any, da: Any, permutation: Any) -> Any:
-    """Return dL and dU, in one matrix: L^-1 dA U^-1 is a sum of two triangles; L times the lower one is dL, the upper one times
-    U is dU.
-    """
+    """Return dL and dU, in one matrix: of L^-1 dA U^-1, the strictly lower triangle times L is dL, and the upper one times U is dU."""
     rows, columns = da.shape
     rank = min(rows, columns)
     zero = constant_like(factors, 0)
@@ -209,8 +208,8 @@ def _jvp_qr(
 
 
 def _change_of_full_qr(q: Any, needed: Any, dq: Any, dr: Any) -> Pair:
-    """Return dQ and dR of the full decomposition, from `dq` and `dr` of the reduced one: the additional columns of Q stay
-    orthogonal to the others, and the additional rows of R stay 0. (arXiv 2409.13374, equations 32, 33.)
+    """Return dQ and dR of the full decomposition from those of the reduced one, `dq` and `dr`: the additional columns
+    of Q stay orthogonal to the others, and the additional rows of R stay 0. (arXiv 2409.13374, equations 32, 33.)
     """
     rows, columns = q.shape[-2], dr.shape[-1]
     top, bottom, others = needed[..., :columns, :], needed[..., columns:, :], q[..., :, columns:]
@@ -230,8 +229,8 @@ primitive_jvps[qr_p] = _jvp_qr
 
 
 def _jvp_eigh(primals: Sequence[Any], tangents: Sequence[Any], *, subset_by_index: Any, **params: Any) -> Pair:
-    """JVP rule: the tangents follow from first-order perturbation theory; all eigenvalues must be different. Raise
-    NotImplementedError for a subset of the eigenvalues.
+    """JVP rule, by first-order perturbation theory: all eigenvalues must be different. Raise NotImplementedError for a
+    subset of them.
     """
     [a], [da] = primals, tangents
     size = a.shape[-1]
@@ -288,8 +287,8 @@ def _jvp_eig(
 
 
 def _change_of_eigenvectors(w: Any, v: Any, da: Any) -> Pair:
-    """Return the changes of eigenvalues and eigenvectors. Any multiple of an eigenvector is an eigenvector. LAPACK's
-    have length 1 and a real largest component, and the changed eigenvectors must have them, too.
+    """Return the changes of eigenvalues and eigenvectors. Of all multiples of an eigenvector, LAPACK returns the one
+    with length 1 and a real largest component, so the changed ones must have these, too.
     """
     product, eye = _product(v), _eye(w.dtype, w.shape[-1])
     weights = reciprocal(_differences(w, eye)) - eye

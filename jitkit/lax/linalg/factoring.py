@@ -56,8 +56,8 @@ def _(ctx: LoweringContext, x: str) -> str:
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
     """Return the lower triangles L for which L @ L^H is x, for Hermitian x with positive eigenvalues; nan for others.
 
-    With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise only its lower triangle is read.
-    For matrices that are not square, raise TypeError with `symmetrize_input`, else ValueError.
+    With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise only its lower
+    triangle is read. For matrices that are not square, raise TypeError with `symmetrize_input`, else ValueError.
     """
     return lapack.lower_triangle(cholesky_p.bind(lapack.symmetrize(x) if symmetrize_input else x))
 
@@ -113,8 +113,8 @@ def _(ctx: LoweringContext, pivots: str, *, permutation_size: int) -> str:
 
 
 def _write_order(ctx: LoweringContext, pivots: str, aval: ShapedArray, out: ShapedArray) -> str:
-    """Write a loop that turns swaps of rows into the order of the rows; return the name of the order. On a GPU, where
-    each iteration would be a launch, write a call instead.
+    """Write a loop that turns swaps of rows into the order of the rows; return the order's name. On a GPU, where each
+    iteration would be a launch, write a call instead.
     """
     if ctx.module.platform == "gpu":
         target = "cu_lu_pivots_to_permutation"
@@ -123,7 +123,7 @@ def _write_order(ctx: LoweringContext, pivots: str, aval: ShapedArray, out: Shap
 
 
 def _swapped(swaps: Any, size: int) -> Any:
-    """Return the numbers from 0 after swapping row i with row `swaps[i]`, for each i in turn."""
+    """Return the numbers from 0 on, after swapping number i with number `swaps[i]`, for each i in turn."""
     axis, shape = swaps.ndim - 1, (*swaps.shape[:-1], size)
     places = broadcasted_iota(np.int32, shape, axis)
     if not swaps.shape[-1] or not size:
@@ -180,9 +180,7 @@ def _(ctx: LoweringContext, a: str, jpvt: str, *, use_magma: bool | None) -> lis
 
 
 def geqrf(a: Any) -> tuple[Any, Any]:
-    """Return QR in LAPACK's form: R in the upper triangle; below it, and in a second array, the reflections whose
-    product is Q.
-    """
+    """Return QR in LAPACK's form: R in the upper triangle; below it, and in a second array, the reflections whose product is Q."""
     reflections, taus = geqrf_p.bind(a)
     return reflections, taus
 
@@ -213,7 +211,7 @@ def _(ctx: LoweringContext, a: str, taus: str) -> str:
 
 
 def householder_product(a: Any, taus: Any) -> Any:
-    """Return the product of the reflections that `geqrf` gives. Raise ValueError for fewer rows than columns, and too many `taus`."""
+    """Return the product of the reflections from `geqrf`. Raise ValueError for fewer rows than columns, and for too many `taus`."""
     return householder_product_p.bind(a, taus)
 
 
@@ -241,10 +239,8 @@ def _(ctx: LoweringContext, a: str, taus: str, c: str, *, left: bool, transpose:
 
 
 def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Any:
-    """Return Q c, or c Q without `left`, for the product Q of the reflections that `geqrf` gives; with `transpose`, use
-    its adjoint.
-
-    Raise ValueError where the sizes do not fit.
+    """Return Q c, or c Q without `left`, for the product Q of the reflections from `geqrf`; with `transpose`, use its
+    adjoint. Raise ValueError if the sizes do not fit.
     """
     return ormqr_p.bind(a, taus, c, left=left, transpose=transpose)
 
@@ -307,7 +303,7 @@ def qr(x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma:
     """Return `(q, r)`, whose product is x: a matrix with orthonormal columns, and an upper triangle.
 
     Without `full_matrices`, q has no more columns than x has rows or columns. With `pivoting`, the columns of x are
-    permuted so that the absolute values on r's diagonal descend; the permutation is a third result. On GPUs the library MAGMA factors with
-    pivoting if it is found, otherwise the host does; `use_magma` says which of the two.
+    permuted so that the absolute values on r's diagonal descend; the permutation is a third result. On GPUs, MAGMA
+    pivots if it is found, otherwise the host; `use_magma` chooses.
     """
     return tuple(qr_p.bind(x, pivoting=pivoting, full_matrices=full_matrices, use_magma=use_magma))

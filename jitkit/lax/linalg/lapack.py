@@ -43,8 +43,8 @@ def linalg_primitive(
     """Return a new primitive on batches of arrays.
 
     Args:
-      ranks: for each operand, how many of its last axes belong to one element of the batch. The axes before are batch axes;
-        all operands must have the same number of these.
+      ranks: for each operand, how many of its last axes belong to one element of the batch. The axes before are batch axes, the
+        same number for all operands.
       shapes: a function from the operands' shapes without batch axes (and the parameters) to the shapes of the results.
       result_dtypes: a function from the first operand's dtype (and the parameters) to the dtypes of the results; by default
         all have that dtype.
@@ -131,7 +131,7 @@ def call(
 
 
 def check_runs_on(ctx: LoweringContext) -> None:
-    """Raise NotImplementedError where LAPACK does not run: the program is not lowered for CPUs."""
+    """Raise NotImplementedError unless the program is lowered for CPUs, where LAPACK runs."""
     if ctx.module.platform != "cpu":
         raise NotImplementedError(
             f"primitive {ctx.primitive} is LAPACK's, and runs on CPUs; the program is lowered for {ctx.module.platform}."
@@ -150,9 +150,7 @@ _CUSOLVERS = {
 
 
 def cusolver_target(routine: str, aval: ShapedArray) -> str:
-    """Return the name of a routine of cuSOLVER, for `write_call`. Raise NotImplementedError where it does not know the
-    dtype.
-    """
+    """Return the name of a routine of cuSOLVER, for `write_call`. Raise NotImplementedError for a dtype that it does not know."""
     checked_dtype(aval.dtype)
     return f"cusolver_{routine}_ffi"
 
@@ -175,9 +173,10 @@ def write_call(
     by_columns: bool = True,
     own_axes: int | None = 2,
 ) -> list[str]:
-    """Write the call of a function that XLA knows as `target`, on matrices whose elements lie in memory column after column, or,
-    without `by_columns`, row after row; return the names of its results. `overwrites` and `options` are as `overwrites` and
-    `characters` of `call`. The axes before the last `own_axes` are the batch's; with None, nothing is said about a batch.
+    """Write the call of a function that XLA knows as `target`, on matrices that lie in memory column after column or,
+    without `by_columns`, row after row; return the names of its results. `overwrites` and `options` are as `overwrites`
+    and `characters` of `call`. Axes before the last `own_axes` are the batch's; with None, nothing is said about a
+    batch.
     """
     rank = max(aval.ndim for aval in avals_in)
     said = ", ".join(f"{name} = {_option(value)}" for name, value in (options or {}).items())
@@ -214,9 +213,7 @@ def _option(value: str | int | bool | np.int32) -> str:
 
 
 def _layout(ndim: int, matrix_rank: int | None) -> str:
-    """Return the order of an array's axes in memory, the fastest first. Arrays with `matrix_rank` axes hold matrices in
-    column-major order.
-    """
+    """Return the order of an array's axes in memory, the fastest first: column-major for arrays with `matrix_rank` axes."""
     order = list(reversed(range(ndim)))
     if ndim == matrix_rank:
         order[:2] = order[1], order[0]
@@ -235,9 +232,7 @@ def nan_where_failed(
     results: Sequence[tuple[str, ShapedArray]],
     good: str = "EQ",
 ) -> list[str]:
-    """Write a selection for each result: nan for matrices for which the comparison `info good 0` (EQ, GE) is false. Return the
-    names.
-    """
+    """Write a selection for each result: nan for matrices for which `info good 0` (EQ, GE) is false. Return the names."""
     flag = ShapedArray(info_aval.shape, np.bool_)
     kind = type_of(info_aval)
     zero = ctx.splat(0, info_aval)
@@ -255,8 +250,8 @@ def nan_where_failed(
 
 
 def for_each(fun: Callable[..., Any], batch_axes: int, *args: Any) -> Any:
-    """Return the results of `fun` for the elements of a batch, stacked: all `args` have `batch_axes` batch axes in front,
-    and `fun` takes them without these.
+    """Return the results of `fun` for the elements of a batch, stacked. All `args` have `batch_axes` batch axes in
+    front, which `fun` does not see.
     """
     if not batch_axes:
         return fun(*args)

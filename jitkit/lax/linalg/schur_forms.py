@@ -64,8 +64,8 @@ def schur(
 ) -> list[Any]:
     """Return U and Q with x = Q U Q^H, where Q is unitary and U a triangle; without `compute_schur_vectors`, U alone.
 
-    Of a real matrix, U may have numbers right below its diagonal, too: a block of two rows for each pair of complex eigenvalues.
-    Raise NotImplementedError with `sort_eig_vals`, as in JAX; `select_callable` does nothing.
+    For a real matrix, U may have numbers right below its diagonal: a block of two rows for each pair of complex
+    eigenvalues. Raise NotImplementedError with `sort_eig_vals`, as in JAX; `select_callable` does nothing.
     """
     found: list[Any] = schur_p.bind(
         x, compute_schur_vectors=compute_schur_vectors, sort_eig_vals=sort_eig_vals, select_callable=select_callable
@@ -94,7 +94,7 @@ def _(ctx: LoweringContext, a: str) -> list[str]:
 
 
 def hessenberg(a: Any) -> list[Any]:
-    """Return Hessenberg's form as LAPACK stores it: the numbers of U in their places; below them, and in a second array, the reflections
+    """Return Hessenberg's form as LAPACK stores it: U in its place; below it, and in a second array, the reflections
     whose product is Q, for `householder_product`.
     """
     found: list[Any] = hessenberg_p.bind(a)

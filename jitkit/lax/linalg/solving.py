@@ -101,9 +101,10 @@ def triangular_solve(
 ) -> Any:
     """Return the X for which op(a) @ X = b (`left_side`), or else X @ op(a) = b.
 
-    Of `a` only one triangle is read, the upper one unless `lower`; with `unit_diagonal` its diagonal is taken to be 1.
-    `op` transposes with `transpose_a`, and conjugates with `conjugate_a`. `b` may be vectors, with an axis less than
-    `a`. Raise ValueError for matrices that are not square or do not fit `b`, TypeError for different batch axes or dtypes.
+    Only one triangle of `a` is read, the upper one unless `lower`; with `unit_diagonal` its diagonal is taken to be 1.
+    `op` transposes with `transpose_a`, and conjugates with `conjugate_a`. `b` may be vectors, with one axis less than
+    `a`. Raise ValueError for matrices that are not square or do not fit `b`, TypeError for different batch axes or
+    dtypes.
     """
     conjugate_a = conjugate_a and is_a(a.dtype, np.complexfloating)
     is_vector = np.ndim(b) == np.ndim(a) - 1
@@ -127,10 +128,11 @@ def triangular_solve(
 
 
 def lu_solve(factors: Any, permutation: Any, b: Any, trans: int = 0) -> Any:
-    """Return the X for which A @ X = B, where `lu(A)` gave factors and permutation. Batches are broadcast; a `b` with
+    """Return the X for which A @ X = B, from the factors and permutation of `lu(A)`. Batches are broadcast; a `b` with
     one axis less holds vectors.
 
-    With `trans`, A is transposed (1), and conjugated, too (2). Raise ValueError for another `trans`, and for shapes that do not fit.
+    With `trans`, A is transposed (1), and also conjugated (2). Raise ValueError for another `trans`, and for shapes
+    that do not fit.
     """
     return _lu_solve(factors, permutation, b, trans)
 
@@ -173,14 +175,12 @@ def _two_triangles(trans: int, lu: Any, permutation: Any, b: Any) -> Any:
 
 
 def _spread(x: Any, shape: Shape) -> Any:
-    """Return `x`, broadcast to a shape. Write the equation even if x has that shape already, as JAX's derivatives do."""
+    """Return `x`, broadcast to a shape. Write the equation even if x has that shape, as JAX's derivatives do."""
     return broadcast_in_dim(x, shape, range(len(shape) - x.ndim, len(shape)))
 
 
 def check_solve_shapes(a: Any, b: Any) -> None:
-    """Raise ValueError unless `a` holds square matrices, and `b` right sides with as many rows: matrices, or vectors
-    (one axis less).
-    """
+    """Raise ValueError unless `a` holds square matrices, and `b` matrices or vectors (one axis less) with as many rows."""
     if not (a.ndim >= 2 and b.ndim in (a.ndim, a.ndim - 1) and a.shape[-1] == a.shape[-2] == b.shape[a.ndim - 2]):
         raise ValueError(
             "The arguments to solve must have shapes a=[..., m, m] and b=[..., m, k] or b=[..., m]; got "
@@ -189,7 +189,7 @@ def check_solve_shapes(a: Any, b: Any) -> None:
 
 
 def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any], Any]) -> Any:
-    """Return the X for which A @ X = B, column by column: `solve_one` takes the function that multiplies A with a
+    """Return the X for which A @ X = B, column by column. `solve_one` takes the function that multiplies A with a
     vector, and one right side.
     """
 
@@ -205,9 +205,8 @@ def solve_columns(a: Any, b: Any, solve_one: Callable[[Callable[[Any], Any], Any
 
 
 def solve(a: Any, b: Any) -> Any:
-    """Return the X for which A @ X = B: square matrices, and matrices or vectors with the same batch axes. Raise ValueError for others.
-
-    Its derivatives are solutions of systems of `a` or its transpose, found by the same factors.
+    """Return the X for which A @ X = B, for square matrices, and matrices or vectors with the same batch axes. Raise
+    ValueError for others. Its derivatives use the same factors.
     """
     check_solve_shapes(a, b)
     sizes = (*a.shape[:-1], 1)

@@ -41,8 +41,8 @@ _CUSOLVERS_EIGH = {None: 0, EighImplementation.QR: 1, EighImplementation.JACOBI:
 
 
 class SvdAlgorithm(enum.Enum):
-    """Names the algorithms for singular values. CPUs have DIVIDE_AND_CONQUER (their default) and QR. GPUs have QR, JACOBI and
-    POLAR; their default is JACOBI, and QR for matrices with more than 1024 rows or columns.
+    """Names the algorithms for singular values. CPUs have DIVIDE_AND_CONQUER (their default) and QR. GPUs have QR,
+    JACOBI and POLAR; their default is JACOBI, or QR for more than 1024 rows or columns.
     """
 
     DEFAULT = "default"
@@ -109,11 +109,11 @@ def eigh(
 ) -> tuple[Any, Any]:
     """Return the eigenvectors of Hermitian matrices, as columns of length 1, and their eigenvalues, in ascending order.
 
-    With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise the triangle that `lower` says
-    is read. `sort_eigenvalues` changes nothing.
+    With `symmetrize_input`, x is first replaced by the mean of itself and its adjoint; otherwise one triangle is read,
+    as `lower` says. `sort_eigenvalues` changes nothing.
 
-    Lowering raises NotImplementedError for a `subset_by_index` of less than all, and an `implementation` that the platform does not
-    have.
+    Lowering raises NotImplementedError for a `subset_by_index` of less than all, and an `implementation` that the
+    platform lacks.
     """
     v, w = eigh_p.bind(
         lapack.symmetrize(x) if symmetrize_input else x,
@@ -174,8 +174,8 @@ def _(
 def _geev(
     ctx: LoweringContext, x: str, w_aval: ShapedArray, wanted: dict[str, bool], implementation: EigImplementation | None
 ) -> tuple[str, str, str, str]:
-    """Write LAPACK's call; return the names of the eigenvalues, the left and right eigenvectors, and `info`. On a GPU,
-    the host or MAGMA computes them.
+    """Write LAPACK's call; return the names of eigenvalues, left and right eigenvectors, and `info`. On a GPU, the host
+    or MAGMA computes them.
     """
     [aval] = ctx.avals_in
     is_real = aval.dtype.kind != "c"
@@ -203,8 +203,8 @@ def eig(
     """Return the eigenvalues of square matrices, unordered; then the left and the right eigenvectors, as columns, if
     wanted.
 
-    Derivatives raise NotImplementedError if there are eigenvectors, unless `enable_eigvec_derivs`. Lowering raises ValueError for
-    an `implementation` that the platform does not have, NotImplementedError for left eigenvectors by CUSOLVER.
+    Derivatives raise NotImplementedError if there are eigenvectors, unless `enable_eigvec_derivs`. Lowering raises
+    ValueError for an `implementation` that the platform lacks, NotImplementedError for left eigenvectors by CUSOLVER.
     """
     found: list[Any] = eig_p.bind(
         x,
@@ -282,7 +282,7 @@ def _(
 
 
 def _ones_on_the_diagonal(aval: ShapedArray) -> Any:
-    """Return the singular values (none) or vectors of a matrix without elements: the vectors are identity matrices."""
+    """Return the singular values (none) or vectors (identity matrices) of a matrix without elements."""
     if aval.size == 0:
         return full(aval.shape, 0, aval.dtype)
     ones = eq(*(broadcasted_iota(np.int32, aval.shape, aval.ndim - 2 + i) for i in range(2)))
@@ -298,11 +298,11 @@ def svd(
     algorithm: SvdAlgorithm | None = None,
 ) -> Any:
     """Return `(u, s, vh)`, whose product u @ diag(s) @ vh is x: two unitary matrices, and the singular values,
-    descending. With `compute_uv=False`, return only these. Without `full_matrices`, u and vh have no more vectors than
-    there are values.
+    descending; with `compute_uv=False` only s. Without `full_matrices`, u and vh have no more vectors than there are
+    values.
 
-    Lowering raises NotImplementedError for a `subset_by_index` of less than all values, which `full_matrices` refuses with
-    ValueError, and for an `algorithm` that the platform does not have.
+    Lowering raises NotImplementedError for a `subset_by_index` of less than all values, which `full_matrices` refuses
+    with ValueError, and for an `algorithm` that the platform lacks.
     """
     s, *vectors = svd_p.bind(
         x, full_matrices=full_matrices, compute_uv=compute_uv, subset_by_index=subset_by_index, algorithm=algorithm

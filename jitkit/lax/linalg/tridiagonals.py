@@ -1,4 +1,4 @@
-"""Brings Hermitian matrices into a form with numbers on three diagonals only; solves systems of linear equations of such matrices.
+"""Brings Hermitian matrices into tridiagonal form, and solves tridiagonal systems of linear equations.
 
 JAX: jax/_src/lax/linalg.py:tridiagonal_solve
 """
@@ -65,12 +65,12 @@ def _(ctx: LoweringContext, a: str, *, lower: bool) -> list[str]:
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> list[Any]:
-    """Factor Hermitian matrices as Q T Q^H, with numbers on three diagonals of T. Return a matrix with T, the diagonal
-    of T, the numbers beside it, and the factors of the reflections whose product is Q. Only the lower triangle is read,
-    or without `lower` the upper one.
+    """Factor Hermitian matrices as Q T Q^H with tridiagonal T. Return a matrix with T, the diagonal of T, the numbers
+    beside it, and the factors of the reflections whose product is Q. Only the lower triangle is read, or without
+    `lower` the upper one.
 
-    In place of T's zeros, the first matrix has the reflections, as `householder_product` takes them. Raise ValueError for
-    matrices that are not square, or empty.
+    In place of T's zeros, the first matrix has the reflections, as `householder_product` takes them. Raise ValueError
+    for matrices that are not square, or empty.
     """
     found: list[Any] = tridiagonal_p.bind(asarray(a), lower=lower)
     return found
@@ -114,8 +114,8 @@ def _(ctx: LoweringContext, *operands: str, perturb_singular: bool) -> str:
 
 
 def _by_elimination(dl: Any, d: Any, du: Any, b: Any) -> Any:
-    """Return the solution of one system, by two passes over its rows (Thomas' algorithm). This is for platforms that
-    have no routine, and for GPUs if there are fewer rows than cuSPARSE takes.
+    """Return the solution of one system, by two passes over its rows (Thomas' algorithm): for platforms without a
+    routine, and on GPUs for fewer rows than cuSPARSE takes.
     """
 
     def eliminate(row_above: Any, row: Any) -> Any:
@@ -184,7 +184,7 @@ primitive_transposes[tridiagonal_solve_p] = _transpose
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Any:
-    """Return the X for which A @ X = b, where A has numbers on three diagonals. If A is singular, X is nan on CPUs. Raise TypeError for
+    """Return the X for which A @ X = b, with a tridiagonal A. If A is singular, X is nan on CPUs. Raise TypeError for
     shapes that do not fit.
 
     Args:

@@ -57,9 +57,8 @@ def symmetric_product(
     a_matrix: Any, c_matrix: Any, *, alpha: float = 1.0, beta: float = 0.0, symmetrize_output: bool = False
 ) -> Any:
     """Return alpha A A^T + beta C, where C is symmetric. On a GPU only the lower triangle is right, unless
-    `symmetrize_output` copies it upwards.
-
-    Raise ValueError if the sizes do not fit; raise TypeError unless both have one dtype of floats.
+    `symmetrize_output` copies it upwards. Raise ValueError if the sizes do not fit, TypeError unless both have one
+    dtype of floats.
     """
     found = symmetric_product_p.bind(a_matrix, c_matrix, alpha=alpha, beta=beta)
     if not symmetrize_output:
@@ -95,9 +94,7 @@ def _(ctx: LoweringContext, r: str, w: str) -> str:
 
 
 def _updated(r: Any, w: Any) -> Any:
-    """Return the R' of `cholesky_update`: turn w into zero, row after row of R. A rotation of a row and w does not change
-    R^T R + w w^T.
-    """
+    """Return the R' of `cholesky_update`: rotations of w with each row of R turn w into zero, and do not change R^T R + w w^T."""
     for k in range(w.shape[0]):
         row = r[k]
         cosine, sine = cond(eq(w[k], w.dtype.type(0)), _no_rotation, _rotation, row[k], w[k])
@@ -112,7 +109,7 @@ def _no_rotation(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
-    """Return cosine and sine of the rotation that turns the vector (x, y) to the first axis, without overflow; nan for (0, 0)."""
+    """Return cosine and sine of the rotation that turns (x, y) to the first axis, without overflow; nan for (0, 0)."""
     size_x, size_y = abs_(x), abs_(y)
     largest = select(gt(size_x, size_y), size_x, size_y)
     x, y = x / largest, y / largest
@@ -121,8 +118,7 @@ def _rotation(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
-    """Return the upper triangle R' with R'^T R' = R^T R + w w^T, of one upper triangle R and one vector w.
-
-    Raise ValueError if the sizes do not fit; raise TypeError for batches, or unless both have one dtype of floats.
+    """Return the upper triangle R' with R'^T R' = R^T R + w w^T, for one upper triangle R and one vector w. Raise
+    ValueError if the sizes do not fit, TypeError for batches, or unless both have one dtype of floats.
     """
     return cholesky_update_p.bind(r_matrix, w_vector)
