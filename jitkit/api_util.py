@@ -22,7 +22,7 @@ __all__ = ["argument_name", "debug_info", "flatten_fun", "flatten_fun_nokwargs",
 @transformation_with_aux2
 def flatten_fun(inside: Any, store: Store, in_tree: PyTreeDef, *leaves: Any) -> list[Any]:
     """Return two functions: one of the leaves of `(args, kwargs)`, which returns the leaves of the result; and one that
-    returns the tree of that result, after the first was called.
+    returns the result's tree, once the first was called.
     """
     args, kwargs = tree_unflatten(in_tree, leaves)
     out, out_tree = tree_flatten(inside(*args, **kwargs))
@@ -39,9 +39,7 @@ def flatten_fun_nokwargs(inside: Any, store: Store, in_tree: PyTreeDef, *leaves:
 
 
 def debug_info(traced_for: str, fun: Any, args: Any = (), kwargs: Any = None, **more: Any) -> DebugInfo:
-    """Return what messages say about `fun`: its name, and the transformation for which it is traced. The other
-    arguments are not used.
-    """
+    """Return the names for messages: that of `fun`, and the transformation for which it is traced. Other arguments are not used."""
     inner = fun.f if isinstance(fun, WrappedFun) else fun
     return DebugInfo(traced_for, getattr(inner, "__name__", type(inner).__name__))
 

@@ -2,9 +2,9 @@
 
     c:f32[] = custom_vmap_call[call={ lambda ; ... } in_tree=... out_tree=* rule=<function rule at 0x...>] a b
 
-Called eagerly, such a function does what the undecorated one does. Under a trace the call is one equation, which keeps
-the function as a jaxpr and the user's rule. `vmap` calls the rule, and `vmap` of a derivative differentiates what the
-rule computes. There is no reverse-mode derivative; wrap the function in `custom_vjp` for one.
+Called eagerly, such a function does what the undecorated one does. Under a trace the call is one equation, with the
+function as a jaxpr and the user's rule. `vmap` calls the rule, and `vmap` of a derivative differentiates the rule's
+operations. There is no reverse-mode derivative; for one, wrap the function in `custom_vjp`.
 
 JAX: jax/_src/custom_batching.py:custom_vmap
 """
@@ -64,16 +64,15 @@ class custom_vmap:
     def def_vmap(self, vmap_rule: VmapRule) -> VmapRule:
         """Set the rule: `vmap_rule(axis_size, in_batched, *args)` returns the results and a tree of bools like them,
         which marks the batches along the first axis. `in_batched` is a list of such trees, one for each argument.
-        Returns `vmap_rule`: this is a decorator, too.
+        Return `vmap_rule`: this is a decorator, too.
         """
         self.vmap_rule = vmap_rule
         return vmap_rule
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's results; under a trace, make one call of the primitive, with the rule that `vmap` uses.
-
-        Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
+        """Return the function's results; under a trace, by one call of the primitive, with the rule for `vmap`. Raise
+        AttributeError without a rule, TypeError for arguments that do not fit.
         """
         name = api_util.name_of(self.fun)
         args = by_position("custom_vmap", self.fun, args, kwargs)
@@ -179,8 +178,8 @@ def _(
 
 
 def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any) -> tuple[Any, Any]:
-    """Call a rule; return its results, and a tree of bools that says which of them are batches. Raise ValueError for results of another
-    structure, or if the two trees differ.
+    """Call a rule; return its results, and a tree of bools that marks the batches. Raise ValueError for results of
+    another structure, or if the two trees differ.
     """
     out, out_batched = rule(size, in_batched, *args)
     found, specified = tree_structure(out), tree_structure(out_batched)
@@ -199,8 +198,8 @@ def _asked(rule: Any, out_tree: PyTreeDef, size: int, in_batched: Any, args: Any
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpRule:
-    """The batching rule of the JVP of a call. It differentiates the user's rule. An argument is a batch for the user's rule if its value
-    and its tangent are both batches. If only one of the two is, an outer `vmap` of the rule maps over it.
+    """The batching rule of a call's JVP: it differentiates the user's rule. An argument is a batch for the user's rule
+    if its value and its tangent are. If only one of them is, an outer `vmap` of the rule maps over it.
     """
 
     rule: Any
@@ -247,9 +246,7 @@ def _halves(items: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, call: Jaxpr, rule: Any, in_tree: PyTreeDef, out_tree: PyTreeDef
 ) -> tuple[Sequence[Any], Sequence[Any]]:
-    """JVP rule: bind one `custom_vmap` call, whose jaxpr computes the results and their tangents. Its batching rule, `_JvpRule`,
-    differentiates the user's rule.
-    """
+    """JVP rule: bind one `custom_vmap` call, whose jaxpr computes the results and their tangents, with the batching rule `_JvpRule`."""
     pairs, _ = ad.jvp_jaxpr(call, (True,) * len(primals), True)
     outs = custom_vmap_p.bind(
         *primals,

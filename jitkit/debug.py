@@ -1,14 +1,14 @@
 """Looks into a compiled program while it runs, with `print` and `callback`; and at the shardings of arrays
 
 In a traced function Python's `print` runs once, while tracing, and shows tracers. The two functions here record an
-equation instead, without results but with an effect, so that nothing drops it. When the program gets there, it calls
-Python with the values. Neither changes what the program computes.
+equation without results but with an effect, so that nothing drops it. When the program gets there, it calls Python with
+the values. Neither changes what the program computes.
 
     x:f32[] = ...
     debug_print[fmt=x is {} ordered=False ...] x
 
 Two such equations may run in any order, unless both have `ordered=True`. Without a trace the function is called at
-once, as plain Python.
+once.
 
 JAX: jax/_src/debugging.py:debug_callback
 """
@@ -45,9 +45,8 @@ def _effect(ordered: bool) -> Effect:
 
 
 class _DebugPrimitive(Primitive):
-    """A primitive that calls a function of its parameters (`function_of`) on its operands, and returns nothing.
-
-    Without a trace there is nothing to compile: call the function now.
+    """A primitive that calls a function of its parameters (`function_of`) on its operands, and returns nothing. Without
+    a trace it calls the function at once, without a compiled program.
     """
 
     __slots__ = ("function_of",)
@@ -109,10 +108,10 @@ def debug_callback(
     Also in two steps: `callback(ordered=True)(function, *args, **kwargs)`.
 
     Args:
-      callback: a function. What it returns is ignored.
+      callback: a function, whose result is ignored.
       args, kwargs: trees of arrays, which it gets as Arrays; other leaves, such as strings, are passed as they are.
-      ordered: in the order of the program, among all calls that are ordered.
-      partitioned: in a program for several devices, call it once per device with that device's part, instead of once.
+      ordered: in the order of the program, among all ordered calls.
+      partitioned: in a program for several devices, call it on each device with that device's part, instead of once.
 
     Raises:
       TypeError: `callback` is not a function.
@@ -192,8 +191,8 @@ def _printer(
 
 
 def _naming(fmt: str, fill_in: Callable[..., str], *args: Any, **kwargs: Any) -> str:
-    """Return `fill_in(*args, **kwargs)`. If it raises, add a note that names the format to the error, and remove the
-    frames of Python's formatter; frames of a user's `__format__` stay.
+    """Return `fill_in(*args, **kwargs)`. To its error add a note that names the format, and remove the frames of
+    Python's formatter; frames of a user's `__format__` stay.
     """
     try:
         return fill_in(*args, **kwargs)
@@ -252,7 +251,7 @@ def debug_print(
         `skip_format_check`.
       args, kwargs: trees of arrays, or of other values that can be formatted.
       ordered: in the order of the program, among all ordered effects.
-      partitioned: in a program for several devices, print once per device with that device's part, instead of once.
+      partitioned: in a program for several devices, print on each device that device's part, instead of once.
       skip_format_check: do not compare the format with the arguments now.
 
     Raises:
@@ -338,16 +337,14 @@ def _(ctx: LoweringContext, x: str, *, callback: Callable[[Any], None]) -> list[
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Any], None]) -> None:
-    """Call `callback` with the sharding of each array in a tree: now, or, in a traced function, when it is lowered for one device.
-
-    Raises:
-      NotImplementedError: a traced function is lowered for several devices.
+    """Call `callback` with the sharding of each array in a tree: now, or in a traced function when it is lowered for
+    one device. Lowering for several devices raises NotImplementedError.
     """
     tree_map(lambda x: inspect_sharding_p.bind(x, callback=callback), value)
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
-    """Draw how an array of one or two axes is divided among devices: see `visualize_sharding`, which takes the keywords."""
+    """Draw how an array of one or two axes is divided among devices. For the keywords see `visualize_sharding`."""
 
     def _visualize(sharding: Any) -> None:
         late_rooms.import_room("jitkit.runtime.drawn_shardings").visualize_sharding(arr.shape, sharding, **kwargs)

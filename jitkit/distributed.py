@@ -15,7 +15,9 @@ _started: list[str] = []  # the address, after `initialize`
 
 
 class _GlobalState:
-    """What `jax._src.distributed.global_state` says to libraries: this process is the first, and has no connection to others."""
+    """The state that libraries read in `jax._src.distributed.global_state`: this process is the first, without a
+    connection to others.
+    """
 
     process_id, client = 0, None
 
@@ -35,7 +37,7 @@ def initialize(
     local_device_ids: Any = None,
     **options: Any,
 ) -> None:
-    """Begin the work of one process, which is the only one. Nothing is sent to the address. `local_device_ids` and `options` do nothing.
+    """Begin the work of the only process. Nothing is sent to the address; `local_device_ids` and `options` do nothing.
 
     Raises:
       NotImplementedError: `num_processes` is not 1.

@@ -46,7 +46,7 @@ def register_ffi_target(name: str, fn: Any, platform: str = "cpu", api_version: 
     Args:
       fn: a capsule with the function's address (`pycapsule`), or a dict with one for each stage, such as "execute".
       platform: "cpu", "CUDA", ...
-      api_version: 1 for a function that was made with XLA's headers, 0 for the older form.
+      api_version: 1 for a function made with XLA's headers, 0 for the older form.
     """
     runtime.register_call_target(name, fn, platform, api_version, **kwargs)
 
@@ -149,8 +149,8 @@ def _config(version: int, legacy: str | None, attributes: Sequence[tuple[str, An
 
 
 def _attribute(value: Any) -> str:
-    """Return the text of an attribute: a number with its type, a text, an array, a tuple or a dict of them. Raise TypeError for
-    anything else.
+    """Return the text of an attribute: a number with its type, a text, an array, a tuple or a dict of them. Raise
+    TypeError for anything else.
     """
     if isinstance(value, _Hashable):
         value = value.value
@@ -177,7 +177,7 @@ def _layout_text(layout: Sequence[int]) -> str:
 
 
 class _Hashable:
-    """Makes an array or dict among the attributes hashable. Two are equal if all that is in them has the same types and values."""
+    """Makes an array or dict among the attributes hashable. Two are equal if their contents have the same types and values."""
 
     def __init__(self, value: Any) -> None:
         self.value = value.copy()
@@ -194,7 +194,7 @@ class _Hashable:
 
 
 def _contents(value: Any) -> Any:
-    """Return a stand-in for a value, hashable if everything in the value is; an array's has its shape, dtype and bytes."""
+    """Return a stand-in for a value, hashable if its contents are; an array's has shape, dtype and bytes."""
     if isinstance(value, np.ndarray):
         return value.shape, value.dtype, value.tobytes()
     if isinstance(value, dict):
@@ -208,7 +208,7 @@ def _contents(value: Any) -> Any:
 @register_batcher(ffi_call_p)
 def _(axis: AxisData, vals: Vals, dims: Dims, *, vmap_method: str | None, **params: Any) -> Any:
     """Batching rule, by `vmap_method`: a call for each element, or one call with whole batches, batch axes first. Raise
-    NotImplementedError for another `vmap_method`, such as None.
+    NotImplementedError for any other method.
     """
     vals = [x if dim is None else moveaxis(x, dim, 0) for x, dim in zip(vals, dims, strict=True)]
     if vmap_method in ("sequential", "sequential_unrolled"):
@@ -273,7 +273,8 @@ def ffi_call(
       custom_call_api_version, legacy_backend_config: for functions of older forms.
 
     Raises:
-      TypeError: for an attribute that is not a number, text, array, tuple or dict. ValueError: for other arguments that do not fit.
+      TypeError: an attribute is not a number, text, array, tuple or dict.
+      ValueError: other arguments do not fit.
     """
     if vmap_method not in _METHODS:
         raise ValueError(f"vmap_method must be on of the allowed methods {_METHODS}, but got: {vmap_method}")

@@ -23,12 +23,12 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     """Return the leaves of a tree as one vector, of the dtype that they promote to, and the function back.
 
     Returns:
-      The vector, float32 and empty where the tree has no leaves; and a function from such a vector to a tree, with
-      leaves of the original shapes and dtypes. When all dtypes were the same, it also accepts and keeps any other
-      dtype. Two such functions are equal when they do the same, so that one can be a static argument.
+      The vector, float32 and empty for a tree without leaves; and a function from such a vector to a tree, with leaves of
+      the original shapes and dtypes. If all leaves had one dtype, it also accepts and keeps any other dtype. Two such
+      functions are equal if they do the same, so that one can be a static argument.
 
     Raises, in that function:
-      TypeError: for a vector of another dtype, where dtypes were different.
+      TypeError: for a vector of another dtype, if dtypes were different.
       ValueError: for a vector of another length.
     """
     leaves, treedef = tree_flatten(pytree)

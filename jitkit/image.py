@@ -1,7 +1,7 @@
 """`jitkit.image`: resizes images, by weights along each axis
 
-A pixel of the result is a sum of the image's pixels, weighted by the distance of their centres from its own: each axis
-has a matrix of weights, and the result is a product with all of them. A *kernel* gives the weight for a distance.
+A pixel of the result is a sum of the image's pixels, weighted by the distance of their centres: each axis has a matrix
+of weights, and the result is a product with all of them. A *kernel* gives the weight for a distance.
 
 JAX: jax/_src/image/scale.py:resize
 """
@@ -41,8 +41,8 @@ def _lanczos(radius: float, x: Any) -> Any:
 
 
 def _keys_cubic(x: Any) -> Any:
-    """Return weights of R. Keys, Cubic convolution interpolation for digital image processing, 1981: a cubic kernel with
-    the parameter a = -1/2.
+    """Return weights of R. Keys, Cubic convolution interpolation for digital image processing, 1981: a cubic kernel
+    with the parameter a = -1/2.
     """
     out = ((1.5 * x - 2.5) * x) * x + 1.0
     out = jnp.where(x >= 1.0, ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0, out)
@@ -58,9 +58,7 @@ def _cubic_of_pytorch(x: Any) -> Any:
 
 
 class ResizeMethod(enum.Enum):
-    """How to compute pixels in between: from the nearest one; by a kernel; or as the mean of the area that a pixel
-    covers.
-    """
+    """How to compute pixels in between: from the nearest one; by a kernel; or as the mean of the area that a pixel covers."""
 
     NEAREST = 0
     LINEAR = 1
@@ -102,7 +100,7 @@ _KERNELS: dict[ResizeMethod, tuple[int, Kernel | None]] = {
 
 
 def _pixels_beyond(radius: int, scale: Any, antialias: bool) -> int:
-    """Return how many pixels outside of the image have weights, where its edge is repeated."""
+    """Return how many pixels outside of the image, where its edge is repeated, have weights."""
     if not antialias:
         return radius
     known: float = concrete_or_error(float, scale, "Antialiasing with edge padding requires a static scale.")
@@ -186,14 +184,13 @@ def scale_and_translate(
     image: Any, shape: Any, spatial_dims: Sequence[int], scale: Any, translation: Any, method: str | ResizeMethod, antialias: bool = True,
     precision: Any = lax.Precision.HIGHEST,
 ) -> Any:  # fmt: skip
-    """Return the image, resized so that what is at `p` along one of `spatial_dims` is afterwards at
-    `p * scale + translation`.
+    """Return the image, resized so that a point `p` along one of `spatial_dims` moves to `p * scale + translation`.
 
     Values outside of the image are zero. `shape` is the shape of the result; for the other arguments see `resize`.
 
     Raises:
-      ValueError: for a shape of another length than the image's, a scale or translation of another length than
-        `spatial_dims`, and for an unknown method, or "nearest".
+      ValueError: the shape has another length than the image's, scale or translation another length than `spatial_dims`, or
+        the method is unknown or "nearest".
     """
     shape = canonicalize_shape(shape)
     method = _method_for(shape, image, method, antialias)

@@ -1,10 +1,11 @@
-"""Tells a program's listeners what happens, under the names of `jax.monitoring`: that a function is traced, lowered and compiled
+"""Tells a program's listeners what happens, under the names of `jax.monitoring`: that a function is traced, lowered and
+compiled
 
     jax.monitoring.register_event_duration_secs_listener(lambda event, seconds, **about: print(event, seconds, about))
 
-A program may record events of its own. The stages of the pipeline are recorded when they end, the later ones with the length of time
-that they took; JAX records the beginning of a stage (a scalar) when it begins. A function that is called while another one is traced
-is a part of that one's trace, and is not recorded.
+A program may record events of its own. The stages of the pipeline are recorded when they end; JAX records the beginning
+of a stage (a scalar) when it begins. A function that is called while another is traced is part of that trace, and is
+not recorded.
 
 JAX: jax/_src/monitoring.py:record_event_duration_secs
 """
@@ -26,25 +27,25 @@ _scalars: list[Listener] = []
 
 
 def record_event(event: str, **kwargs: str | int) -> None:
-    """Call each listener of events with the event's name, and what else is given."""
+    """Call each listener of events with the event's name and the keywords."""
     for listener in _events:
         listener(event, **kwargs)
 
 
 def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
-    """Call each listener of durations with the event's name, its seconds, and what else is given."""
+    """Call each listener of durations with the event's name, its seconds, and the keywords."""
     for listener in _durations:
         listener(event, duration, **kwargs)
 
 
 def record_event_time_span(event: str, start_time: float, end_time: float, **kwargs: str | int) -> None:
-    """Call each listener of time spans with the event's name, when it began and ended (`time.time()`), and what else is given."""
+    """Call each listener of time spans with the event's name, its beginning and end (`time.time()`), and the keywords."""
     for listener in _time_spans:
         listener(event, start_time, end_time, **kwargs)
 
 
 def record_scalar(event: str, value: float, **kwargs: str | int) -> None:
-    """Call each listener of scalars with the event's name, the number, and what else is given."""
+    """Call each listener of scalars with the event's name, the number, and the keywords."""
     for listener in _scalars:
         listener(event, value, **kwargs)
 

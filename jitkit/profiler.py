@@ -35,7 +35,7 @@ StepTraceAnnotation: Any = functools.partial(TraceAnnotation, _r=1)
 
 
 def annotate_function(func: Callable[..., Any], name: str | None = None, **decorator_kwargs: Any) -> Callable[..., Any]:
-    """Return a function that does what `func` does, and whose calls have a name in a profile: `name`, or its own."""
+    """Return a function like `func`, whose calls have a name in a profile: `name`, or its own."""
     title = name or getattr(func, "__qualname__", None) or func.__name__
 
     @functools.wraps(func)
@@ -65,12 +65,11 @@ def start_trace(
     create_perfetto_trace: bool = False,
     profiler_options: Any = None,
 ) -> None:
-    """Begin a profile, which `stop_trace` writes to the folder `log_dir`/plugins/profile/TIME.
-
-    With `create_perfetto_trace`, `stop_trace` writes perfetto_trace.json.gz, too, which https://ui.perfetto.dev opens.
+    """Begin a profile, which `stop_trace` writes to the folder `log_dir`/plugins/profile/TIME; with
+    `create_perfetto_trace` also perfetto_trace.json.gz, which https://ui.perfetto.dev opens.
 
     Raises:
-      RuntimeError: if a profile has begun, and has not been stopped.
+      RuntimeError: a profile has begun, and has not been stopped.
       NotImplementedError: for `create_perfetto_link`: jitkit serves no files.
     """
     if create_perfetto_link:
@@ -125,9 +124,8 @@ _servers: list[Any] = []  # at most one; jaxlib stops it when it is dropped
 
 
 def start_server(port: int, requires_backend: bool = True) -> Any:
-    """Start a server on this port, which XProf and TensorBoard ask for profiles. Raise ValueError if one is running.
-
-    `requires_backend` says whether the devices are looked up first.
+    """Start a server on this port, from which XProf and TensorBoard get profiles. `requires_backend` says whether the
+    devices are looked up first. Raise ValueError if a server is running.
     """
     if _servers:
         raise ValueError("Only one profiler server can be active at a time.")
@@ -145,7 +143,7 @@ def stop_server() -> None:
 
 
 def register_subprocess(pid: int, port: int) -> Callable[[], None]:
-    """Let profiles of this process have those of another one, whose server listens to `port`. The result ends that."""
+    """Include in this process's profiles those of another one, whose server listens to `port`. Return a function that ends this."""
     end: Callable[[], None] = _profiler.register_subprocess(pid, port)
     return end
 
@@ -157,7 +155,7 @@ def device_memory_profile(backend: str | None = None) -> bytes:
 
 
 def save_device_memory_profile(filename: str, backend: str | None = None) -> None:
-    """Write what `device_memory_profile` returns to a file."""
+    """Write the result of `device_memory_profile` to a file."""
     pathlib.Path(filename).write_bytes(device_memory_profile(backend))
 
 

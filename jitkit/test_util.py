@@ -2,8 +2,8 @@
 
 Random directions are drawn for the arguments and for the results. In forward mode the tangent must equal the difference
 of two calls a small step apart. In reverse mode the inner product of the arguments' cotangents and direction must equal
-that of the results' direction and this difference. The random numbers, the step and the tolerances are JAX's: what
-passes there passes here.
+that of the results' direction and this difference. Random numbers, step and tolerances are JAX's, so that the same
+tests pass.
 
 JAX: jax/_src/public_test_util.py:check_grads
 """
@@ -52,7 +52,7 @@ def check_grads(
       eps: the step.
 
     Raises:
-      AssertionError: where they differ.
+      AssertionError: they differ.
     """
     numbers = {"atol": atol, "rtol": rtol, "eps": eps or EPS}
 
@@ -78,11 +78,7 @@ def check_jvp(
     eps: float = EPS,
     err_msg: str = "",
 ) -> None:
-    """Compare `f_jvp(args, tangents)`, a result and its tangent, with `f`.
-
-    Raises:
-      AssertionError: where they differ.
-    """
+    """Compare `f_jvp(args, tangents)`, a result and its tangent, with `f`. Raise AssertionError if they differ."""
     tangents = tree_map(functools.partial(_random_like, np.random.RandomState(0)), args)
     out, tangent = f_jvp(args, tangents)
     close = functools.partial(_assert_close, atol=atol, rtol=rtol, what=err_msg)
@@ -99,11 +95,7 @@ def check_vjp(
     eps: float = EPS,
     err_msg: str = "",
 ) -> None:
-    """Compare `f_vjp(*args)`, a result and a function of cotangents, with `f`.
-
-    Raises:
-      AssertionError: where they differ.
-    """
+    """Compare `f_vjp(*args)`, a result and a function of cotangents, with `f`. Raise AssertionError if they differ."""
     draw = functools.partial(_random_like, np.random.RandomState(0))
     out, pull = f_vjp(*args)
     close = functools.partial(_assert_close, atol=atol, rtol=rtol, what=err_msg)
@@ -164,9 +156,7 @@ def _conj_like(x: Any) -> Any:
 
 
 def _difference(f: Callable[..., Any], args: Any, tangents: Any, eps: float) -> Any:
-    """Return the change of the result along the direction, from two calls. If both results are the same infinity, the
-    change is 0.
-    """
+    """Return the change of the result along the direction, from two calls; 0 if both results are the same infinity."""
 
     def moved(sign: int) -> Any:
         def move(x: Any, t: Any) -> Any:
@@ -211,7 +201,7 @@ def _assert_close(found: Any, wanted: Any, *, atol: Tolerance, rtol: Tolerance, 
 
 
 def _check_close(xs: Any, ys: Any, atol: Tolerance = None, rtol: Tolerance = None, err_msg: str = "") -> None:
-    """Raise AssertionError unless two trees of arrays are nearly equal. (JAX has it in a private module, from which tinygp takes it.)"""
+    """Raise AssertionError unless two trees of arrays are nearly equal. (tinygp takes it from a private module of JAX.)"""
     assert tree_structure(xs) == tree_structure(ys), f"the trees {tree_structure(xs)} and {tree_structure(ys)} differ"
     _assert_close(xs, ys, atol=atol, rtol=rtol, what=err_msg, part="")
 

@@ -1,14 +1,14 @@
 """Holds the options, and what the current thread is doing.
 
 Besides its arguments, two kinds of state decide what a call does: the *options* (x64, disable_jit, ...) and the
-*current trace*. Both live here, in one thread-local object, because every warm call reads them: one attribute read,
+*current trace*. Both live here, in one thread-local object, because every warm call reads them: one attribute,
 `local.state.key`, tells whether the thread runs eagerly, and with which options. While no trace is active it is the
-interned options; under a trace (or with `disable_jit`) it is None. So a call that should be recorded never finds an entry
-in a dispatch table: the keys there contain options, never None.
+interned options; under a trace (or with `disable_jit`) it is None, which is never a key of a dispatch table, so the
+call is recorded.
 
-An option has a global value (environment variable, then `config.update`) and may be overridden for a thread
-by a context manager. Options that change what a trace records or what is compiled are part of `Options`, the
-interned tuple in every key; the others (reports, caches, guards) are not.
+An option has a global value (environment variable, then `config.update`), which a context manager may override for a
+thread. Options that change what a trace records or what is compiled are part of `Options`, the interned tuple in every
+key; the others (reports, caches, guards) are not.
 
 Nothing is silently ignored: an assignment to this module, an unknown name or a wrong value is an error. `options` lists
 the options, and those of JAX's that have no effect here.
@@ -35,9 +35,7 @@ from .util import NameStack
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Options:
-    """The options that are part of every cache key, because they change what is traced or compiled. Interned: equal
-    ones are identical.
-    """
+    """The options in every cache key, because they change what is traced or compiled. Interned: equal ones are identical."""
 
     enable_x64: bool
     disable_jit: bool
@@ -70,7 +68,7 @@ _lock = threading.Lock()
 
 
 class ThreadState:
-    """The state of one thread: its current trace, its option overrides, and the key that combines both for dispatch."""
+    """The state of one thread: its current trace, its overridden options, and the key that combines both for dispatch."""
 
     __slots__ = (
         "__weakref__",
@@ -104,7 +102,7 @@ class ThreadState:
             _states.add(self)
 
     def refresh(self) -> None:
-        """Recompute `run_options`, `options` (only the ones that tracing reads) and `key` after an option has changed."""
+        """Recompute `run_options`, `options` (only those that tracing reads) and `key` after an option has changed."""
         merged = _globals | self.overrides
         ThreadState.knows_x64 |= merged["enable_x64"]
         values = (
@@ -122,9 +120,7 @@ class ThreadState:
 
 
 def of_traces(options: Options) -> Options:
-    """Return the options that tracing reads. Others are read when a program runs: a trace for one value of `debug_nans` is also
-    valid for the other.
-    """
+    """Return the options that tracing reads. Others are read when a program runs: `debug_nans` does not need another trace."""
     if not (options.debug_nans or options.debug_infs):
         return options
     values: tuple[Any, ...] = tuple(
@@ -175,11 +171,10 @@ def x64() -> bool:
 
 
 def update(name: str, new_value: Any) -> None:
-    """Set an option for every thread that does not override it. Names may carry JAX's prefix:
-    `jax_enable_x64`.
+    """Set an option for every thread that does not override it. The name may carry JAX's prefix: `jax_enable_x64`.
 
-    Raise AttributeError for an unknown name, with the known ones; raise ValueError for a value that the option does not
-    take; raise RuntimeError for a new value after the option was read for good.
+    Raise AttributeError for an unknown name, with the known ones; ValueError for a value that the option does not take;
+    RuntimeError for a new value after the option was read for good.
     """
     option = _option(name)
     parsed = _parsed(option, new_value)
@@ -202,7 +197,7 @@ def update(name: str, new_value: Any) -> None:
 def parse_flags_with_absl() -> None:
     """Set the options from the command line: `--jax_enable_x64`, `--jax_enable_x64=false`, `--nojax_enable_x64`.
 
-    If the program has imported absl's flags, register the names there: otherwise absl would refuse them.
+    If the program has imported absl's flags, register the names there, so that absl does not refuse them.
     """
     config_with_absl()
     before = itertools.takewhile(lambda word: word != "--", sys.argv[1:])
@@ -230,8 +225,8 @@ def config_with_absl() -> None:
 
 @contextlib.contextmanager
 def override(**values: Any) -> Iterator[None]:
-    """Set options for this thread until the block ends: `with config.override(enable_x64=True): ...`. Raise AttributeError for an
-    unknown option, ValueError for a value that it does not take.
+    """Set options for this thread within the block: `with config.override(enable_x64=True): ...`. Raise AttributeError
+    for an unknown option, ValueError for a value that it does not take.
     """
     parsed = {option.name: _parsed(option, new) for name, new in values.items() for option in (_option(name),)}
     state = local.state
@@ -247,8 +242,8 @@ def override(**values: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def named_axis(name: Hashable, size: int) -> Iterator[None]:
-    """Make an axis of this name and size known to `lax.psum` and other collectives in the block, in addition to outer
-    ones of other names; with the name None, add none.
+    """Make an axis of this name and size known to `lax.psum` and other collectives in the block, beside outer ones of
+    other names. With the name None, add none.
     """
     if name is None:
         yield
@@ -285,7 +280,7 @@ def __getattr__(name: str) -> Any:
 
 
 def read(name: str) -> Any:
-    """Return an option's value for this thread, by its name: like the attribute of `config`. Raise AttributeError for another name."""
+    """Return an option's value for this thread, like the attribute of `config`. Raise AttributeError for another name."""
     return value(_canonical_name(name))
 
 
@@ -295,9 +290,7 @@ def describe() -> str:
 
 
 class _Config(types.ModuleType):
-    """This module's class: refuses assignments, since `config.enable_x64 = True` would set an attribute, not the
-    option.
-    """
+    """This module's class: it refuses assignments, since `config.enable_x64 = True` would set an attribute, not the option."""
 
     def __setattr__(self, name: str, new_value: Any) -> None:
         if name not in vars(self) and not name.startswith("__"):

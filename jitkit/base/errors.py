@@ -2,11 +2,10 @@
 
 While a function is traced, its values have a shape and a dtype but no content. Code that needs the content (`if x > 0`,
 `int(x)`, `np.sin(x)`, `items[i]`) ends in one of these classes. They have JAX's names, bases and first lines, so that
-texts about JAX's errors apply. Below follow the reason, and a table of situations, each with its edit. The last line is
-the address of a page on the error.
+texts about JAX's errors apply. The reason follows, then a table of situations, each with its edit, and the address of a
+page on the error.
 
-An error copies what it needs from the tracer when it is made, and keeps only text: a stored exception must not keep a
-trace alive.
+An error copies what it needs from the tracer and keeps only text: a stored exception must not keep a trace alive.
 
 JAX: jax/_src/errors.py:ConcretizationTypeError
 """
@@ -41,12 +40,12 @@ class TracedValue(Protocol):
         ...
 
     def _origin_msg(self) -> str:
-        """Return sentences on where the value comes from, each after a newline; an empty text if that is not known."""
+        """Return sentences on where the value comes from, each after a newline; empty if that is not known."""
         ...
 
 
 class _Table(NamedTuple):
-    """A paragraph, and below it rows of two columns: the situation, and the edit. A row may have a pattern of the lines of
+    """A paragraph, and rows of two columns: the situation, and the edit. A row may have a pattern of the lines of
     Python to which it belongs.
     """
 
@@ -54,8 +53,8 @@ class _Table(NamedTuple):
     rows: tuple[tuple[str, ...], ...]
 
     def text(self, static: str | None = None) -> str:
-        """Return the table as text: first the rows that fit the user's current line. `static` is the name of an argument that
-        decides the value and can be made static; if it is empty there is none, and the rows that advise it are left out.
+        """Return the table as text, first the rows that fit the user's current line. `static` is the name of an
+        argument that decides the value and can be made static; if it is empty, rows that advise that are left out.
         """
         frame = source_info.user_frame(2)
         line = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip() if frame is not None else ""
@@ -76,9 +75,7 @@ def _with_name(edit: str, static: str | None) -> str:
 
 
 def static_size(tracer: TracedValue) -> str:
-    """Return the advice for a size that is traced: make an argument static; if none can be static, compute the size in
-    Python.
-    """
+    """Return the advice for a traced size: make an argument static, or if none can be, compute the size in Python."""
     static = tracer._static_name()
     return edits.COMPUTED_SIZE if static == "" else _with_name(edits.STATIC_SIZE, static)
 
@@ -94,9 +91,7 @@ class _LinkedError(Exception):
 
 
 def _address(name: str) -> str:
-    """Return the address of the section about a class: on the page that the option `errors_page` names, or jitkit's
-    own, or JAX's.
-    """
+    """Return the address of the section about a class: on the page in the option `errors_page`, or jitkit's own, or JAX's."""
     page = config.value("errors_page")
     if page is None and not _OWN_PAGE.is_file():
         return f"{_PAGE_OF_JAX}#jax.errors.{name}"
@@ -209,7 +204,7 @@ _HOW_WITHOUT_NUMPY = _table(
 
 
 class NonConcreteBooleanIndexError(JAXIndexError):
-    """A traced boolean mask was used as an index, so that the size of the result depends on values.
+    """A traced boolean mask was used as an index, so that the result's size depends on values.
 
     Args:
       tracer: the mask, or its type.
@@ -258,7 +253,7 @@ for _error in [found for found in vars().values() if isinstance(found, type) and
 
 
 def about_value_of_jax(x: Any) -> str:
-    """Return a sentence, on its own line, that says what to do with a tracer or random key of JAX; "" for other values."""
+    """Return a line that says what to do with a tracer or random key of JAX; "" for other values."""
     t = type(x)
     if t.__module__.startswith("jax.") and t.__name__ == "PRNGKeyArray":
         return (
@@ -290,7 +285,7 @@ def key_for_jax_error(aval: Any) -> TypeError:
 
 
 def leaked_tracer_error(traced_for: str, tracers: Sequence[Any]) -> Exception:
-    """Return the error that `checking_leaks` raises where a trace ends and some of its tracers are still referenced.
+    """Return the error of `checking_leaks` for a trace that ends while some of its tracers are still referenced.
 
     Args:
       traced_for: what was traced, such as "jit".
@@ -328,13 +323,13 @@ def _keeper(value: Any, ours: set[int]) -> str:
 
 
 def _is_ours(holder: Any, ours: set[int]) -> bool:
-    """Whether a holder of the value is not shown to users: it belongs to this search, is a frame, or is an object of jitkit's."""
+    """Whether a holder of the value is not shown to users: it belongs to this search, is a frame, or an object of jitkit's."""
     package = __name__.partition(".")[0]
     return id(holder) in ours or isinstance(holder, FrameType) or type(holder).__module__.startswith(package)
 
 
 def _how_it_holds(holder: Any, value: Any) -> tuple[str, bool]:
-    """Return how an object refers to `value`, in words, and whether users know that object by a name."""
+    """Return in words how an object refers to `value`, and whether users know that object by a name."""
     if isinstance(holder, dict):
         name = next((str(key) for key, item in holder.items() if item is value), "?")
         module = next((m for m in list(sys.modules.values()) if getattr(m, "__dict__", None) is holder), None)

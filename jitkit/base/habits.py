@@ -1,7 +1,7 @@
 """a name of PyTorch's, of NumPy's or of numpy.random's -> what to write instead
 
-Users of these libraries write `x.detach()`, `dim=0` or `random.seed(0)`. JAX's first line says that there is no such name; the sentence
-below it has the edit. Tests run each piece of code in backticks.
+Users of these libraries write `x.detach()`, `dim=0` or `random.seed(0)`. JAX's first line says that there is no such
+name; a line below it has the edit. Tests run each piece of code in backticks.
 
 JAX: jax/_src/deprecations.py:deprecation_getattr
 """
@@ -146,7 +146,7 @@ _UNEXPECTED = r"unexpected keyword argument '(\w+)'"
 
 
 def about_attribute(name: str) -> str:
-    """Return what to write instead of `x.name`, on a line of its own; an empty text if that is not known."""
+    """Return a line with what to write instead of `x.name`; an empty text if that is not known."""
     edit = METHODS.get(name, "")
     if f" {name} " in _FUNCTIONS:
         edit = f"It is a function: `jnp.{name}(x)`."
@@ -158,10 +158,10 @@ def about_attribute(name: str) -> str:
 
 
 class _NotHere:
-    """An attribute that arrays do not have: it raises Python's usual error, followed by what to write instead.
+    """An attribute that arrays lack: it raises Python's usual error, followed by what to write instead.
 
-    (With a `__getattr__`, `np.asarray(x)` took six times as long: NumPy asks each array for two attributes that it does
-    not have.)
+    (With a `__getattr__`, `np.asarray(x)` took six times as long: NumPy asks each array for two attributes that it
+    lacks.)
     """
 
     def __init__(self, name: str) -> None:
@@ -178,8 +178,8 @@ class _NotHere:
 
 
 def mark(array: type) -> None:
-    """Make the class of arrays explain the attributes of tensors that it does not have: the error says what to write
-    instead. `hasattr` and `dir` do not see these attributes.
+    """Make the class of arrays explain the attributes of tensors that it lacks: the error says what to write instead.
+    `hasattr` and `dir` do not see these attributes.
     """
     marked = {*METHODS, *_FUNCTIONS.split(), *_OF_MORE.split(), *_OF_NN.split()}
     for name in marked:
@@ -193,7 +193,7 @@ def mark(array: type) -> None:
 
 
 def about_keyword(message: str, names: Collection[str]) -> str:
-    """Return a line with our name of the keyword that a message refuses, for a function that has parameters of these names;
+    """Return a line with our name of the keyword that a message refuses, for a function with parameters of these names;
     "" if the keyword is not known.
     """
     found = re.search(_UNEXPECTED, message)

@@ -4,8 +4,8 @@ Releases of JAX change how jaxprs are printed, which equations a function record
 compare with the JAX that they have installed, so jitkit behaves like that one: where two releases differ, both
 behaviours are here, and the code checks `since(0, 11)`. `docs/parity.md` lists what is not followed.
 
-The version is read from the name of the folder with the package's metadata, without importing it, at first use. Without
-JAX, jitkit behaves like the newest release that it knows.
+The version is read from the name of the folder with the package's metadata, at first use. Without JAX, jitkit behaves
+like the newest release that it knows.
 
 JAX: jax/version.py:__version_info__
 """
@@ -23,13 +23,13 @@ _ORIGINAL = "jax"  # searched, not imported
 
 @functools.cache
 def followed() -> tuple[int, ...]:
-    """Return major and minor number of the installed JAX, or of the newest that is known."""
+    """Return major and minor number of the installed JAX, or of the newest known one."""
     return tuple(int(number) for number in re.findall(r"\d+", text())[:2])
 
 
 @functools.cache
 def text() -> str:
-    """Return the version of the installed JAX, or the newest that is known: "0.10.2"."""
+    """Return the version of the installed JAX, or of the newest known one: "0.10.2"."""
     return installed(_ORIGINAL) or f"{NEWEST_KNOWN[0]}.{NEWEST_KNOWN[1]}.0"
 
 
@@ -41,8 +41,8 @@ def installed(package: str) -> str | None:
         named = next(filter(None, (re.match(rf"{package}-([^-]+)\.dist-info$", name) for name in beside)), None)
         if named is not None:
             return named[1]
-    # The package is installed in another way, or not at all. This import takes a third of the time of all other imports
-    # of a first call.
+    # The package is installed in another way, or not at all. This import takes a third of the time of a first call's
+    # other imports.
     metadata = importlib.import_module("importlib.metadata")
     try:
         version: str = metadata.version(package)

@@ -6,7 +6,7 @@ long. So a package's stub, `__init__.pyi`, says where its names come from, for t
 name` and `import package.room` work as usual.
 
 In the other direction, a lower room may call a function of a higher one through a slot, which the higher room fills
-when it is imported. `jitkit` says which room that is, so that using an empty slot imports it.
+when it is imported. Using an empty slot imports the room that `jitkit` names for it.
 
 JAX: jax/_src/lazy_loader.py:attach
 """
@@ -24,9 +24,9 @@ _LINE = r"(?m)^from (\S+) import (\w+) as (\w+)$"
 
 
 def attach(package: str) -> None:
-    """Let a package import the names of its stub, and its rooms, on first use. `dir` shows all of them from the start.
+    """Let a package import the names of its stub, and its rooms, on first use. `dir` shows them from the start.
 
-    (The function is set here, and not written as `def __getattr__` in the package: then mypy would accept every name.)
+    (The function is set here: with a `def __getattr__` in the package, mypy would accept every name.)
     """
     module = sys.modules[package]
 
@@ -56,9 +56,7 @@ def attach(package: str) -> None:
 
 
 def hand_on(module: str, **places: str) -> None:
-    """Give a module names that it has in JAX, but that are defined in rooms above it (`room:name`). Each is imported on
-    first use.
-    """
+    """Give a module names that it has in JAX, but that are defined in rooms above it (`room:name`), to be imported on first use."""
 
     def load(name: str) -> Any:
         if name not in places:
@@ -76,8 +74,8 @@ def hand_on(module: str, **places: str) -> None:
 
 
 def import_room(name: str, package: str | None = None) -> Any:
-    """Import a module, and return it. Errors of the module pass through, but an AttributeError becomes an ImportError,
-    since Python would take it for a missing name.
+    """Import a module, and return it. An AttributeError in it becomes an ImportError, since Python would take it for a
+    missing name; other errors pass through.
     """
     try:
         return importlib.import_module(name, package)
@@ -86,7 +84,7 @@ def import_room(name: str, package: str | None = None) -> Any:
 
 
 class Slots:
-    """Base of classes with slots: the attributes are functions of rooms above, which set them when they are imported."""
+    """Base of classes with slots: the attributes are functions that rooms above set when they are imported."""
 
     if not TYPE_CHECKING:  # with this method, mypy would accept every name
 

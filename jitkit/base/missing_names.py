@@ -1,7 +1,7 @@
-"""Explains a name that a module of jitkit does not have: whether JAX has it, and what was perhaps meant.
+"""Explains a name that a module of jitkit lacks: whether JAX has it, and what was perhaps meant.
 
-Code written for JAX may use names that are not here, and a bare AttributeError does not say whether the name is
-misspelt, is in another module, or was never implemented. `names_of_jax` has the last kind.
+A bare AttributeError does not say whether a name is misspelt, is in another module, or was never implemented;
+`names_of_jax` has the last kind.
 
 JAX: jax/_src/deprecations.py:deprecation_getattr
 """
@@ -24,7 +24,7 @@ _PACKAGE = __name__.partition(".")[0]
 def explain(inside: str, module: types.ModuleType, sentences: Mapping[str, str] | None = None) -> None:
     """Make a module, `jitkit.inside` to users, explain its missing names; `sentences` has special texts for some.
 
-    (The function is set here, and not written as `def __getattr__` in the module: then mypy would accept every name.)
+    (The function is set here: with a `def __getattr__` in the module, mypy would accept every name.)
     """
     before = vars(module).get("__getattr__")
     vars(module)["__getattr__"] = functools.partial(_look_up, inside, module, before, sentences or {})
@@ -45,7 +45,7 @@ _PUBLIC = (
 
 
 def public_modules() -> dict[str, types.ModuleType]:
-    """Return the modules that explain their missing names, among them all public ones, under their names for users."""
+    """Return the modules that explain their missing names, among them all public ones, by their names for users."""
     for name in _PUBLIC:
         importlib.import_module(f"{_PACKAGE}.{name}")
     return explained
@@ -56,8 +56,8 @@ def _look_up(
 ) -> Any:
     """Return a module's attribute, made on first use by the function `before`, if there is one.
 
-    Otherwise raise AttributeError; or ImportError with the same text where the user's line is `from module import
-    name`. (Python would replace an AttributeError there by its own ImportError, without the text.)
+    Otherwise raise AttributeError, or, if the user's line is `from module import name`, ImportError with the same text:
+    Python would replace an AttributeError there by an ImportError without the text.
     """
     if before is not None:
         try:
@@ -83,7 +83,7 @@ def _names_of_jax() -> Any:
 
 
 class _MissingRooms:
-    """An import hook, called last: for a module that JAX has and jitkit does not, `import` says so."""
+    """An import hook, called last: for a module that JAX has and jitkit lacks, `import` says so."""
 
     @staticmethod
     def find_spec(name: str, path: object = None, target: object = None) -> None:

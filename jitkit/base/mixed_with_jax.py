@@ -1,7 +1,7 @@
 """Says which import to change if a function of JAX is called on values that jitkit traces.
 
-JAX's functions do not know our tracers, and refuse them with a TypeError. The cause is nearly always an import that was
-not changed. The traceback has the user's line that called JAX, and the names in it show which import it is.
+JAX's functions refuse our tracers with a TypeError. The cause is nearly always an import that was not changed. The
+traceback has the user's line that called JAX, and the names in it show which import it is.
 
 JAX: jax/_src/core.py:shaped_abstractify
 """
@@ -45,7 +45,7 @@ def amend_refusal(error: BaseException) -> None:
 
 
 def _library_of(frame: types.FrameType) -> str:
-    """Return the installed package that a frame belongs to, whose imports the user cannot change; empty for other code."""
+    """Return the installed package that a frame belongs to, whose imports users cannot change; empty for other code."""
     installed = {"site-packages", "dist-packages"} & {*re.split(r"[\\/]", frame.f_code.co_filename)}
     module: str = frame.f_globals.get("__name__", "")
     return module.partition(".")[0] if installed else ""
@@ -58,9 +58,7 @@ def is_of_jax(module: object) -> bool:
 
 def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.TracebackType | None, bool]:
     """Return the last place in a traceback where code other than JAX's called JAX, and whether JAX's frames are visible
-    there.
-
-    JAX often removes its own frames. Then return the last place outside of jitkit.
+    there. JAX often removes its own frames; then return the last place outside of jitkit.
     """
     found = last = None
     while traceback is not None:
@@ -108,8 +106,8 @@ _GENERAL = (
 
 
 def _names_of_jax(frame: types.FrameType, line: int) -> Iterator[tuple[str, str]]:
-    """Yield the names in a line of a program, or else in the function around it, that refer to something of JAX's, each with
-    what to do about it.
+    """Yield the names in a line of a program, or else in the function around it, that refer to something of JAX's, each
+    with what to do about it.
     """
     code = frame.f_code
     names = dict.fromkeys((*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars))
@@ -140,7 +138,7 @@ def _instead(name: str, value: Any) -> str | None:
 
 
 def _places(name: str) -> str:
-    """Return `sin` from jitkit.numpy or jitkit.lax: our public modules that have a name."""
+    """Return `sin` from jitkit.numpy or jitkit.lax: our public modules with a name."""
     modules = missing_names.public_modules()
     public = ("", "numpy", "lax", "nn", "random", "tree_util", "numpy.linalg", "numpy.fft", "scipy.special")
     having = [f"{_PACKAGE}.{each}".rstrip(".") for each in public if name in dir(modules[each])]
@@ -148,9 +146,7 @@ def _places(name: str) -> str:
 
 
 def _import_instead(name: str, module: str) -> str:
-    """Return what a message says about the `name` of a module of JAX: which import to write instead, or that jitkit
-    does not have it.
-    """
+    """Return the advice about the `name` of a module of JAX: which import to write instead, or that jitkit lacks it."""
     ours = ".".join([_PACKAGE, *module.split(".")[1:]])
     try:
         late_rooms.import_room(ours)

@@ -1,6 +1,6 @@
-"""The public names of JAX that jitkit does not have, by module. `python tests/parity.py --write` writes the table.
+"""The public names of JAX that jitkit lacks, by module. `python tests/parity.py --write` writes the table.
 
-`missing_names` uses it to say whether JAX has a missing name. A name that jitkit has got since does no harm here.
+`missing_names` uses it to say whether JAX has a missing name. A name that jitkit has since got does no harm here.
 
 JAX: jax/__init__.py:__getattr__
 """
@@ -128,13 +128,13 @@ BY_MODULE: dict[str, frozenset[str]] = {
 
 
 def is_in_jax(inside: str, name: str) -> bool:
-    """Whether a module of JAX has a name that ours does not, or a submodule (which may not be imported yet)."""
+    """Whether a module of JAX has a name that ours lacks, or a submodule (which may not be imported yet)."""
     below = f"{inside}.{name}".lstrip(".")
     return name in missing(inside) or any(f"{module}.".startswith(f"{below}.") for module in BY_MODULE)
 
 
 def missing(inside: str) -> frozenset[str]:
-    """Return the names of a JAX module that ours does not have; `inside` is its path below `jax`."""
+    """Return the names of a JAX module that ours lacks; `inside` is its path below `jax`."""
     return BY_MODULE.get(inside, frozenset())
 
 

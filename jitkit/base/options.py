@@ -26,7 +26,7 @@ class Option(NamedTuple):
 
 
 def boolean(value: Any) -> bool:
-    """Return a bool, given as a bool, 0, 1, or text. Raise ValueError for anything else."""
+    """Return a bool, given as bool, 0, 1, or text. Raise ValueError for anything else."""
     if isinstance(value, str):
         if value.lower() in ("1", "true", "on", "yes", "y", "t"):
             return True
@@ -44,7 +44,7 @@ def _optional_text(value: Any) -> str | None:
 
 
 def _count(value: Any) -> int:
-    """Return an integer from 1 on, given as an int or text. Raise ValueError for anything else."""
+    """Return an integer from 1 on, given as int or text. Raise ValueError for anything else."""
     try:
         number = int(value) if isinstance(value, str) else operator.index(value)
     except (TypeError, ValueError):
@@ -55,7 +55,7 @@ def _count(value: Any) -> int:
 
 
 def _devices(value: Any) -> int:
-    """Return a number of devices, given as an int or text; -1 stands for as many as XLA makes by itself."""
+    """Return a number of devices, given as int or text, or -1: as many as XLA makes by itself. Raise ValueError for anything else."""
     return -1 if str(value) == "-1" else _count(value)
 
 
@@ -63,8 +63,8 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def _bytes(value: Any) -> int:
-    """Return a number of bytes, given as an int, or as text such as 1000000, 512M or "1 GiB"; -1, JAX's default, stands for no limit.
-    Raise ValueError for anything else.
+    """Return a number of bytes, given as int, or as text such as 1000000, 512M or "1 GiB"; -1, JAX's default, means no
+    limit. Raise ValueError for anything else.
     """
     if str(value).strip() == "-1":
         return -1
@@ -75,9 +75,7 @@ def _bytes(value: Any) -> int:
 
 
 def _one_of(*allowed: str | None) -> Callable[[Any], str | None]:
-    """Return the parser of an option with a few values; where None is one of them, an empty environment variable means
-    None.
-    """
+    """Return the parser of an option with a few values. If None is one of them, an empty environment variable means None."""
     texts, or_none = [text for text in allowed if text is not None], "None or " if None in allowed else ""
 
     def parse(value: Any) -> str | None:
@@ -104,7 +102,7 @@ def is_place(value: Any) -> bool:
 
 
 def _place(value: Any) -> Any:
-    """Return a device, or the name of a platform; None for an empty environment variable. Raise ValueError for anything else."""
+    """Return a device, or the name of a platform; None for an empty text. Raise ValueError for anything else."""
     if value != "" and not is_place(value):
         raise ValueError(f"expected a device, or the name of a platform such as 'cpu', got {value!r}")
     return None if value == "" else value
@@ -169,7 +167,7 @@ OPTIONS = {
 
 
 def _like(default: Any) -> Callable[[Any], Any]:
-    """Return the parser of an option whose values are of the default's kind: truth values, numbers, or texts and None."""
+    """Return the parser of an option whose values are of the default's kind: bools, numbers, or texts and None."""
     if isinstance(default, bool):
         return boolean
     return _number if isinstance(default, (int, float)) else _optional_text
@@ -183,8 +181,8 @@ def _number(value: Any) -> int | float:
     return value
 
 
-# Options of JAX's that say how JAX works, or what it logs, and not what a program computes. A program may set and read them;
-# they have no effect here. Name -> JAX's default.
+# Options of JAX's that say how JAX works, or what it logs. A program may set and read them; they have no effect here.
+# Name -> JAX's default.
 _OF_JAX = {
     "captured_constants_report_frames": 0,
     "captured_constants_warn_bytes": 2_000_000_000,
@@ -220,11 +218,10 @@ WITHOUT_EFFECT = {
     for name, default in _OF_JAX.items()
 }
 
-# Options that set others: name -> the names of those that they set.
+# Options that set others: name -> the names of the others.
 PARTS = {"transfer_guard": [name for name in OPTIONS if name.startswith("transfer_guard_")]}
 
-# An option's environment variable: JITKIT_ and the option in capitals, except for some with an established shorter
-# name.
+# An option's environment variable: JITKIT_ and the option in capitals, except for some established shorter names.
 ENVIRONMENT = {"compilation_cache_dir": "JITKIT_CACHE_DIR", "compilation_cache_max_size": "JITKIT_CACHE_MAX_SIZE"}
 
 
@@ -236,8 +233,8 @@ def _variable_of(name: str) -> str:
 
 
 def from_variables_of_jax() -> dict[str, Any]:
-    """Return the values of options whose variable of JAX's (`JAX_ENABLE_X64`) is set, and whose own one is not. Raise ValueError for a
-    value that the option does not take.
+    """Return the values of options whose variable of JAX's (`JAX_ENABLE_X64`) is set, and jitkit's own is not. Raise
+    ValueError for a value that the option does not take.
     """
     found = {}
     for option in (*OPTIONS.values(), *WITHOUT_EFFECT.values()):
@@ -248,7 +245,7 @@ def from_variables_of_jax() -> dict[str, Any]:
 
 
 def _warn_of_unknown_variables() -> None:
-    """Warn of environment variables that begin like ours and are not known. This happens once in a process, at import."""
+    """Warn of environment variables that begin like ours and are not known, once in a process, at import."""
     known = [*map(_variable_of, OPTIONS), *_OF_OTHERS]
     for variable in sorted(name for name in os.environ if name.startswith("JITKIT_") and name not in known):
         by_option = {"JITKIT_" + name.upper(): _variable_of(name) for name in OPTIONS}
@@ -260,9 +257,7 @@ def _warn_of_unknown_variables() -> None:
 
 
 def from_environment(option: Option) -> Any:
-    """Return an option's value from the environment, or else its default. Raise ValueError for a value that is not
-    allowed.
-    """
+    """Return an option's value from the environment, or else its default. Raise ValueError for a value that it does not take."""
     variable = _variable_of(option.name)
     return _parsed_text(option, variable) if variable in os.environ else option.default
 

@@ -1,19 +1,17 @@
 """document -> text: a tree of words and possible line breaks becomes lines of at most 80 columns
 
-A document says where a line *may* be broken, not where it is. A `group` is printed on one line if all of it fits on the
-rest of the current line; otherwise its own breaks become newlines, and the groups inside it are tried in the same way.
-`nest` indents the lines that begin inside it.
+A document says where a line *may* be broken. A `group` is printed on one line if all of it fits on the rest of the
+current line; otherwise its own breaks become newlines, and the groups inside it are tried in the same way. `nest`
+indents the lines that begin inside it.
 
-Lindig's algorithm asks each group whether it fits by walking through it, which is quadratic in deep documents. Here
-every document knows its width on one line from the start, so the test is one comparison, and formatting is one loop
-over an explicit stack: linear, and of any depth.
+Lindig's algorithm finds out whether a group fits by walking through it, which is quadratic in deep documents. Here
+every document knows its width on one line, so the test is one comparison, and formatting is one loop over an explicit
+stack: linear, and of any depth.
 
-The work is done in two steps, so that other output than terminal text needs only another painter, not another layout:
 `Doc.lines` yields lines of pieces, and `_paint` turns the pieces into a string. For other painters (HTML in notebooks),
 a piece also says what it is `about`.
 
-Sources: Wadler, "A prettier printer" (1998); Lindig, "Strictly Pretty" (2000); Hafiz, "Strictly Annotated"
-(2021).
+Sources: Wadler, "A prettier printer" (1998); Lindig, "Strictly Pretty" (2000); Hafiz, "Strictly Annotated" (2021).
 
 JAX: jax/_src/pretty_printer.py:Doc
 """
@@ -79,10 +77,8 @@ class Doc:
         return self.format()
 
     def format(self, width: int = 80, *, use_color: bool | None = None, annotation_prefix: str = " # ") -> str:
-        """Return the document as text, in lines of at most `width` columns where its breaks allow it.
-
-        `use_color=None` colours when standard output is a terminal or a notebook and the environment has no
-        NO_COLOR.
+        """Return the document as text, in lines of at most `width` columns where its breaks allow it. `use_color=None`
+        means colours if standard output is a terminal or a notebook and the environment has no NO_COLOR.
         """
         lines = list(self.lines(width))
         return _paint(lines, annotation_prefix, can_use_color() if use_color is None else use_color)
@@ -168,8 +164,8 @@ def nil() -> Doc:
 
 
 def text(text: str, annotation: str | None = None, about: object = None) -> Doc:
-    """Return a document of words, without breaks. The annotation, a remark, goes to the end of the line; the annotations of all
-    lines stand in one column. `about` is for painters that show more than words.
+    """Return a document of words, without breaks. The annotation, a remark, goes to the end of the line; all stand in
+    one column. `about` is for painters that show more than words.
     """
     return _Text(text, annotation, about)
 
@@ -236,7 +232,7 @@ def _layout(doc: Doc, width: int) -> Iterator[Line]:
     start = column = 0
     pieces: list[tuple[str, Style, object]] = []
     annotations: list[str] = []
-    # Still to be printed, the next on top: (indentation, are breaks flat?, style, document).
+    # Still to be printed, the next on top: (indentation, are breaks flat?, style, document)
     stack = [(0, False, _PLAIN, doc)]
     while stack:
         indent, flat, style, doc = stack.pop()
@@ -307,7 +303,7 @@ def _paint(lines: Sequence[Line], annotation_prefix: str, use_color: bool) -> st
 
 
 def _escape(old: Style, new: Style) -> str:
-    """Return the escape sequence that changes one style into another. Like JAX's, it contains only the differences."""
+    """Return the escape sequence from one style to another: like JAX's, only the differences."""
     codes = (new.foreground, new.background + 10, new.intensity)
     changed = [str(int(code)) for code, before, after in zip(codes, old, new, strict=True) if before != after]
     return f"\x1b[{';'.join(changed)}m" if changed else ""

@@ -1,10 +1,10 @@
 """an error of Python's own -> what to write instead
 
-`0.1 * grads` for a dict, `x.shape()`, `total += x` in the body of a loop: Python refuses these itself, with a message that knows nothing of
-arrays. When such an error leaves a traced function, and comes from a line of the user's, `amend` adds the edit below the message.
-Errors outside of traced functions never pass here.
+`0.1 * grads` for a dict, `x.shape()`, `total += x` in the body of a loop: Python refuses these itself, with a message
+that knows nothing of arrays. When such an error leaves a traced function, and comes from a line of the user's, `amend`
+adds the edit below the message.
 
-Each row has a pattern of the whole message, so a message that has been amended is not amended again.
+Each row has a pattern of the whole message, so a message is amended only once.
 
 JAX: jax/_src/traceback_util.py:api_boundary
 """
@@ -68,7 +68,7 @@ _ROWS = (
 
 
 def amend(error: BaseException, is_hidden: Callable[[str], bool]) -> None:
-    """Add to the message of an error of Python's own what to write instead, if it is known. `is_hidden` says which files are
+    """Add to the message of an error of Python's own what to write instead, if known. `is_hidden` says which files are
     not the user's.
     """
     if len(error.args) != 1 or not isinstance(error.args[0], str):
@@ -85,8 +85,8 @@ def amend(error: BaseException, is_hidden: Callable[[str], bool]) -> None:
 
 
 def _users_line(error: BaseException, is_hidden: Callable[[str], bool]) -> tuple[types.FrameType, int, bool]:
-    """Return the user's frame nearest to the error, its line, and whether the error was raised there. It is in the traceback, or
-    it called the function of ours through which the error passes now.
+    """Return the user's frame nearest to the error, its line, and whether the error was raised there. The frame is in
+    the traceback, or called the function of ours through which the error passes now.
     """
     node, found = error.__traceback__, None
     while node is not None:
@@ -105,8 +105,8 @@ def _users_line(error: BaseException, is_hidden: Callable[[str], bool]) -> tuple
 
 
 def _about_call(call: re.Match[str], frame: types.FrameType, line: str) -> str:
-    """Return our name of a keyword of another library, or how the function of ours is called that a line of the user's calls;
-    "" if it is not one of ours.
+    """Return our name of a keyword of another library, or how the function of ours in the user's line is called; "" if
+    it is not ours.
     """
     name = call[1]
     if name in ("jit", "grad", "vmap") and "positional" in call[0]:
@@ -120,7 +120,7 @@ def _about_call(call: re.Match[str], frame: types.FrameType, line: str) -> str:
 
 
 def _ours(name: str, frame: types.FrameType, line: str) -> Any:
-    """Return the public function of this name that the user's line calls; None if there is none."""
+    """Return the public function of this name that the user's line calls, or None."""
     names = {**frame.f_globals, **frame.f_locals}
     rooms = [sys.modules.get(f"{__package__.partition('.')[0]}.{room}") for room in _ROOMS]
     for function in filter(callable, (getattr(room, name, None) for room in rooms)):

@@ -2,13 +2,13 @@
 
 A notebook calls an object's `_repr_mimebundle_`, and shows the richest form that it can. `RichDisplay` implements it:
 the HTML, and the `repr` for where HTML is not shown. This module handles text only: regular expressions split StableHLO
-and HLO into tokens, well enough for colours; the printer of jaxprs splits those (see `html`, beside it).
+and HLO into tokens, well enough for colours; `html`, beside the printer of jaxprs, splits jaxprs.
 
 The output goes into another page. So it has its own style and no scripts, keeps the page's font and background, and
-escapes all words. The rule that keeps lines whole is `!important`: JupyterLab's rules would break program texts in the
-middle of a word. Its colours come from Okabe and Ito's palette, which colour-blind readers tell apart. Their contrast
-with the background is at least 4.5 where the theme is known (JupyterLab, VS Code); elsewhere it is 4.3 on black and on
-white. Operations are bold and parameters slanted, so that nothing depends on colour alone.
+escapes all words. `!important` keeps lines whole: JupyterLab's rules would break program texts in the middle of a word.
+Colours are from Okabe and Ito's palette, which colour-blind readers tell apart. Their contrast with the background is
+at least 4.5 where the theme is known (JupyterLab, VS Code), elsewhere 4.3 on black and on white. Operations are bold
+and parameters slanted, so that nothing depends on colour alone.
 
 Long programs are cut, and the last line says so, with the way to the rest.
 
@@ -40,7 +40,7 @@ class RichDisplay:
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """Return the forms by MIME type (IPython's protocol), only those in `include`, without those in `exclude`."""
+        """Return the forms by MIME type (IPython's protocol): those in `include`, without those in `exclude`."""
         forms = {"text/plain": lambda: repr(self), "text/html": self._repr_html_}
         return {
             mime: form()
@@ -104,10 +104,9 @@ def _style() -> str:
 
 
 def frame(title: str, lines: Iterable[Iterable[Piece]], whole: str, note: str = "") -> str:
-    """Return lines as HTML: at most `MAX_LINES` of them; if there are more, a sentence below says how many.
+    """Return lines as HTML, at most `MAX_LINES` of them; if there are more, a sentence below says how many.
 
-    `title` is above, and `note` below; `whole` is the code that shows everything. All of `lines` is read, to count
-    them, but only what is shown is painted.
+    `title` is above, `note` below; `whole` is the code that shows everything. All of `lines` is read, to count them.
     """
     shown: list[str] = []
     count = 0
@@ -127,7 +126,7 @@ def box(markup: str, above: str = "", below: str = "") -> str:
 
 
 def cut_sentence(count: int, whole: str) -> str:
-    """Return the sentence below a text that was cut: how many of its `count` lines are shown, and where all are (`whole`)."""
+    """Return the sentence below a cut text: how many of its `count` lines are shown, and where all are (`whole`)."""
     return f"These are the first {MAX_LINES} of {count} lines. All of them: {whole}"
 
 
@@ -180,8 +179,8 @@ def stablehlo_lines(text: str) -> Iterator[list[Piece]]:
 
 
 def hlo_lines(text: str) -> Iterator[list[Piece]]:
-    """Iterate over the lines of HLO, split into pieces. The end of an operation's line (`metadata`, `backend_config`), which is most of
-    the text, becomes the remark on the operation.
+    """Iterate over the lines of HLO, split into pieces. The end of an operation's line (`metadata`, `backend_config`),
+    most of the text, becomes the remark on the operation.
     """
     return _lines(text, _HLO, _without_asides)
 
@@ -218,8 +217,8 @@ def _whole(line: str) -> tuple[str, str]:
 
 
 def _lines(text: str, language: str, split: Callable[[str], tuple[str, str]] = _whole) -> Iterator[list[Piece]]:
-    """Yield each line in pieces, and lines beyond MAX_LINES without any. The remark on a variable is the line that last defined
-    it; `split` splits a line into what is shown and the remark on its operation.
+    """Yield each line in pieces, and lines beyond MAX_LINES without any. The remark on a variable is the line that last
+    defined it; `split` splits a line into the shown part and the remark on its operation.
     """
     tokens = re.compile(language, re.VERBOSE)
     definitions: dict[str, str] = {}

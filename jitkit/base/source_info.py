@@ -1,8 +1,8 @@
 """Finds where in the user's program a value was made: recorded cheaply while tracing, resolved only on demand.
 
-While an equation is recorded we keep two things of the innermost frame that is not ours: its code object and
-the index of its current instruction. Turning them into a file, a line and a column costs microseconds, and
-happens only when an error is written, a jaxpr is printed with `source_info=True`, or a program is lowered.
+While an equation is recorded we keep the code object of the innermost frame that is not ours, and the index of its
+current instruction. Turning them into a file, a line and a column costs microseconds, and happens only when an error is
+written, a jaxpr is printed with `source_info=True`, or a program is lowered.
 
 JAX: jax/_src/source_info_util.py:SourceInfo
 """
@@ -25,7 +25,7 @@ from .util import NameStack, Transform
 
 
 class _HiddenFiles(dict[str, bool]):
-    """Caches `is_hidden_file` of each file: it is needed once a frame, for every equation."""
+    """Caches `is_hidden_file` of each file, which is needed once a frame, for every equation."""
 
     def __missing__(self, filename: str) -> bool:
         self[filename] = is_hidden_file(filename)
@@ -57,7 +57,7 @@ class SourceInfo:
 
     @property
     def traceback(self) -> SourceInfo:
-        """What `jax.extend.source_info_util.user_context` takes to record equations here again: the object itself."""
+        """The object itself: `jax.extend.source_info_util.user_context` takes it, to record equations here again."""
         return self
 
 
@@ -76,8 +76,8 @@ UNKNOWN = SourceInfo(None, 0, NameStack())
 
 
 def user_frame(skip: int = 1) -> FrameType | None:
-    """Return the innermost frame on the stack that is not jitkit's own; None if all are. The `skip` innermost frames are
-    known to be jitkit's, and are not looked at.
+    """Return the innermost frame on the stack that is not jitkit's, or None. The `skip` innermost frames, known to be
+    jitkit's, are not looked at.
     """
     frame: FrameType | None = sys._getframe(skip)
     while frame is not None and _hidden_file[frame.f_code.co_filename]:
@@ -86,8 +86,8 @@ def user_frame(skip: int = 1) -> FrameType | None:
 
 
 def in_loop() -> bool:
-    """Whether the user's running code is in a `for`, a `while` or a comprehension. Look at our caller, its caller, and
-    so on, up to a module's top level or a library.
+    """Whether the user's running code is in a `for`, a `while` or a comprehension, itself or a caller of it, up to a
+    module's top level or a library.
     """
     frame = user_frame(2)
     while frame is not None:
@@ -113,8 +113,8 @@ _LONGER, _CACHE = dis.opmap["EXTENDED_ARG"], dis.opmap["CACHE"]
 
 @functools.lru_cache(maxsize=1024)
 def _loops(code: CodeType) -> list[tuple[int, int]]:
-    """Return the loops of a code object, as ranges from the first to the last instruction: a backward jump ends a loop. They are read
-    from its bytes: `dis` takes thirty times as long, a seventh of the time of short programs.
+    """Return the loops of a code object, as ranges from the first to the last instruction: a backward jump ends a loop.
+    They are read from its bytes: `dis` takes thirty times as long, a seventh of the time of short programs.
     """
     text = code.co_code
     if _JUMPS_BACK.isdisjoint(text[::2]):
@@ -145,8 +145,8 @@ def _libraries() -> tuple[str, ...]:
 
 
 def current(skip: int = 0) -> SourceInfo:
-    """Return the user's position that is running now; while an equation is traced again, return the equation's position. The
-    `skip` innermost frames, from the caller's on, are known to be jitkit's: a step over one costs 60 ns.
+    """Return the user's position that is running now, or, while an equation is traced again, the equation's position.
+    The `skip` innermost frames, from the caller's on, are known to be jitkit's: looking at one costs 60 ns.
     """
     state = config.local.state
     again = state.source
@@ -161,8 +161,9 @@ def current(skip: int = 0) -> SourceInfo:
 
 
 def _joined(stack: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the scopes of an equation that is traced again: the current ones, then its own. If the last current one is a
-    transformation, and the equation was recorded within the others (as when it is transposed), do not repeat those.
+    """Return the scopes of an equation that is traced again: the current ones, then its own. If the last current one is
+    a transformation, and the equation was recorded within the others (as when it is transposed), these are not
+    repeated.
     """
     around = stack[:-1]
     return stack + own[len(around) :] if type(stack[-1]) is Transform and own[: len(around)] == around else stack + own
@@ -170,7 +171,7 @@ def _joined(stack: tuple[str, ...], own: tuple[str, ...]) -> tuple[str, ...]:
 
 @contextlib.contextmanager
 def transform(name: str) -> Iterator[None]:
-    """Within the block, put the name of a transformation around the scope of each recorded equation: `jvp(A)` for one in scope A."""
+    """Put the name of a transformation around the scope of each equation recorded in the block: `jvp(A)` for one in scope A."""
     state = config.local.state
     before = state.name_stack
     state.name_stack = NameStack((*before, Transform(name)))
@@ -182,7 +183,7 @@ def transform(name: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def at(source: SourceInfo | None) -> Iterator[None]:
-    """Within the block, record equations with this source; None: with the user's position that is running."""
+    """Record equations in the block with this source, or with None the user's running position."""
     state = config.local.state
     before, state.source = state.source, source
     try:
@@ -192,9 +193,7 @@ def at(source: SourceInfo | None) -> Iterator[None]:
 
 
 def nowhere() -> contextlib.AbstractContextManager[None]:
-    """Within the block, record equations without source lines: for a program that several calls share, since each call
-    has a line of its own.
-    """
+    """Record equations in the block without source lines: for a program that several calls share, each with a line of its own."""
     return at(UNKNOWN)
 
 
@@ -214,7 +213,7 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
 
 def summarize(source: SourceInfo) -> str:
     """Return `/path/file.py:12:8 (function)`, as JAX writes it: columns count from 0, and 0 is left out. In a notebook
-    return `Cell In[7], line 12 (function)`; without a position `unknown`.
+    it is `Cell In[7], line 12 (function)`, without a position `unknown`.
     """
     position = source.position
     if position is None:
@@ -232,9 +231,8 @@ def place(file: str, line: int) -> str:
 
 
 def cell(file: str) -> str | None:
-    """Return `Cell In[7]` for code typed into IPython or a notebook; else None.
-
-    A cell that is run again unchanged keeps its file, and gets its latest number.
+    """Return `Cell In[7]` for code typed into IPython or a notebook, else None. A cell that is run again unchanged
+    keeps its file, and gets its latest number.
     """
     ipython: Any = sys.modules.get("IPython")
     shell: Any = None if ipython is None else ipython.get_ipython()

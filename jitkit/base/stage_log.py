@@ -1,7 +1,6 @@
 """Reports what happened in the pipeline: stages that ran and how long they took, for logs and listeners.
 
-Each stage reports here. With `log_compiles` a line is logged, as in JAX; listeners (the tour, benchmarks, tests) get
-every event.
+With `log_compiles` a line is logged for each stage, as in JAX; listeners (the tour, benchmarks, tests) get every event.
 
 JAX: jax/_src/dispatch.py:log_elapsed_time
 """
@@ -21,9 +20,7 @@ if TYPE_CHECKING:
 
 
 class Event(NamedTuple):
-    """One stage that ran: "tracing", "lowering", "compilation" or "disk cache hit"; for which function; how
-    many seconds.
-    """
+    """One stage that ran ("tracing", "lowering", "compilation" or "disk cache hit"), for which function, and how many seconds."""
 
     stage: str
     function: str

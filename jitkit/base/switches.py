@@ -1,5 +1,5 @@
-"""Context managers: options of this thread, and names of operations, in a `with` block. With the argument False, an option is
-turned off in the block.
+"""Context managers: options of this thread, and names of operations, in a `with` block. The argument False turns an
+option off.
 
 JAX: jax/_src/config.py:debug_nans
 """
@@ -16,19 +16,17 @@ from .util import NameStack
 
 
 def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
-    """Run functions made by `jit` as plain Python in the block, operation by operation: for debuggers and
-    prints.
-    """
+    """Run functions made by `jit` as plain Python in the block, operation by operation: for debuggers and prints."""
     return config.override(disable_jit=disable)
 
 
 def enable_x64(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, keep 64-bit types, or, for False, make them 32-bit ones."""
+    """Keep 64-bit types in the block, or, for False, make them 32-bit ones."""
     return config.override(enable_x64=new_val)
 
 
 def checking_leaks() -> AbstractContextManager[None]:
-    """Within the block, raise an error if a tracer outlives the function that was traced."""
+    """Raise an error if a tracer outlives the function that was traced in the block."""
     return config.override(check_tracer_leaks=True)
 
 
@@ -38,42 +36,40 @@ def check_tracer_leaks(new_val: bool = True) -> AbstractContextManager[None]:
 
 
 def debug_nans(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, raise FloatingPointError if a result contains a nan."""
+    """Raise FloatingPointError if a result in the block contains a nan."""
     return config.override(debug_nans=new_val)
 
 
 def debug_infs(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, raise FloatingPointError if a result contains an infinity."""
+    """Raise FloatingPointError if a result in the block contains an infinity."""
     return config.override(debug_infs=new_val)
 
 
 def debug_key_reuse(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, raise KeyReuseError if a random key is used twice; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
+    """Raise KeyReuseError if a random key is used twice in the block; `JITKIT_DEBUG_KEY_REUSE=1` does so everywhere."""
     return config.override(debug_key_reuse=new_val)
 
 
 def no_execution(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, raise RuntimeError if a compiled program would run, also for an eager operation. Tracing, lowering and
-    compiling still work: this finds computations in code that should only trace.
+    """Raise RuntimeError if a compiled program, also of an eager operation, would run in the block. Tracing, lowering
+    and compiling still work: this finds computations in code that should only trace.
     """
     return config.override(no_execution=new_val)
 
 
 def no_tracing(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, raise RuntimeError if a function made by `jit` would be traced: this finds calls that miss the cache."""
+    """Raise RuntimeError if a function made by `jit` would be traced in the block: this finds calls that miss the cache."""
     return config.override(no_tracing=new_val)
 
 
 def default_prng_impl(new_val: str) -> AbstractContextManager[None]:
-    """Set the implementation of random keys in the block: "threefry2x32", "rbg" or "unsafe_rbg". Raise ValueError for
-    others, which do not exist here.
-    """
+    """Set the implementation of random keys in the block: "threefry2x32", "rbg" or "unsafe_rbg"; raise ValueError for another."""
     return config.override(default_prng_impl=new_val)
 
 
 def threefry_partitionable(new_val: bool = True) -> AbstractContextManager[None]:
-    """Within the block, let each random number depend only on the key and its place in the array, or, for False, draw as
-    JAX did before version 0.5.
+    """Let each random number in the block depend only on the key and its place in the array, or, for False, draw as JAX
+    did before version 0.5.
     """
     return config.override(threefry_partitionable=new_val)
 
@@ -87,7 +83,7 @@ def default_matmul_precision(new_val: Any) -> AbstractContextManager[None]:
 
 def numpy_dtype_promotion(new_val: str) -> AbstractContextManager[None]:
     """Set how operands of different dtypes are promoted in the block: with "standard" they are converted to one, by
-    JAX's rules; with "strict" only Python's numbers are, and TypePromotionError is raised for all others.
+    JAX's rules; with "strict" only Python numbers are, and other pairs raise TypePromotionError.
     """
     return config.override(numpy_dtype_promotion=new_val)
 
@@ -98,9 +94,7 @@ def numpy_rank_promotion(new_val: str) -> AbstractContextManager[None]:
 
 
 def named_scope(name: str) -> AbstractContextManager[None]:
-    """Name the operations of the block: the name is part of their `op_name` in HLO, profiles and printed jaxprs. Raise
-    TypeError unless the name is a string.
-    """
+    """Name the operations of the block in HLO (`op_name`), profiles and printed jaxprs. Raise TypeError unless the name is a string."""
     if not isinstance(name, str):
         raise TypeError(f"named_scope name argument must be a string.\nIt is {name!r}. Pass `str(...)` of it.")
     return _in_scope(name)

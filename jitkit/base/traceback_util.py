@@ -1,15 +1,15 @@
 """Shortens tracebacks so that they end in the user's code: removes jitkit's own frames.
 
 An exception raised while a function is traced passes through a dozen of our frames, between the user's call of the
-jitted function and the user's line that failed. `api_boundary` marks the functions that users call; it removes our
+jitted function and the user's line that failed. `api_boundary` marks the functions that users call, and removes our
 frames from an exception that passes through. The whole traceback is kept as its `__jitkit_traceback__`, and
 `JITKIT_TRACEBACK_FILTERING=off` (or `config.update("traceback_filtering", "off")`) leaves it alone.
 
 Invariant: a frame is hidden by the file of its code, never by its caller. So a learner's function that replaces one of
 ours, compiled under the name of the learner's file, is visible.
 
-Since CPython 3.11 a bare `raise` leaves the traceback as the handler has set it, and does not put the
-handler's frame back; so the boundary itself is hidden too.
+Since CPython 3.11 a bare `raise` leaves the traceback as the handler has set it, without the handler's frame; so the
+boundary itself is hidden too.
 
 JAX: jax/_src/traceback_util.py:api_boundary
 """
@@ -77,7 +77,7 @@ def include_frame(frame: types.FrameType) -> bool:
 
 def stacklevel() -> int:
     """Return the `stacklevel` with which `warnings.warn`, called by our caller, points at the user's line. Also note
-    that a warning is given: results computed meanwhile must not be cached, so that the warning is repeated each time.
+    that a warning is given: results computed meanwhile must not be cached, so that it is repeated each time.
     """
     config.local.state.warned = True
     level = 1
@@ -91,7 +91,7 @@ def stacklevel() -> int:
 def api_boundary(fun: Callable[P, R]) -> Callable[P, R]:
     """Decorator of a public function: exceptions leave it without jitkit's frames. Boundaries may be nested.
 
-    Where another Python call is too slow, write these three lines, from `except BaseException` on, in `fun`.
+    Where another Python call is too slow, write the three lines from `except BaseException` on in the function itself.
     """
 
     @functools.wraps(fun)
@@ -110,11 +110,11 @@ def filter_traceback(error: BaseException) -> None:
 
     Also remove exceptions that jitkit itself raised and caught, unless one is the cause (`raise ... from`). The whole
     traceback goes to `error.__jitkit_traceback__`. In mode "auto" a note says so, once; "on" (in JAX "remove_frames" or
-    "quiet_remove_frames") hides without a note; "tracebackhide" marks the frames for pytest and IPython, and "off" changes
-    nothing. Follow the call with a bare `raise`.
+    "quiet_remove_frames") hides without a note; "tracebackhide" marks the frames for pytest and IPython, and "off"
+    changes nothing. Follow the call with a bare `raise`.
 
-    If real JAX refused one of our values, add to the message what to import. If Python itself raised the error, add what to
-    write instead, where that is known.
+    If JAX refused one of our values, the message gets what to import; if Python raised the error, what to write
+    instead, if known.
     """
     try:
         mode = config.value("traceback_filtering")
@@ -199,7 +199,7 @@ def _hide_own_frames(error: BaseException) -> None:
     filtered_before: tuple[types.TracebackType | None, types.TracebackType] | None
     filtered_before = getattr(error, "_jitkit_filtered", None)
     if filtered_before is not None:
-        # An inner boundary has cut the traceback already. Frames that were added since come before the frames that it kept.
+        # An inner boundary has cut the traceback already. Frames added since come before those that it kept.
         whole = _splice(whole, *filtered_before)
     error.with_traceback(visible)
     # Not `error.x = ...`: an exception may be a frozen dataclass.
@@ -214,7 +214,7 @@ def _nodes(traceback: types.TracebackType | None) -> Iterator[types.TracebackTyp
 
 
 def _without_own_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """Return the traceback without hidden frames (`is_hidden_file`): the same object if there are none, None if all are hidden."""
+    """Return the traceback without hidden frames: the same object if there are none, None if all are hidden."""
     kept: types.TracebackType | None = None
     for node in reversed(list(_nodes(traceback))):
         if not is_hidden_file(node.tb_frame.f_code.co_filename):

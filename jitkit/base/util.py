@@ -1,7 +1,7 @@
 """Provides small helpers on lists that every stage uses.
 
-`safe_map` and `safe_zip` are `map` and `zip` that return lists and refuse arguments of different lengths: a
-lost operand is an error here, not a wrong program three stages later.
+`safe_map` and `safe_zip` return lists and refuse arguments of different lengths: a lost operand is an error here, not a
+wrong program three stages later.
 
 JAX: jax/_src/util.py:safe_map
 """
@@ -81,8 +81,8 @@ def partition_list(mask: Sequence[bool], items: Sequence[T]) -> tuple[list[T], l
 
 
 def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T2]) -> list[T1 | T2]:
-    """Return two lists, merged as the inverse of `partition_list`: the next item of `chosen` where the mask is True, else the next
-    of `unchosen`.
+    """Return two lists merged, the inverse of `partition_list`: the next item of `chosen` where the mask is True, else
+    the next of `unchosen`.
     """
     count = sum(mask)
     assert (len(mask) - count, count) == (len(unchosen), len(chosen)), (
@@ -93,7 +93,7 @@ def merge_lists(mask: Sequence[bool], unchosen: Sequence[T1], chosen: Sequence[T
 
 
 def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
-    """Return `items` as lists of the given sizes, and a list of the items that are left."""
+    """Return `items` as lists of the given sizes, and a list of the rest."""
     rest = list(items)
     parts = []
     for size in sizes:
@@ -104,8 +104,8 @@ def split_list(items: Sequence[T], sizes: Sequence[int]) -> list[list[T]]:
 
 @contextlib.contextmanager
 def garbage_collection_paused() -> Iterator[None]:
-    """Pause garbage collection in a block that makes many objects and no cycles: the collector would walk over all of them
-    repeatedly. The text of 10,000 equations then takes a quarter of the time, and the time grows linearly.
+    """Pause garbage collection in a block that makes many objects and no cycles: the collector would walk over all of
+    them repeatedly. The text of 10,000 equations takes a quarter of the time, which grows linearly.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -117,15 +117,13 @@ def garbage_collection_paused() -> Iterator[None]:
 
 
 class fewer_collections:
-    """Within the block, collect garbage after 10,000 new objects instead of 700 (2,000 since Python 3.13), and do not look at old ones.
-    If the program has turned collections off, or collects as rarely already, nothing changes.
+    """Collect garbage in the block after 10,000 new objects instead of 700 (2,000 since Python 3.13), and leave old
+    ones out. If the program has turned collections off, or collects as rarely, nothing changes.
 
-    Most objects that a trace makes stay alive, and the collector walked over all objects of the program several times: each equation
-    of a trace of 20,000 took a quarter longer than one of a trace of 2,000.
-
-    The user's function, which runs in the block, may leave cycles behind; so the collector is not turned off. Its
-    thresholds belong to the process: the first block sets them, the last one puts them back, and thresholds that the
-    program sets in the meantime stay.
+    Most objects of a trace stay alive, and the collector walked over them several times: each equation of a trace of
+    20,000 took a quarter longer than one of a trace of 2,000. The user's function, which runs in the block, may leave
+    cycles behind, so the collector is not turned off. Its thresholds belong to the process: the first block sets them,
+    the last one puts them back, and thresholds that the program sets in the meantime stay.
     """
 
     _RARELY = (10_000, 10, 1_000_000)
@@ -151,8 +149,8 @@ class fewer_collections:
 
 
 def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
-    """Return the decorator `functools.wraps(fun)`. It does not copy a `__name__` that is not a string, as objects of
-    some libraries have.
+    """Return the decorator `functools.wraps(fun)`, which leaves out attributes that cannot be copied, such as a
+    `__name__` that is not a string.
     """
 
     def named(wrapper: F) -> F:
@@ -166,13 +164,13 @@ def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def refuse_values(f: Any, leaves: Sequence[Any]) -> None:
-    """Raise TypeError if what `tree.map` should call for each leaf is not a function."""
+    """Raise TypeError if the first argument of `tree.map`, which is called for each leaf, is not a function."""
     if leaves and not callable(f):
         raise TypeError(f"{type(f).__name__!r} object is not callable{edits.MAPPED_FIRST}")
 
 
 class Transform(str):
-    """The name of a transformation in a name stack: it is written around the scope that follows it."""
+    """The name of a transformation in a name stack, written around the scope that follows it."""
 
     __slots__ = ()
 
@@ -189,7 +187,7 @@ def scopes_of(stack: tuple[str, ...]) -> list[str]:
 
 
 class NameStack(tuple[str, ...]):
-    """The open scopes (`named_scope`), the outermost first. As text they are joined by slashes, as `scopes_of` writes them."""
+    """The open scopes (`named_scope`), the outermost first. As text they are joined by slashes (`scopes_of`)."""
 
     __slots__ = ()
 

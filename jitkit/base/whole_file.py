@@ -24,10 +24,10 @@ def write_whole(path: str | os.PathLike[str], content: bytes, make_folder: bool 
     """Write a file atomically, with the permissions that `open` gives a new file.
 
     Args:
-      make_folder: make the file's folder where there is none, even if it has just been removed.
+      make_folder: make the file's folder if there is none, even if it has just been removed.
 
     Raises:
-      OSError: nothing was written, and nothing is left behind. It names the file, or the folder that is not there.
+      OSError: nothing was written, and nothing is left behind. The error names the file, or the missing folder.
     """
     path = os.fspath(path)
     folder, name = os.path.split(path)

@@ -57,7 +57,8 @@ from .tracer import value_if_known as value_if_known
 
 pytype_aval_mappings = aval_of_type  # JAX's name: libraries add their types to it
 
-# `jax.core` has these names, too. They are defined in rooms above this one: JAX moved them to `jax.extend.core`, and still hands them on.
+# `jax.core` has these names, too. They are defined in rooms above this one: JAX moved them to `jax.extend.core`, and
+# still hands them on.
 _OF_EXTEND = (
     "DebugInfo", "DropVar", "Effect", "Effects", "JaxprTypeError", "check_jaxpr", "find_top_trace", "gensym", "get_opaque_trace_state",
     "jaxprs_in_params", "new_jaxpr_eqn", "no_effects", "primal_dtype_to_tangent_dtype", "valid_jaxtype",

@@ -1,7 +1,7 @@
 """Defines abstract values (avals): what is known of a value while tracing. For an array that is its shape, its dtype,
 and whether the dtype is weak.
 
-A dtype is weak if it came from a Python number, and gives way in promotion: `x + 1` has the dtype of x.
+A dtype is weak if it came from a Python number; it gives way in promotion: `x + 1` has the dtype of x.
 
 Avals are interned: equal avals are the same object. As dictionary keys they hash by address, so the bookkeeping of a
 compiled call takes only about a microsecond.
@@ -26,7 +26,7 @@ from .default_types import dtypes_of_x64
 
 
 class _Places(Slots):
-    """Holds two functions of the runtime, about shardings in types: `unspecified(ndim)` returns the sharding of a traced array
+    """Two functions of the runtime about shardings in types: `unspecified(ndim)` returns the sharding of a traced array
     with this many axes; `in_type(sharding, shape)` converts a sharding to one that a type of this shape can have.
     """
 
@@ -46,8 +46,8 @@ class AbstractValue:
 
 
 class ShapedArray(AbstractValue):
-    """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in
-    promotion?). A type that a user makes may have a `sharding`, which `jit` ignores: types of arguments do not have it.
+    """The type of an array: shape (tuple of ints), dtype, and `weak_type` (does the dtype give way in promotion?). A
+    user's type may have a `sharding`, which `jit` ignores: types of arguments do not have it.
     """
 
     __slots__ = ("__weakref__", "_sharding", "dtype", "is_wide", "ndim", "shape", "size", "weak_type")
@@ -63,7 +63,7 @@ class ShapedArray(AbstractValue):
     _lock: ClassVar[threading.Lock] = threading.Lock()
 
     def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None) -> ShapedArray:
-        """Return the aval with these parts: always the same object for the same parts."""
+        """Return the aval with these parts, always the same object for the same parts."""
         if sharding is not None:
             sharding = places.in_type(sharding, tuple(shape))
         key = (tuple(shape), dtype, weak_type, sharding)
@@ -89,8 +89,8 @@ class ShapedArray(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """JAX's sharding of the type: the one that the type was made with, or else one over a mesh without axes. (Only
-        `jit` and `device_put` spread arrays here.)
+        """JAX's sharding of the type: the one that it was made with, or else one over a mesh without axes. (Only `jit`
+        and `device_put` spread arrays here.)
         """
         return places.unspecified(self.ndim) if self._sharding is None else self._sharding
 
@@ -116,7 +116,7 @@ class ShapedArray(AbstractValue):
         return self.update(weak_type=weak_type)
 
     def strip_weak_type(self) -> ShapedArray:
-        """Return the aval with a strong type, to compare types that may differ in weakness."""
+        """Return the aval with a strong type, to compare types except for weakness."""
         return self.update(weak_type=False) if self.weak_type else self
 
     def str_short(self, short_dtypes: bool = False) -> str:
@@ -142,7 +142,7 @@ class ShapedArray(AbstractValue):
 
 
 def physical_aval(aval: Any) -> Any:
-    """Return the aval of the storage on the device: for an extended dtype, an array with the axes of an element last; for
+    """Return the aval of the storage on the device: for an extended dtype, an array with the element's axes last; for
     float0, which has no bytes, an array of bools; for a token, an empty array; for all others, the aval itself.
     """
     if aval is abstract_token:
@@ -156,9 +156,7 @@ def physical_aval(aval: Any) -> Any:
 
 
 def is_of_arrays(aval: Any) -> bool:
-    """Whether the values of this type are Arrays. The values of two types are not: tokens, and float0 tangents of
-    integers, which have only a shape.
-    """
+    """Whether the values of this type are Arrays: not for tokens, and for float0 tangents of integers, which have only a shape."""
     return aval is not abstract_token and aval.dtype != dtypes.float0
 
 

@@ -60,8 +60,8 @@ def narrowed(x64: bool, dtype: Any) -> Any:
 
 
 def canonicalize_dtype(dtype: Any) -> DType:
-    """Return the dtype, narrowed to 32 bits unless x64 mode is on; return an extended dtype unchanged. Raise TypeError
-    if NumPy does not know it.
+    """Return the dtype, narrowed to 32 bits unless x64 mode is on; an extended dtype unchanged. Raise TypeError if
+    NumPy does not know it.
     """
     canonical: DType = narrowed(config.local.state.options.enable_x64, dtype)
     return canonical
@@ -103,7 +103,7 @@ def jax_dtype(spec: Any = None) -> DType:
 
 
 def check_and_canonicalize_user_dtype(dtype: Any, fun_name: str = "") -> DType:
-    """Return the dtype to use where a user wrote `dtype=...`. Warns when it narrows, except for Python's types.
+    """Return the dtype to use where a user wrote `dtype=...`. Warn when it is narrowed, except for Python's types.
 
     Args:
       dtype: a dtype, scalar type or name.
@@ -162,7 +162,7 @@ def is_weakly_typed(x: Any) -> bool:
 
 
 def is_number_of_subclass(x: Any) -> bool:
-    """Whether `x` is of a user's class of int, float or complex, such as an IntEnum. A bool is not, nor a number of numpy's."""
+    """Whether `x` is of a user's class of int, float or complex, such as an IntEnum; not for bools and numpy's numbers."""
     return isinstance(x, (int, float, complex)) and type(x) not in python_scalar_types and not isinstance(x, np.generic)
 
 
@@ -177,13 +177,13 @@ asking_types: set[type] = set()  # types with a `weak_type` whose dtype was writ
 def dtype(x: Any) -> DType:
     """Return the dtype of a value, scalar, scalar type, dtype or name of a dtype, narrowed unless x64 mode is on.
 
-    Values with a `weak_type` (Array, Tracer, ShapedArray) keep their dtype: it was narrowed when they were made, and
-    one made in x64 mode stays. The dtype of a `ShapeDtypeStruct` was written by its user, so it is narrowed. Warn if
-    this narrows a NumPy scalar type, a dtype or a name.
+    Values with a `weak_type` (Array, Tracer, ShapedArray) keep the dtype with which they were made. The dtype of a
+    `ShapeDtypeStruct` was written by its user, so it is narrowed. Warn if this narrows a NumPy scalar type, a dtype or
+    a name.
 
     Raises:
       ValueError: for None.
-      TypeError: where `x` has no dtype, or one that arrays cannot have.
+      TypeError: `x` has no dtype, or one that arrays cannot have.
     """
     if type(x) in python_scalar_types:
         return canonical_scalar_dtype(type(x))
@@ -224,8 +224,8 @@ def _checked(x: Any, found: Any) -> Any:
 
 
 def scalar_type_of(x: Any) -> type:
-    """Return the Python type of one element of a value, a type or a dtype: bool, int, float or complex. Raise TypeError for
-    float0 and extended dtypes.
+    """Return the Python type of an element of a value, a type or a dtype: bool, int, float or complex. Raise TypeError
+    for float0 and extended dtypes.
     """
     found = dtype(x)
     if found not in kinds:
@@ -255,10 +255,8 @@ def scalar_type_to_dtype(python_type: type, value: Any = None) -> DType:
 
 
 def coerce_to_array(x: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
-    """Return a Python or NumPy scalar or array as a NumPy array, of the given dtype or else of the dtype that JAX gives it.
-
-    Raises:
-      OverflowError: for a Python int that does not fit.
+    """Return a Python or NumPy scalar or array as a NumPy array, of the given dtype or else JAX's. Raise OverflowError
+    for a Python int that does not fit.
     """
     if dtype is None:
         scalar = is_python_scalar(x)

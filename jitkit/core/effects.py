@@ -1,8 +1,8 @@
 """Defines effects: what an operation does besides returning results.
 
-A jaxpr is a program of values: an equation whose results nobody reads may be dropped, and XLA runs the others in any
-order that their operands allow. An operation that prints is needed even if nobody reads its results. It declares an
-*effect*. An equation has the effects of its primitive, and a jaxpr has the effects of its equations.
+In a jaxpr, an equation whose results are not read may be dropped, and XLA runs the others in any order that their
+operands allow. An operation that prints is needed anyway: it declares an *effect*. An equation has the effects of its
+primitive, and a jaxpr those of its equations.
 
 Two guarantees hold:
 - dead code elimination keeps an equation with effects;
@@ -20,8 +20,8 @@ from collections.abc import Set as AbstractSet
 
 
 class Effect:
-    """One kind of effect: its name, and whether its operations keep their order. Without a name (a library subclasses
-    this, and gives none) it has the name of its class.
+    """One kind of effect: its name, and whether its operations keep their order. A library's subclass without a name
+    has the name of its class.
     """
 
     __slots__ = ("name", "ordered")
@@ -45,5 +45,5 @@ no_dce_effect = Effect("NoDCE")  # the effect of `dce_sink`, which keeps its arg
 
 
 def ordered_effects(effects: Effects) -> list[Effect]:
-    """Return the ordered effects among these, always in the same sequence, in which their tokens are passed."""
+    """Return the ordered effects among these, always in the same sequence, that of their tokens."""
     return sorted((effect for effect in effects if effect.ordered), key=str)

@@ -1,9 +1,9 @@
 """Defines the types that array elements can have, in one table, and questions about a dtype.
 
 Nothing here depends on x64 mode or on values. `dtypes` re-exports these names, so other modules write
-`dtypes.issubdtype`. To NumPy the types of ml_dtypes (bfloat16, floats of 8 bits and fewer, integers of fewer than 8) are
-opaque: `dtype.kind` is "V" for all but one, and their classes inherit from `numpy.generic` directly. So every question
-about a kind is answered by our table, not by NumPy's class hierarchy.
+`dtypes.issubdtype`. To NumPy the types of ml_dtypes (bfloat16, floats of 8 bits and fewer, integers of fewer than 8)
+are opaque: `dtype.kind` is "V" for all but one, and their classes inherit from `numpy.generic` directly. So our table,
+not NumPy's class hierarchy, answers every question about a kind.
 
 JAX: jax/_src/dtypes.py:issubdtype
 """
@@ -98,8 +98,8 @@ class prng_key(extended):
 class ExtendedDType:
     """An element type of our own, such as that of random keys: each element is stored as a small array.
 
-    `type` is its subclass of `extended`; `physical_shape` and `physical_dtype` describe the storage of an element. An
-    array of n elements is stored as one of shape `(n, *physical_shape)`: the element's axes come last.
+    `type` is its subclass of `extended`; `physical_shape` and `physical_dtype` are those of a stored element, whose
+    axes come last: an array of n elements is stored as one of shape `(n, *physical_shape)`.
     """
 
     name: str
@@ -215,16 +215,16 @@ def python_type_of(dtype: DType) -> type:
 
 
 def supports_inf(dtype: Any) -> bool:
-    """Whether the type has infinities, as in JAX: true of all inexact types except four of 8 bits. (The answer is wrong for
-    float8_e8m0fnu and floats of 4 and 6 bits, in JAX too.)
+    """Whether the type has infinities, as in JAX: all inexact types except four of 8 bits. (Wrong for float8_e8m0fnu
+    and floats of 4 and 6 bits, in JAX too.)
     """
     without = ("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz")
     return issubdtype(dtype, np.inexact) and np.dtype(dtype).name not in without
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """Return how many bits an element has: 4 for int4, which NumPy stores in a byte; 8 for bool. Raise ValueError for
-    any other dtype that is not numeric.
+    """Return an element's bits: 4 for int4, which NumPy stores in a byte; 8 for bool. Raise ValueError for any other
+    dtype that is not numeric.
     """
     if dtype is None:
         raise ValueError("dtype cannot be None.")
@@ -251,9 +251,8 @@ def to_numeric_dtype(dtype: Any) -> DType:
 
 
 def to_inexact_dtype(dtype: Any) -> DType:
-    """Return the type to divide or average in: float32 for bools and integers, float64 for integers of 64 bits.
-
-    Inexact types are returned unchanged, and so are integers of fewer than 4 bits.
+    """Return the type to divide or average in: float32 for bools and integers, float64 for integers of 64 bits. Inexact
+    types, and integers of fewer than 4 bits, are returned unchanged.
     """
     given: DType = np.dtype(dtype)
     return _TO_INEXACT.get(given, given)

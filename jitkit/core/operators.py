@@ -1,7 +1,7 @@
 """Defines the infix operators, indexing and array methods that Array and Tracer share.
 
 `x + y` means the same whether x is an array or a tracer: `numpy.add(x, y)`. But `numpy` is one of the top rooms and
-arrays are near the bottom, so the operators are empty here, and `numpy.array_methods` fills each at first use. Since
+arrays are near the bottom, so the operators are empty here, and `numpy.array_methods` fills each at first use. Because
 both classes share `__getitem__`, a traced function can also index an Array that it closes over by a tracer.
 
 JAX: jax/_src/numpy/array_methods.py:_set_array_base_attributes
@@ -19,7 +19,7 @@ from ..base.traceback_util import filter_traceback
 
 
 class _Open:
-    """A descriptor in the place of an operator or method. At its first use, the real one is made and replaces it."""
+    """A descriptor in the place of an operator or method. At its first use, the real one replaces it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -30,8 +30,8 @@ class _Open:
 
 
 class Operators:
-    """The base of Array and Tracer. `install_binary`, `install_comparison`, `install_unary`, `install_method` and
-    `install_property` fill in its methods.
+    """The base of Array and Tracer, whose methods `install_binary`, `install_comparison`, `install_unary`,
+    `install_method` and `install_property` fill in.
     """
 
     __slots__ = ()
@@ -79,8 +79,8 @@ question = _Question()
 
 
 def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
-    """Whether an operand is an array or a scalar. Raise TypeError for a container, which numpy would convert silently and
-    slowly, and if a tracer of ours meets one of JAX's.
+    """Whether an operand is an array or a scalar. Raise TypeError for a container, which numpy would convert silently
+    and slowly, and if a tracer of ours meets one of JAX's.
     """
     if isinstance(other, _containers):
         raise TypeError(
@@ -104,7 +104,7 @@ def install_binary(name: str, symbol: str, function: Callable[[Any, Any], Any]) 
 
 
 def install_comparison(name: str, symbol: str, function: Callable[[Any, Any], Any]) -> None:
-    """Make `self <symbol> other` call `function(self, other)`. For `other < self` Python itself calls `self > other`."""
+    """Make `self <symbol> other` call `function(self, other)`. For `other < self`, Python calls `self > other`."""
     _set(f"__{name}__", forward_method(symbol, function), function)
 
 

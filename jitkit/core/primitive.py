@@ -30,7 +30,7 @@ from .tracer import Tracer
 
 # --- which values are arrays --------------------------------------------------------------------------------
 
-# The function that returns the aval of a concrete value, by exact type. `array` and `runtime` add theirs.
+# type -> the function that returns the aval of a concrete value of it. `array` and `runtime` add theirs.
 aval_of_type: dict[type, Callable[[Any], Any]] = {}
 
 # types whose values have an aval and are not arrays: tokens
@@ -38,8 +38,8 @@ not_arrays: set[type] = set()
 
 
 class _Foreign(Slots):
-    """A slot that `runtime` fills: `aval_function(type)` returns the function that gives values of this type their aval, or None if
-    it does not know the type. It is asked about types that are not in `aval_of_type`, such as `jax.Array`.
+    """A slot that `runtime` fills: `aval_function(type)` returns the function from values of this type to their avals,
+    or None for an unknown type. It is called for types that are not in `aval_of_type`, such as `jax.Array`.
     """
 
     aval_function: Callable[[type], Callable[[Any], Any] | None]
@@ -66,14 +66,12 @@ def get_aval(x: Any) -> Any:
 
 
 def has_jax_array(x: Any) -> bool:
-    """Whether another library's value can be converted by its `__jax_array__`. (JAX's tracers have this attribute, but
-    it is None.)
-    """
+    """Whether another library's value can be converted by its `__jax_array__`, which is None in JAX's tracers."""
     return getattr(x, "__jax_array__", None) is not None
 
 
 def refuse_jax_array(x: Any) -> None:
-    """Raise ValueError for a value that `__jax_array__` would convert: an argument of a transformation is not converted."""
+    """Raise ValueError for a value with a `__jax_array__`: an argument of a transformation is not converted."""
     if has_jax_array(x) and not errors.about_value_of_jax(x):
         raise ValueError(
             "Triggering __jax_array__() during abstractification is no longer supported. To avoid this error, either "
@@ -87,12 +85,12 @@ aval_without_value: dict[type, Callable[[Any], Any]] = {}
 
 
 def aval_of_constant(x: Any) -> Any:
-    """Return the aval of a constant of a jaxpr. The constant may be a `ShapeDtypeStruct`, which has no value."""
+    """Return the aval of a jaxpr's constant, which may be a `ShapeDtypeStruct`, without a value."""
     return aval_without_value.get(type(x), get_aval)(x)
 
 
 def typeof(x: Any) -> Any:
-    """Return the aval of an array, a number or a token. Raise what `get_aval` raises; only the text of the TypeError differs."""
+    """Return the aval of an array, a number or a token. Raise what `get_aval` raises, with another text for TypeError."""
     if not is_array_type(type(x)) and type(x) not in not_arrays:
         refuse_jax_array(x)
         kind = type(x) if isinstance(x, str) else f"'{type(x)}'"
@@ -108,8 +106,8 @@ def is_array_type(t: type) -> bool:
 
 
 def is_array_value(x: Any) -> bool:
-    """Whether a value is accepted as an array, or is a token. Numpy's arrays are accepted, except arrays of text or objects.
-    Other errors of `get_aval` pass through: ValueError for a masked array, for example.
+    """Whether a value is accepted as an array, or is a token. Numpy arrays are, except those of text or objects. Errors
+    of `get_aval` other than TypeError pass through: ValueError for a masked array, for example.
     """
     try:
         get_aval(x)
@@ -183,7 +181,7 @@ class _Typed:
 
     @property
     def dtype(self) -> Any:
-        """The dtype that the number had in the mode (x64 or not) in which it was made."""
+        """The dtype that the number got from the mode (x64 or not) in which it was made."""
         return self.aval.dtype
 
     def __repr__(self) -> str:
@@ -210,8 +208,8 @@ for _typed in _TYPES.values():
 
 
 def with_dtypes(values: Iterable[Any]) -> list[Any]:
-    """Return values: ints, floats and complex numbers as ones with a dtype, and values of numpy's as arrays of the narrowed dtype. Return
-    others unchanged, and within a trace all of them.
+    """Return values: ints, floats and complex numbers as ones with a dtype, and numpy values as arrays of the narrowed
+    dtype. Return others unchanged, and within a trace all of them.
     """
     return list(values) if config.local.state.trace else [_with_dtype(x) for x in values]
 
@@ -228,13 +226,12 @@ def _with_dtype(x: Any) -> Any:
 
 # --- primitives ---------------------------------------------------------------------------------------------
 
-# A primitive remembers this many results of its shape rule, then forgets all: random shapes cannot fill the memory.
+# A primitive remembers this many results of its shape rule, then forgets all: random shapes must not fill the memory.
 _MEMO_LIMIT = 8192
 
 
 class Primitive:
-    """An operation: a name, a shape rule, and (in tables of other modules) a lowering and rules for other
-    traces.
+    """An operation: a name, a shape rule, and (in tables of other modules) a lowering and rules for other traces.
 
     `multiple_results` means that results come as a list. `pure_shape_rule=False` turns off the cache of the shape rule,
     for primitives whose parameters hold jaxprs: the cache would keep them, and the arrays in them, alive.
@@ -264,15 +261,13 @@ class Primitive:
         self._memo: dict[Any, Any] = {}
 
     def def_abstract_eval(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the shape rule: `rule(*avals, **params)` returns an aval, or a list of them, or raises
-        TypeError.
-        """
+        """Set the shape rule: `rule(*avals, **params)` returns an aval, or a list of them, or raises TypeError."""
         self._shape_rule = rule
         return rule
 
     def def_impl(self, impl: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the function to call if there is no trace: `impl(*values, **params)` returns the results. Most primitives
-        do not have one: they are compiled.
+        """Set the function to call without a trace: `impl(*values, **params)` returns the results. Most primitives have
+        none, and are compiled.
 
         It also turns off the cache of the shape rule: mostly libraries call this, whose rules may have side effects.
         """
@@ -285,7 +280,7 @@ class Primitive:
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         """Return what the shape rule returns: the aval of the result, or with `multiple_results` a list of avals. Raise
-        NotImplementedError without a shape rule. Raise TypeError if the rule is pure and a parameter cannot be hashed.
+        NotImplementedError without a shape rule, TypeError if the rule is pure and a parameter cannot be hashed.
         """
         if self._shape_rule is None:
             raise NotImplementedError(f"primitive {self.name} has no shape rule")

@@ -3,15 +3,14 @@
 `_LATTICE` defines promotion. The type of a result is the least upper bound of its operands: the lowest type that can be
 reached, going up, from every one of them. Weak types are nodes, too, written `int*`, `float*` and `complex*`. Their
 place matters: `int*` is below all integers, `float*` above integers of 8 bits and more, and below all floats. So int32
-and a Python float meet in `float*`, which is the default float, and bfloat16 and a Python float meet in bfloat16. If all
-operands are weak, the result is weak, also in a trace. The narrowest types (floats of at most 8 bits, integers of fewer
-than 8) have nothing above them: mixing two of them, or one with float32, is an error.
+and a Python float meet in `float*`, which is the default float, and bfloat16 and a Python float meet in bfloat16. If
+all operands are weak, the result is weak, also in a trace. The narrowest types (floats of at most 8 bits, integers of
+fewer than 8) have nothing above them: mixing two of them, or one with float32, is an error.
 
 With the option `numpy_dtype_promotion` at "strict" nothing lies above a dtype, and only weak types are converted
 (`strict_bound`).
 
-All operands count at once: `result_type(a, b, c)` does not take two steps. Results for two operands are cached, because
-every traced operator needs one.
+All operands count at once: `result_type(a, b, c)` does not take two steps. Results for two operands are cached.
 
 JAX: jax/_src/dtypes.py:_type_promotion_lattice
 """
@@ -83,7 +82,7 @@ class TypePromotionError(ValueError):
 
 @functools.cache
 def upper_bounds(x64: bool) -> dict[Node, frozenset[Node]]:
-    """Return for each node of the lattice the nodes that are reached from it going up, including itself."""
+    """Return for each node of the lattice the nodes that are reached going up, itself included."""
     lattice = _LATTICE if x64 else _LATTICE_32
     nodes: dict[str, Node] = {**_WEAK, **{name: np.dtype(cls) for name, cls in scalar_types.items()}}
 
@@ -119,8 +118,9 @@ def least_upper_bound(x64: bool, *nodes: Node) -> Node:
 
 
 def strict_bound(nodes: tuple[Node, ...]) -> Node:
-    """Return the type of the result under strict promotion, which does not convert a dtype to another. It converts a weak type to a
-    later one in the order `int`, `float`, `complex`, or to a dtype of the same or a later kind. Raise TypePromotionError for all else.
+    """Return the type of the result under strict promotion, which does not convert a dtype to another. It converts a
+    weak type to a later one in the order `int`, `float`, `complex`, or to a dtype of the same or a later kind. Raise
+    TypePromotionError otherwise.
     """
     strong = {node for node in nodes if not _is_weak_node(node)}
     candidate = strong.pop() if strong else max(nodes, key=_height)
@@ -139,7 +139,7 @@ def _height(node: Node) -> int:
 
 
 def no_promotion_path(nodes: tuple[Node, ...]) -> str:
-    """Return the message for types without a common upper bound. It names the types, and says how to convert by hand."""
+    """Return the message for types without a common upper bound: it names them, and says how to convert."""
     message = f"Input dtypes {tuple(map(str, nodes))} have no available implicit dtype promotion path. "
     dtypes = [np.dtype(node) for node in nodes]
     for narrow_kinds, widths, plural, wide in (
@@ -184,8 +184,8 @@ def _dtype_and_weakness(x: Any) -> tuple[DType, bool]:
 
 @functools.lru_cache(maxsize=4096)
 def _promote(x64: bool, mode: str, *operands: tuple[DType, bool]) -> tuple[DType, bool, DType | None]:
-    """Return the dtype, and whether it is weak, of an operation on operands with these dtypes. If values that were made
-    in x64 mode are narrowed here, also return the dtype before narrowing, otherwise None.
+    """Return the dtype, and whether it is weak, of an operation on operands with these dtypes. If values from x64 mode
+    are narrowed here, also return the dtype before narrowing, else None.
     """
     wide: Node | None = None
     dtypes = tuple(dict.fromkeys(operand for operand, _ in operands))
@@ -210,9 +210,8 @@ def _node(operand: DType, weak: bool) -> Node:
 
 
 def lattice_result_type(*args: Any) -> tuple[DType, bool]:
-    """Return the dtype and the weakness of an operation on values, scalars or dtypes, from the lattice.
-
-    Unlike in `result_type`, a weak result has the width of its operands, not the default width.
+    """Return dtype and weakness of an operation on values, scalars or dtypes, from the lattice. A weak result has the
+    width of its operands, not the default width as in `result_type`.
     """
     options = config.local.state.options
     result, weak, wide = _promote(options.enable_x64, options.numpy_dtype_promotion, *map(_dtype_and_weakness, args))
@@ -232,12 +231,12 @@ def result_type(*args: Any, return_weak_type_flag: Literal[True]) -> tuple[DType
 def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | tuple[DType, bool]:
     """Return the dtype of an operation on values, scalars or dtypes; with the flag, also whether the result is weak.
 
-    For two operands with a `weak_type` (Array, Tracer, ShapedArray) it does one look-up, in 0.2 us. For Python and NumPy
-    values it takes ten times as long: if you call it often, pass avals.
+    Two operands with a `weak_type` (Array, Tracer, ShapedArray) take one look-up, 0.2 us; Python and NumPy values take
+    ten times as long.
 
     Raises:
       ValueError: without arguments.
-      TypePromotionError: where the operands have no type in common.
+      TypePromotionError: the operands have no type in common.
     """
     try:
         a, b = args

@@ -1,8 +1,7 @@
 """Defines traces, which decide what the operations of a function do, and each thread's current trace.
 
-A *trace* decides what the operations of a function do while a transformation calls it. The trace of `jit` records an
-equation for each operation (`interpreters/partial_eval`); differentiation and batching have traces of their own. The
-*current trace* of the thread receives operations; None means that they run at once.
+The trace of `jit` records an equation for each operation (`interpreters/partial_eval`); differentiation and batching
+have traces of their own. The *current trace* of the thread receives operations; None means that they run at once.
 
 JAX: jax/_src/core.py:Trace
 """
@@ -20,7 +19,7 @@ class Trace:
     """Decides what the operations of a function do while a transformation calls it.
 
     `alive` becomes False when the trace ends; a tracer used afterwards has leaked. `writer` is the innermost trace,
-    among this one and its ancestors, that records equations; None if there is none, so that operations are computed.
+    among this one and its ancestors, that records equations, or None.
     """
 
     __slots__ = ("__weakref__", "alive", "parent", "writer")
@@ -34,14 +33,12 @@ class Trace:
 
     def process_primitive(self, primitive: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """Return the results that this trace gives an application of a `Primitive`. Operands may be tracers of this
-        trace or an outer one, or concrete values. Each kind of trace defines this method; here it raises NotImplementedError.
+        trace or an outer one, or concrete values. Subclasses define this method; here it raises NotImplementedError.
         """
         raise NotImplementedError(f"{type(self).__name__} does not say what to do with {primitive}")
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any] | None:
-        """Tell the trace about a library function's arguments, before the function runs. Return a function to apply to
-        its result, or None.
-        """
+        """Tell the trace a library function's arguments, before the function runs. Return a function for its result, or None."""
         return None
 
     @property
@@ -56,7 +53,7 @@ class Trace:
 
     @property
     def writes_down(self) -> bool:
-        """Whether operations become equations of a jaxpr, this trace's or an outer one's. If not, they are computed at once."""
+        """Whether operations become equations of a jaxpr, of this trace or an outer one. If not, they are computed at once."""
         return self.writer is not None
 
     def in_words(self) -> str:
@@ -103,9 +100,7 @@ class set_current_trace:
 
 
 class ensure_compile_time_eval(set_current_trace):
-    """Within the block, compute operations on known values at once, also while tracing; operations on traced values are still
-    recorded.
-    """
+    """Compute operations of the block on known values at once, also while tracing; operations on traced values are still recorded."""
 
     __slots__ = ("_was",)
 

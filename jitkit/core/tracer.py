@@ -1,7 +1,7 @@
 """value + trace -> tracer: stands for an array while a function is traced
 
-A *tracer* has a trace and an abstract value: shape, dtype and weak type. It has no number, so everything in Python that
-needs one (`if x:`, `int(x)`, `np.asarray(x)`) raises an error that says so.
+A *tracer* has a trace and an abstract value: shape, dtype and weak type. It has no number, so Python code that needs
+one (`if x:`, `int(x)`, `np.asarray(x)`) raises an error that says so.
 
 JAX: jax/_src/core.py:Tracer
 """
@@ -24,8 +24,8 @@ from .trace import Trace
 
 
 def innermost_trace(values: Iterable[Any]) -> Trace | None:
-    """Return the innermost trace that still runs, among the traces of the tracers in `values`; None if there is none. Call this
-    only where no trace is current. Outside of `ensure_compile_time_eval` return None: a tracer that is found there has escaped.
+    """Return the innermost running trace among those of the tracers in `values`, or None. Call this only where no trace
+    is current. Outside of `ensure_compile_time_eval` return None: a tracer there has escaped.
     """
     found: Trace | None = None
     if not config.local.state.compile_time:
@@ -121,8 +121,8 @@ class Tracer(Operators):
     # attributes that are not known while tracing
 
     def __getattr__(self, name: str) -> Any:
-        """Raise the error for an attribute that only a concrete array has, or that nothing has. For a method of concrete arrays
-        return a function that raises the error when it is called.
+        """Raise the error for an attribute that only a concrete array has, or that does not exist. For a method of
+        concrete arrays, return a function that raises the error when it is called.
         """
         if name in _METHODS_OF_VALUES:
             return functools.partial(_refuse_method, self, name)
@@ -182,7 +182,7 @@ class Tracer(Operators):
         )
 
     def converted(self) -> Any:
-        """Return what a conversion to the tracer's own type returns: the tracer. Tracers with known values override this."""
+        """Return the result of a conversion to the tracer's own type: the tracer. Tracers with known values override this."""
         return self
 
     def to_concrete_value(self) -> Any:
@@ -260,8 +260,8 @@ def check_bool_conversion(x: Any) -> None:
 
 
 def escaped_tracer_error(tracer: Tracer, detail: str = "") -> errors.UnexpectedTracerError:
-    """Return the error for a tracer used after its trace has ended. Its message names the aval, the function that was traced,
-    and the line that made the tracer, if known; `detail` becomes its last line.
+    """Return the error for a tracer used after its trace has ended. It names the aval, the function that was traced,
+    and the line that made the tracer, if known; `detail` becomes the last line.
     """
     lines = []
     lines.append(

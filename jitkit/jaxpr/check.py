@@ -1,10 +1,10 @@
 """Checks jaxprs: whether one is well-formed, and whether two are the same program.
 
-`RULES` is a table: each rule has a number, a sentence, and a function that finds violations at some place of a jaxpr. A
-jaxpr has three kinds of places: where its inputs are bound, its equations, and where its outputs are read.
-`check_jaxpr` walks through them in order with the set of variables bound so far, and the error names the rule.
+`RULES` is a table: each rule has a number, a sentence, and a function that finds violations at a place of a jaxpr.
+Places are where inputs are bound, the equations, and where outputs are read. `check_jaxpr` walks through them in order
+with the set of variables bound so far, and the error names the rule.
 
-Everything after tracing relies on these rules. `eval_jaxpr` never meets an unbound variable, a lowering knows the type
+Everything after tracing relies on these rules: `eval_jaxpr` never meets an unbound variable, a lowering knows the type
 of each result, dead code elimination sees all effects, and a jaxpr in a parameter can be moved anywhere.
 
 Weak types are not compared: they only affect promotion, which is done before an equation is written.
@@ -29,7 +29,7 @@ from .printer import JaxprPpContext, JaxprPpSettings, pp_aval, pp_eqn, pp_lambda
 
 
 class Place(NamedTuple):
-    """A place of a jaxpr, with the atoms that are read there, and the variables that are bound. `eqn` is None at inputs and outputs."""
+    """A place of a jaxpr, with the atoms that are read there, and the variables that are bound."""
 
     jaxpr: Jaxpr
     position: int  # the equation's number; -1 at the inputs, the number of equations at the outputs
@@ -45,7 +45,7 @@ class Place(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One rule. `violations` yields a message for each violation at a place: JAX's message, if JAX has the rule."""
+    """One rule. `violations` yields a message for each violation at a place, JAX's if JAX has the rule."""
 
     number: str
     law: str
@@ -53,9 +53,7 @@ class Rule(NamedTuple):
 
 
 def check_jaxpr(jaxpr: Jaxpr, checked: set[Jaxpr] | None = None) -> None:
-    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Those in `checked` are known to obey them;
-    this one, and those inside, are added.
-    """
+    """Raise JaxprTypeError unless the jaxpr and all jaxprs inside obey `RULES`. Those in `checked` are known to; these are added."""
     checked = set() if checked is None else checked
     bound: set[Var] = set()
     for place in _places(jaxpr, bound, checked):
@@ -257,7 +255,7 @@ def _names(jaxpr: Jaxpr) -> JaxprPpContext:
 
 
 def _report(rule: Rule, message: str, place: Place) -> str:
-    """Return the report: what is wrong, by which rule, and the place: the equation, the user's line, and the jaxpr around it."""
+    """Return the report: what is wrong, by which rule, and where: the equation, the user's line, and the jaxpr around it."""
     context, settings = _names(place.jaxpr), JaxprPpSettings()
     parts = [message, f"rule {rule.number}: {rule.law}"]
     if place.eqn:
@@ -274,9 +272,8 @@ def _report(rule: Rule, message: str, place: Place) -> str:
 
 
 def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
-    """Whether two jaxprs are the same program, up to the identity of variables and the source lines of equations.
-
-    The order of equations counts. Literals and consts are compared bit by bit, primitives by name.
+    """Whether two jaxprs are the same program, up to the identity of variables and source lines. The order of equations
+    counts. Literals and consts are compared bit by bit, primitives by name.
     """
     if a is b:
         return True
@@ -314,7 +311,7 @@ def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
 
 
 def _values_equal(x: Any, y: Any) -> bool:
-    """Whether two parameters or constants are equal, where `==` does not suffice: jaxprs, arrays and nans, and tuples of them."""
+    """Whether two parameters or constants are equal. `==` does not suffice for jaxprs, arrays and nans, and tuples of them."""
     if x is y:
         return True
     if isinstance(x, Jaxpr) or isinstance(y, Jaxpr):

@@ -2,17 +2,17 @@
 
     { lambda ; a:f32[3]. let b:f32[3] = sin a; c:f32[3] = mul b 2.0:f32[] in (c,) }
 
-A jaxpr is a list of equations in order. Each applies one primitive to atoms (variables and literals) and
-binds fresh variables to the results; parameters, such as an axis or an inner jaxpr, are known without
-running. Every variable has one type, its aval, and is bound once.
+A jaxpr is a list of equations in order. Each applies one primitive to atoms (variables and literals) and binds fresh
+variables to the results; parameters, such as an axis or an inner jaxpr, are known without running. Every variable has
+one type, its aval, and is bound once.
 
-Variables are objects without names: the printer (`printer`) makes up names. `check` has the rules for which jaxprs are
-well-formed, and which two are the same program.
+Variables have no names: the printer (`printer`) makes them up. `check` has the rules for which jaxprs are well-formed,
+and which two are the same program.
 
-Inputs come in two kinds: `invars` are what the caller passes; `constvars` stand for arrays that the function
-closed over, whose values are `consts`. JAX long had two classes: Jaxpr, and ClosedJaxpr for a Jaxpr with its
-consts. Here, as in later JAX, there is one: a jaxpr is *closed* when every constvar has its const, and `.jaxpr`
-returns the jaxpr itself, so code written for either works.
+Inputs come in two kinds: `invars` are what the caller passes; `constvars` stand for arrays that the function closed
+over, whose values are `consts`. JAX long had two classes: Jaxpr, and ClosedJaxpr for a Jaxpr with its consts. Here, as
+in later JAX, there is one: a jaxpr is *closed* when every constvar has its const, and `.jaxpr` returns the jaxpr
+itself, so code written for either works.
 
 JAX: jax/_src/core.py:Jaxpr
 """
@@ -49,7 +49,7 @@ class Var:
 
 
 class DropVar(Var):
-    """A result that nobody reads: printed as `_`, in inner jaxprs, too."""
+    """A result that is not read: printed as `_`, in inner jaxprs, too."""
 
     __slots__ = ()
 
@@ -71,8 +71,8 @@ Atom = Var | Literal
 
 
 def _as_recorded(atom: Atom | None, x: Any) -> Any:
-    """Return operand x. If it is a Python number, and the dtype of `atom`, the equation's own operand, does not have 64 bits, return
-    it as a numpy scalar of that dtype.
+    """Return operand x. A Python number becomes a numpy scalar of the dtype of `atom`, the equation's own operand,
+    unless that dtype has 64 bits.
     """
     if type(x) not in python_scalar_types or atom is None or atom.aval.is_wide:
         return x
@@ -105,8 +105,9 @@ class JaxprEqn:
         return JaxprEqn(**{name: getattr(self, name) for name in JaxprEqn.__slots__} | changes)
 
     def perform(self, rule: Callable[..., Any], *operands: Any) -> Any:
-        """Return `rule(*operands, **params)`; the rule is, for example, `primitive.bind`. The equations that it records get
-        the source line of this equation. Python numbers keep the types that they had when the equation was recorded, perhaps in x64 mode.
+        """Return `rule(*operands, **params)`, for example of `primitive.bind`. The equations that it records get this
+        equation's source line. Python numbers keep the types from the time when the equation was recorded, perhaps in
+        x64 mode.
         """
         state, source = config.local.state, self.source_info
         if state.knows_x64:
@@ -138,11 +139,11 @@ class JaxprEqn:
 
 
 class DebugInfo(NamedTuple):
-    """Says where a jaxpr comes from, and names its inputs and outputs; for messages and for printing.
+    """Says where a jaxpr comes from, and names its inputs and outputs, for messages and printing.
 
-    `traced_for` is the transformation ("jit", "scan", ...); `func_src_info` reads "f at /path/file.py:12", or
-    only "f"; `arg_names` holds a path per input ("x", "params['w']"), empty where there is none;
-    `result_paths` one per output. Both are empty when unknown.
+    `traced_for` is the transformation ("jit", "scan", ...); `func_src_info` reads "f at /path/file.py:12", or only "f";
+    `arg_names` has a path for each input ("x", "params['w']"), empty where there is none; `result_paths` one for each
+    output. Both are empty when unknown.
     """
 
     traced_for: str
@@ -156,11 +157,11 @@ class DebugInfo(NamedTuple):
         return self.func_src_info.split(" ")[0]
 
     def safe_arg_names(self, count: int) -> tuple[str, ...]:
-        """Return a name for each of `count` inputs: empty strings when they are unknown, or not that many."""
+        """Return a name for each of `count` inputs: empty strings if they are unknown, or another number."""
         return self.arg_names if len(self.arg_names) == count else ("",) * count
 
     def safe_result_paths(self, count: int) -> tuple[str, ...]:
-        """Return a path for each of `count` outputs: empty strings when they are unknown, or not that many."""
+        """Return a path for each of `count` outputs: empty strings if they are unknown, or another number."""
         return self.result_paths if len(self.result_paths) == count else ("",) * count
 
     def filter(self, used_inputs: Sequence[bool], used_outputs: Sequence[bool]) -> DebugInfo:
@@ -171,7 +172,7 @@ class DebugInfo(NamedTuple):
         )
 
     def with_unknown_names(self) -> DebugInfo:
-        """Return a DebugInfo for a jaxpr with other inputs and outputs, whose names are not known."""
+        """Return a DebugInfo for a jaxpr with other inputs and outputs, of unknown names."""
         return self._replace(arg_names=(), result_paths=())
 
 
@@ -180,11 +181,10 @@ _PARTS = ("constvars", "invars", "outvars", "eqns", "effects", "debug_info", "co
 
 
 class Jaxpr(RichDisplay):
-    """A program: `{ lambda constvars; invars. let eqns in outvars }`, with the values of its constvars when
-    it is closed.
+    """A program: `{ lambda constvars; invars. let eqns in outvars }`, with the values of its constvars if it is closed.
 
-    Nothing changes a jaxpr once it is made: `replace` makes another one. Jaxprs hash and compare by identity;
-    `check.jaxprs_equal` says whether two are the same program.
+    A jaxpr never changes: `replace` makes another one. Jaxprs hash and compare by identity; `check.jaxprs_equal` says
+    whether two are the same program.
     """
 
     __slots__ = ("__weakref__", *_PARTS)
@@ -228,8 +228,8 @@ class Jaxpr(RichDisplay):
         return [v.aval for v in self.outvars]
 
     def replace(self, **changes: Any) -> Jaxpr:
-        """Return the same jaxpr with some parts replaced, by name. If inputs or outputs are replaced, their names are not known,
-        unless `debug_info` is given, too.
+        """Return the same jaxpr with some parts replaced, by name. If inputs or outputs are replaced, their names are
+        unknown, unless `debug_info` is given, too.
         """
         parts = {name: getattr(self, name) for name in _PARTS} | changes
         if "debug_info" not in changes and (parts["invars"], parts["outvars"]) != (self.invars, self.outvars):
@@ -249,8 +249,8 @@ class Jaxpr(RichDisplay):
     ) -> str:
         """Return the jaxpr as text, as JAX writes it.
 
-        `source_info` and `name_stack` append to each equation where it comes from; `print_shapes=False`
-        leaves out types; `custom_pp_eqn_rules=False` shows all parameters; `print_effects` appends the jaxpr's effects;
+        `source_info` and `name_stack` append to each equation where it comes from; `print_shapes=False` leaves out
+        types; `custom_pp_eqn_rules=False` shows all parameters; `print_effects` appends the jaxpr's effects;
         `use_color=None` colours on terminals (see `pretty_printer`).
         """
         return printing.jaxpr_to_text(
@@ -342,14 +342,14 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def literal_value(literal: Literal) -> Any:
-    """Return the value of a literal in the form that keeps its type: a weak one is a Python scalar."""
+    """Return the value of a literal in a form that keeps its type: a weak one as a Python scalar."""
     value = literal.val
     return value.item() if literal.aval.weak_type and hasattr(value, "item") else value
 
 
 def last_uses(jaxpr: Jaxpr) -> list[set[Var]]:
-    """Return for each equation the variables that it reads or binds, and that neither a later equation nor an output reads. For
-    the equation of a jaxpr that has only one, return an empty set.
+    """Return for each equation the variables that it reads or binds, and that neither a later equation nor an output
+    reads. For a jaxpr with only one equation, return an empty set for it.
     """
     if len(jaxpr.eqns) == 1:
         return [set()]  # `eval_jaxpr` ends after this equation, and then releases all values

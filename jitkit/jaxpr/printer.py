@@ -4,12 +4,11 @@
 
 Variables get their names while they are printed, in the order in which the printer meets them: a to z, ba to bz, and
 on. Variables of an inner jaxpr get the next names, so that a name means one thing in the whole text; only the jaxpr of
-a *call* uses the names of its operands and results. Results of the outermost jaxpr that nobody reads are `_`.
+a *call* uses the names of its operands and results. Results of the outermost jaxpr that are not read are `_`.
 
-An inner jaxpr that is used twice, or has more than ten equations, is printed once, above the rest: `let name = { ... } in`. Where it is
-used, only its name is printed.
-
-`pp_eqn_rules` has printing rules of primitives: most hide parameters that say nothing new.
+An inner jaxpr that is used twice, or has more than ten equations, is printed once, above the rest: `let name = { ... }
+in`. Where it is used, only its name is printed. `pp_eqn_rules` has printing rules of primitives: most hide parameters
+that say nothing new.
 
 JAX: jax/_src/core.py:pp_toplevel_jaxpr
 """
@@ -43,7 +42,7 @@ class JaxprPpSettings(NamedTuple):
 
 
 class ParamName(str):
-    """The name of a parameter. It goes with its text, such as `axis=`, and tells a painter (`html`) how to colour it."""
+    """The name of a parameter, with its text, such as `axis=`; it tells a painter (`html`) how to colour it."""
 
     __slots__ = ()
 
@@ -227,7 +226,9 @@ def hide_params(*always: str, **defaults: Any) -> PpEqnRule:
 
 
 def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
-    """Return a printing rule that adds parameters that JAX has since this release. In jitkit each has one value, given in `later`."""
+    """Return a printing rule that adds the parameters that JAX has since this release; in jitkit each has one value,
+    given in `later`.
+    """
 
     def rule(eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings) -> pp.Doc:
         shown = eqn.params | later if since(major, minor) else eqn.params
@@ -239,10 +240,8 @@ def show_params_since(major: int, minor: int, **later: Any) -> PpEqnRule:
 def pp_call(
     eqn: JaxprEqn, context: JaxprPpContext, settings: JaxprPpSettings, params: dict[str, Any] | None = None
 ) -> pp.Doc:
-    """Print a call of the jaxpr in parameter `jaxpr`: return its document. The jaxpr's variables get the names of the call's operands
-    and results.
-
-    Parameter `name` comes first, then the others; or only those in `params`, when that is given.
+    """Return the document of a call of the jaxpr in the parameter `jaxpr`, whose variables get the names of the call's
+    operands and results. `name` comes first, then the other parameters, or those in `params`, if given.
     """
     params = eqn.params if params is None else params
     inner = eqn.params["jaxpr"]
@@ -257,7 +256,7 @@ def pp_call(
 
 
 def pp_toplevel_jaxpr(jaxpr: Jaxpr, settings: JaxprPpSettings) -> pp.Doc:
-    """Return a jaxpr, as printed, and above it the inner jaxprs that are used twice or are long."""
+    """Return a jaxpr, as printed, below the inner jaxprs that are used twice or are long."""
     context = JaxprPpContext(jaxpr, name_shared_jaxprs(jaxpr))
     parts: list[pp.Doc] = []
     for shared, name in context.shared_jaxprs.items():
@@ -272,7 +271,7 @@ def pp_jaxpr(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings) -
 
 
 def pp_lambda(jaxpr: Jaxpr, context: JaxprPpContext, settings: JaxprPpSettings, around: int | None = None) -> pp.Doc:
-    """Return `{ lambda constvars ; invars. let eqns in outvars }`; with `around`, only the equations near the one at this position."""
+    """Return `{ lambda constvars ; invars. let eqns in outvars }`; with `around`, only the equations near this position."""
     constvars = pp_vars(jaxpr.constvars, context, types=settings.print_shapes)
     invars = pp_vars(jaxpr.invars, context, types=settings.print_shapes)
     start, stop = (0, len(jaxpr.eqns)) if around is None else (max(around - 10, 0), around + 10)

@@ -13,7 +13,7 @@ from ..core import Primitive
 from .language import Jaxpr, JaxprEqn, Var, join_effects, selected
 
 # The DCE rule of a primitive takes, for each result of an equation, whether it is used. It returns, for each operand,
-# whether it is needed, and what is left of the equation (None if nothing is).
+# whether it is needed, and the rest of the equation (None if nothing is left).
 DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
 
 
@@ -26,13 +26,13 @@ _dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]]
 def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: bool | Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
-    """Eliminate dead code: return the jaxpr without everything that the used outputs do not depend on, and for each input
-    whether it is still there.
+    """Eliminate dead code: return the jaxpr with only what the used outputs depend on, and for each input whether it is
+    there.
 
     `used_outputs` says for each output whether it is used, and `instantiate` for each input whether to keep it even if
-    it is unused; one bool stands for all. Equations with effects stay. Unused consts are removed with their constvars;
-    an open jaxpr keeps all of its constvars. The same arguments give the same jaxpr, so that calls which shared a jaxpr
-    still share one.
+    unused; one bool stands for all. Equations with effects stay. Unused consts are removed with their constvars; an
+    open jaxpr keeps all its constvars. The same arguments give the same jaxpr, so that calls which shared a jaxpr still
+    share one.
     """
     outputs = (used_outputs,) * len(jaxpr.outvars) if isinstance(used_outputs, bool) else tuple(used_outputs)
     inputs = (instantiate,) * len(jaxpr.invars) if isinstance(instantiate, bool) else tuple(instantiate)
@@ -44,7 +44,7 @@ def dce_jaxpr(
 
 
 def prune_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: Sequence[bool]) -> tuple[Jaxpr, list[bool]]:
-    """Return what `dce_jaxpr` returns, without its cache."""
+    """Return the result of `dce_jaxpr`, without its cache."""
     outputs = [atom for atom in selected(jaxpr.outvars, used_outputs) if isinstance(atom, Var)]
     eqns, live = live_equations(jaxpr.eqns, outputs)
     used_inputs = [var in live or keep for var, keep in zip(jaxpr.invars, instantiate, strict=True)]
@@ -87,8 +87,8 @@ def live_equations(eqns: Sequence[JaxprEqn], outputs: Iterable[Var]) -> tuple[li
 
 
 def keep_or_drop(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule of primitives without their own: keep an equation, and all its operands, if a result is used or it has effects;
-    otherwise drop it.
+    """DCE rule of primitives without their own: keep an equation with all operands if a result is used or it has
+    effects, else drop it.
     """
     needed = any(used_results) or bool(eqn.effects)
     return [needed] * len(eqn.invars), eqn if needed else None

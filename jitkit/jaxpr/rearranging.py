@@ -22,7 +22,7 @@ _ANSWERS = 256  # at most this many results are kept for one jaxpr
 
 
 def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
-    """Decorator: cache `derive(jaxpr, *args)` as long as the jaxpr lives. If a jaxpr has `_ANSWERS` results, they are forgotten."""
+    """Decorator: cache `derive(jaxpr, *args)` as long as the jaxpr lives, up to `_ANSWERS` results; then forget these."""
     answers: weakref.WeakKeyDictionary[Jaxpr, dict[Any, _T]] = weakref.WeakKeyDictionary()
 
     @functools.wraps(derive)
@@ -39,14 +39,14 @@ def remembered(derive: Callable[..., _T]) -> Callable[..., _T]:
 
 @remembered
 def forwarded_inputs(jaxpr: Jaxpr) -> list[int | None]:
-    """Return for each output which input it is, by number; None for one that is computed or a constant."""
+    """Return for each output the number of the input that it is, or None if it is computed or a constant."""
     position = {var: i for i, var in enumerate(jaxpr.invars)}
     return [position.get(atom) if isinstance(atom, Var) else None for atom in jaxpr.outvars]
 
 
 @remembered
 def keep_outputs(jaxpr: Jaxpr, keep: tuple[bool, ...]) -> Jaxpr:
-    """Return the jaxpr with only those outputs that `keep` marks. Its equations stay as they are."""
+    """Return the jaxpr with only the outputs that `keep` marks. Its equations stay."""
     outvars = [atom for atom, kept in zip(jaxpr.outvars, keep, strict=True) if kept]
     return jaxpr.replace(outvars=outvars, debug_info=jaxpr.debug_info.filter([True] * len(jaxpr.invars), keep))
 
@@ -70,7 +70,7 @@ def in_order(jaxpr: Jaxpr, inputs: tuple[int, ...], outputs: tuple[int, ...]) ->
 
 @remembered
 def drop_unused(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the jaxpr with a `DropVar` for each result that nobody reads."""
+    """Return the jaxpr with a `DropVar` for each result that is not read."""
     used = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
     used.update(x for x in jaxpr.outvars if isinstance(x, Var))
     if all(var in used for eqn in jaxpr.eqns for var in eqn.outvars):
@@ -81,8 +81,8 @@ def drop_unused(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def interleaved(first: Sequence[int], second: Sequence[int]) -> tuple[int, ...]:
-    """Return the positions that reorder concatenated lists `a, b, c, d` to `a, c, b, d`. `first` has the sizes of a and b, `second`
-    the sizes of c and d.
+    """Return the positions that reorder concatenated lists `a, b, c, d` to `a, c, b, d`. `first` has the sizes of a and
+    b, `second` of c and d.
     """
     ranges, start = [], 0
     for size in (*first, *second):
@@ -156,7 +156,7 @@ def sort_consts(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def convert_constvars_jaxpr(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the jaxpr with its constvars as its first inputs, whose values the caller then passes. Cached."""
+    """Return the jaxpr with its constvars as its first inputs, whose values the caller passes. Cached."""
     return _with_constvars_first(jaxpr) if jaxpr.constvars else jaxpr
 
 
@@ -175,8 +175,8 @@ def close_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any] = ()) -> Jaxpr:
 
 
 def in_order_of_need(jaxpr: Jaxpr) -> Jaxpr:
-    """Return the jaxpr with its constants in JAX's order. JAX sorts topologically, from the outputs: it takes an equation when all its
-    readers are taken; if there are several, it takes the one that it found last. The result is the reverse of this order.
+    """Return the jaxpr with its constants in JAX's order: the reverse of a topological sort from the outputs. An
+    equation is taken when all its readers are; of several, the one that was found last.
     """
     made_by = {var: eqn for eqn in jaxpr.eqns for var in eqn.outvars}
     constants = set(jaxpr.constvars)

@@ -1,7 +1,7 @@
 """Elementwise functions that are small algorithms: powers, whole-number division, remainders, the parts of a float.
 
-If JAX shows a function as a named program (`jit[name=floor_divide ...]` in a jaxpr), it is decorated with `jit` here, too,
-under the same name.
+A function that JAX shows as a named program (`jit[name=floor_divide ...]` in a jaxpr) is decorated with `jit` here,
+too.
 
 JAX: jax/_src/numpy/ufuncs.py:floor_divide
 """
@@ -36,10 +36,8 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes, given_ar
 
 
 def power(x1: Any, x2: Any, /) -> Any:
-    """Return x1 ** x2. With an integer exponent that is known while tracing, multiply repeatedly.
-
-    Raises:
-      TypeError: for an integer raised to a known negative power.
+    """Return x1 ** x2; for an integer exponent known while tracing, by repeated multiplication. Raise TypeError for an
+    integer raised to a known negative power.
     """
     check_arraylike("power", x1, x2)
     x1, x2 = given_array(x1), given_array(x2)
@@ -71,8 +69,8 @@ def _power(x1: Any, x2: Any) -> Any:
 
 
 def _integer_power(base: Any, exponent: Any, dtype: Any) -> Any:
-    """Return powers by repeated squaring. Only the last 6 bits of the exponent count: larger exponents overflow for every base
-    but 0, 1 and -1.
+    """Return powers by repeated squaring. Only the last 6 bits of the exponent count: larger exponents overflow for
+    every base but 0, 1 and -1.
     """
     zero, one = dtype.type(0), dtype.type(1)
     result = where(lax.bitwise_and(lax.eq(base, zero), lax.ne(exponent, zero)), zero, one)
@@ -186,8 +184,8 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """Return the largest integer <= x1 / x2, in their dtype. An integer divided by 0 gives a number without meaning. Raise
-    TypeError for complex operands.
+    """Return the largest integer <= x1 / x2, in their dtype. An integer divided by 0 gives a number without meaning.
+    Raise TypeError for complex operands.
     """
     dtype, (x1, x2) = promote_numeric("floor_divide", x1, x2)
     if dtypes.issubdtype(dtype, np.unsignedinteger):
@@ -211,9 +209,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # numpy's name
 
 
 def _float_divmod(x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Return quotient and remainder as CPython computes them: the exact remainder, corrected if its sign is not that of
-    x2.
-    """
+    """Return quotient and remainder as CPython computes them: the exact remainder, corrected if its sign is not that of x2."""
     mod = lax.rem(x1, x2)
     div = lax.div(where(x2 == 0, x1, lax.sub(x1, mod)), x2)
     other_sign = lax.bitwise_and(mod != 0, lax.sign(x2) != lax.sign(mod))
@@ -251,8 +247,8 @@ def fmod(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
-    """Return x minus its integer part, and the integer part: x rounded towards 0. For an infinity these are nan and x. Raise
-    NotImplementedError if `out` is given.
+    """Return x minus its integer part, and the integer part: x rounded towards 0. For an infinity these are nan and x.
+    Raise NotImplementedError if `out` is given.
     """
     (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))
     if out is not None:

@@ -1,7 +1,7 @@
-"""Fills in the operators and methods that Array and Tracer share: each calls a function of this package.
+"""Fills in the operators and methods that Array and Tracer share: `x + y` calls `add(x, y)`, `x.sum(0)` calls `sum(x,
+0)`.
 
-`x + y` is `add(x, y)`, `x.sum(0)` is `sum(x, 0)`. Each is filled at first use, which imports the function's module: a
-first `x @ w` does not load sorting.
+Each is filled at first use, which imports the function's module: a first `x @ w` does not load sorting.
 
 JAX: jax/_src/numpy/array_methods.py:register_jax_array_methods
 """
@@ -48,14 +48,14 @@ def _namespace(x: Any, *, api_version: str | None = None) -> Any:
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
-    """Return the rounded array: for `round(x)` of integers, for `round(x, n)` of the array's own dtype."""
+    """Return the rounded array: integers for `round(x)`, the array's own dtype for `round(x, n)`."""
     out = jnp.round(x, decimals=ndigits or 0)
     return out.astype(int) if ndigits is None else out
 
 
 def _contains(x: Any, query: Any) -> Any:
-    """Return whether a one-dimensional array has an element equal to a scalar. Raise ValueError for another array, or a query that is
-    not a scalar, TypeError for None and strings.
+    """Return whether a one-dimensional array has an element equal to a scalar. Raise ValueError for another array, or a
+    query that is not a scalar, TypeError for None and strings.
     """
     if query is None or isinstance(query, str):
         raise TypeError(f"Array.__contains__: unsupported operand type {type(query)}.")
@@ -99,9 +99,9 @@ def _view(x: Any, dtype: Any = None, type: None = None) -> Any:
     """Return the same bytes read as another dtype; the last axis grows or shrinks with the element size.
 
     Raises:
-      ValueError: where the sizes do not fit.
+      ValueError: the sizes do not fit.
       TypeError: for a shape in place of a dtype.
-      NotImplementedError: if `type` is given.
+      NotImplementedError: `type` is given.
     """
     if type is not None:
         raise NotImplementedError(f"`type` argument of array.view() is not supported.{edits.VIEW}")
@@ -224,9 +224,7 @@ _NOT_OF_KEYS = frozenset((
 
 
 def _refused_for_keys(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `function` as a method that raises NotImplementedError for an array of random keys, unless the array is
-    traced.
-    """
+    """Return `function` as a method that raises NotImplementedError for an array of random keys, unless it is traced."""
 
     @functools.wraps(function)
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
@@ -248,9 +246,7 @@ _FILLS: dict[str, tuple[Callable[..., None], tuple[Any, ...], str | Callable[...
 
 
 def fill(name: str) -> None:
-    """Install an operator, a method or a property. `name` is the name under which Python looks for it, such as
-    `__add__`.
-    """
+    """Install an operator, a method or a property, by the name under which Python looks for it, such as `__add__`."""
     install, how, function = _FILLS[name]
     if isinstance(function, str):
         room, function = function.split(".")

@@ -28,8 +28,8 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 @jit(static_argnames=("axis", "edge_order"))
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
-    """Return derivatives along `axis`, or along each axis if it is None: central differences inside, one-sided ones at the
-    ends. For one axis, return an array; for several, or none, a list of arrays.
+    """Return derivatives along `axis`, or along each axis if it is None: central differences inside, one-sided ones at
+    the ends. For one axis, return an array; for several, or none, a list of arrays.
 
     Args:
       varargs: the distance of samples, or their positions along an axis: one for all axes, or one for each. 1 by default.
@@ -59,8 +59,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
 
 def _derivative(a: Any, h: Any, axis: int) -> Any:
-    """Return the derivative along one axis; `h` is the distance of samples, or a vector of their positions. Raise
-    ValueError for other shapes of `h`.
+    """Return the derivative along one axis; `h` is the samples' distance, or a vector of their positions. Raise
+    ValueError for another `h`.
     """
 
     def part(x: Any, start: int | None, stop: int | None) -> Any:
@@ -94,8 +94,8 @@ def _derivative(a: Any, h: Any, axis: int) -> Any:
 
 @jit(static_argnames=("axis",))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Return the integral along an axis by the trapezoidal rule; `x` are the positions of the samples; without `x`,
-    `dx` is their distance, or an array of distances.
+    """Return the integral along an axis by the trapezoidal rule. `x` are the samples' positions; without `x`, `dx` is
+    their distance, or an array of distances.
     """
     if x is None:
         (samples,) = promote_dtypes_inexact(ensure_arraylike("trapezoid", y))
@@ -173,8 +173,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def _unrolled(x: Any, xp: Any, fp: Any, period: Any) -> Sequence[Any]:
-    """Return `x` and `xp` modulo the period, and `fp`: `xp` sorted, `fp` in the same order, and both with one more point at
-    either end, from the neighbouring periods. Raise ValueError unless the period is a scalar.
+    """Return `x` and `xp` modulo the period, and `fp`. `xp` is sorted, with `fp` in the same order, and both get one
+    more point at either end, from the neighbouring periods. Raise ValueError unless the period is a scalar.
     """
     if np.ndim(period) != 0:
         raise ValueError(f"period must be a scalar; got {period}")

@@ -1,7 +1,7 @@
 """Products of matrices and vectors: sums of products by `dot_general`, the others elementwise.
 
-The result has the promoted dtype of both operands. `dot_general` gets the operands in their own dtypes, since XLA multiplies
-mixed types.
+The result has the promoted dtype of both operands, which `dot_general` gets in their own dtypes: XLA multiplies mixed
+types.
 
 JAX: jax/_src/numpy/tensor_contractions.py:matmul
 """
@@ -38,10 +38,8 @@ def result_type_of(name: str, preferred_element_type: Any, *operands: Any) -> tu
 
 @inlined(static_argnames=(*_STATIC, "out_sharding"))
 def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Any:
-    """Return the sums of products over the last axis of `a` and the second to last (or only) axis of `b`; with a scalar, the
-    products.
-
-    Raise TypeError where the two axes differ in size.
+    """Return the sums of products over the last axis of `a` and the second to last (or only) axis of `b`; with a
+    scalar, the products. Raise TypeError if the two axes differ in size.
     """
     refuse_sharding("dot", out_sharding)
     a, b = ensure_arraylikes("dot", a, b)
@@ -58,12 +56,12 @@ def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = 
 def matmul(
     a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Return `a @ b`: matrices in the last two axes, batches of them in the others, which broadcast; an operand of one
-    axis is a vector.
+    """Return `a @ b`: matrices in the last two axes, batches in the others, which broadcast; an operand of one axis is
+    a vector.
 
     Raises:
       ValueError: for scalars, and batches that do not broadcast.
-      TypeError: where the sizes of the contracted axes differ.
+      TypeError: the sizes of the contracted axes differ.
     """
     refuse_sharding("matmul", out_sharding)
     a, b = ensure_arraylikes("matmul", a, b)
@@ -89,9 +87,7 @@ def matmul(
 
 
 class _Batches:
-    """Says how the leading axes of two operands of matmul correspond. Axes of the result: `shared`, `of_a`, `of_b` and
-    `new_axes`.
-    """
+    """Says how the leading axes of two operands of matmul correspond. Axes of the result: `shared`, `of_a`, `of_b` and `new_axes`."""
 
     def __init__(self, b_is_matrix: bool) -> None:
         self.b_is_matrix = b_is_matrix
@@ -157,7 +153,7 @@ def _shown(x: Any) -> str:
 
 @inlined(static_argnames=_STATIC)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Return the sum of conj(a) * b over all elements. Raise TypeError where their numbers of elements differ."""
+    """Return the sum of conj(a) * b over all elements. Raise TypeError if their numbers of elements differ."""
     a, b = ensure_arraylikes("vdot", a, b)
     if dtypes.issubdtype(a.dtype, np.complexfloating):
         a = conj(a)
@@ -165,9 +161,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Return the sums of conj(x1) * x2 over `axis`; the other axes broadcast. Raise ValueError where the sizes of the axis
-    differ.
-    """
+    """Return the sums of conj(x1) * x2 over `axis`; the other axes broadcast. Raise ValueError if the axis differs in size."""
     x1, x2 = ensure_arraylikes("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with {axis=}")
@@ -184,10 +178,10 @@ def tensordot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Return the sums of products over several axes. `axes` is an int n, for the last n of `a` and the first n of `b`, or a
-    pair: an axis of `a` and an axis of `b`, or two lists of axes.
+    """Return the sums of products over several axes. `axes` is an int n, for the last n of `a` and the first n of `b`,
+    or a pair: an axis of each, or a list of axes of each.
 
-    Raise TypeError where `axes` is neither, or the sizes of the axes differ; ValueError for an axis out of range.
+    Raise TypeError for other `axes`, or if the axes differ in size; ValueError for an axis out of range.
     """
     refuse_sharding("tensordot", out_sharding)
     a, b = ensure_arraylikes("tensordot", a, b)
@@ -249,7 +243,7 @@ def kron(a: Any, b: Any) -> Any:
 
 @jit(static_argnames=("axisa", "axisb", "axisc", "axis"))
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    """Return the cross product of vectors of three elements. Up to JAX 0.11 they may have two: if both have two, the result
+    """Return the cross product of vectors of three elements. Up to JAX 0.11 they may have two: if both do, the result
     is the third component only; beside a vector of three, the third element counts as 0.
 
     The vectors are along `axisa` and `axisb`, the result's along `axisc`; or all along `axis`. Raise ValueError for
@@ -283,8 +277,6 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 
 @jit
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Return the products of conjugated vectors and matrices: the last axis of `x1`, the last two of `x2`; those before
-    broadcast.
-    """
+    """Return the products of conjugated vectors and matrices: the last axis of `x1`, the last two of `x2`; those before broadcast."""
     x1, x2 = ensure_arraylikes("matvec", x1, x2)
     return vectorize(matmul, signature="(n),(n,m)->(m)")(conj(x1), x2)
