@@ -17,8 +17,9 @@ from .util import ensure_arraylikes
 
 @jit(static_argnames=("mode", "precision", "preferred_element_type"))
 def convolve(a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """Return, for each k, the sum of a[k - j] * v[j] over j. "full" takes every k for which there is a product, "same" the middle
-    ones, as many as the longer vector has elements, and "valid" every k at which the shorter vector lies within the longer one.
+    """Return, for each k, the sum of a[k - j] * v[j] over j. "full" takes every k for which there is a product, "same"
+    as many from the middle as the longer vector has elements, and "valid" every k at which the shorter vector lies
+    within the longer one.
 
     Raise ValueError for another mode, an empty operand, or one that is not a vector.
     """

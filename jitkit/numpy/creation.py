@@ -35,12 +35,12 @@ def array(
 ) -> Any:
     """Return an array of a scalar, an array, or nested lists and tuples of them.
 
-    Without `dtype`, a single Python number gives a weakly typed array; in a list, numbers get the default width or that
-    of the arrays beside them. A float for an int dtype is truncated.
+    Without `dtype`, a single Python number gives a weakly typed array; in a list, numbers get the default width, or
+    that of arrays beside them. A float for an int dtype is truncated.
 
     Raises:
-      TypeError: where the values are not numbers.
-      ValueError: for None, and for nested lists that have no common shape.
+      TypeError: the values are not numbers.
+      ValueError: for None, and for nested lists without a common shape.
       OverflowError: for a Python number that does not fit.
       NotImplementedError: for an `order` other than "K" or None.
     """
@@ -71,7 +71,7 @@ def array(
 def asarray(
     a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, device: Any = None
 ) -> Any:
-    """Return what `array` returns, without a copy unless `copy` is True: an Array that has the dtype already is returned itself."""
+    """Return the result of `array`, without a copy unless `copy` is True: an Array of the dtype is returned itself."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "asarray")
     return array(a, dtype=dtype, copy=bool(copy), order=order, device=device)
@@ -84,8 +84,8 @@ def copy(a: Any, order: str | None = None) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """Return `x` converted to `dtype`; None means the default float type. Floats become integers by truncation towards zero,
-    complex numbers become real ones by losing their imaginary part, with a DeprecationWarning. As bools, all but zeros are True.
+    """Return `x` converted to `dtype`; None means the default float type. Floats become integers by truncation, complex
+    numbers become real by losing their imaginary part, with a DeprecationWarning. As bools, all but zeros are True.
     """
     check_arraylike("astype", x)
     x = as_array(x)
@@ -171,8 +171,8 @@ def _leaves(x: Any) -> Iterator[Any]:
 
 
 def _through_numpy(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
-    """Return what numpy makes of objects that hold numbers: memoryviews, ranges, things with `__array__`. Raise
-    ValueError for None, TypeError for things that are not numbers.
+    """Return objects that hold numbers (memoryviews, ranges, things with `__array__`) as numpy converts them. Raise
+    ValueError for None, TypeError for anything without numbers.
     """
     if x is None:
         raise ValueError(f"None is not a valid value for jnp.array{edits.NO_NONE}")
@@ -232,14 +232,12 @@ def placed(x: Any, device: Any) -> Any:
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of zeros, of the default float dtype unless `dtype` says otherwise. Raise TypeError for a shape in two
-    arguments, `zeros(2, 3)`.
-    """
+    """Return an array of zeros, by default of the default float dtype. Raise TypeError for a shape in two arguments, `zeros(2, 3)`."""
     return _fill("zeros", shape, 0, dtype, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array of ones, of the default float dtype unless `dtype` says otherwise. Raise TypeError as `zeros` does."""
+    """Return an array of ones, by default of the default float dtype. Raise TypeError as `zeros` does."""
     return _fill("ones", shape, 1, dtype, device)
 
 
@@ -249,7 +247,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Any:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an array filled with `fill_value`, which broadcasts to `shape`, and in its dtype unless `dtype` says otherwise."""
+    """Return an array filled with `fill_value`, which broadcasts to `shape`, by default in its own dtype."""
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "full")
     check_arraylike("full", fill_value)
@@ -269,24 +267,24 @@ def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) ->
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return zeros of the shape and dtype of `a`, unless `shape` or `dtype` says otherwise."""
+    """Return zeros, by default of the shape and dtype of `a`."""
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return ones of the shape and dtype of `a`, unless `shape` or `dtype` says otherwise."""
+    """Return ones, by default of the shape and dtype of `a`."""
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return an array of the shape and dtype of `prototype`, with unspecified values. (They are zeros.)"""
+    """Return unspecified values (they are zeros), by default of the shape and dtype of `prototype`."""
     if since(0, 11):
         return _like("empty_like", prototype, None, dtype, shape, device)
     return _like("ones_like", prototype, 0, dtype, shape, device)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Return an array filled with `fill_value`, of the shape and dtype of `a`, unless `shape` or `dtype` says otherwise."""
+    """Return an array filled with `fill_value`, by default of the shape and dtype of `a`."""
     check_arraylike("full_like", 0 if hasattr(a, "dtype") and hasattr(a, "shape") else a, fill_value)
     if np.ndim(fill_value) == 0:
         return _like("full_like", a, fill_value, dtype, shape, device)

@@ -56,17 +56,13 @@ def _cumulative(
 
 @jit(static_argnames=("axis", "dtype"))
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """Return the sums of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it is
-    None.
-    """
+    """Return the sums of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order if it is None."""
     return _cumulative("cumsum", lax.cumsum, a, axis, dtype, out)
 
 
 @jit(static_argnames=("axis", "dtype"))
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """Return the products of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order when it
-    is None.
-    """
+    """Return the products of the first 1, 2, 3, ... elements along `axis`; of all elements in row-major order if it is None."""
     return _cumulative("cumprod", lax.cumprod, a, axis, dtype, out)
 
 
@@ -89,7 +85,6 @@ def _cumsum_with_promotion(a: Any, axis: int | None = None, dtype: Any = None) -
 
 def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """Return `cumsum`, with small integers summed in the default int type, and with `include_initial` a 0 in front.
-
     Raise ValueError for a scalar, and for several axes without `axis`.
     """
     x, axis, dtype = _one_axis("sum", x, axis, dtype)
@@ -98,18 +93,15 @@ def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, inc
 
 
 def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    """Return `cumprod`; with `include_initial` a 1 in front.
-
-    Raise ValueError for a scalar, and for several axes without `axis`.
-    """
+    """Return `cumprod`; with `include_initial` a 1 in front. Raise ValueError for a scalar, and for several axes without `axis`."""
     x, axis, dtype = _one_axis("prod", x, axis, dtype)
     out = _cumulative("cumulative_prod", lax.cumprod, x, axis, dtype, None)
     return _behind(1, out, axis) if include_initial else out
 
 
 def _one_axis(what: str, x: Any, axis: int | None, dtype: Any) -> tuple[Any, int, Any]:
-    """Return the operand as an array, the axis, counted from the start, and the dtype, all checked. Raise ValueError
-    for a scalar, and for several axes if `axis` is None.
+    """Return the operand as an array, the axis, counted from the start, and the dtype, checked. Raise ValueError for a
+    scalar, and for several axes if `axis` is None.
     """
     x = ensure_arraylike(f"cumulative_{what}", x)
     product = {"prod": "product"}.get(what, what)

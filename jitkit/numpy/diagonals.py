@@ -27,7 +27,7 @@ from .util import check_arraylike, concrete_index, ensure_arraylike, given_array
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return an N x M matrix of zeros, with ones where column - row = k. M is N by default. Raise ValueError for
+    """Return an N x M matrix, by default N x N, of zeros, with ones where column - row = k. Raise ValueError for
     negative sizes, or a k that is not a scalar integer.
     """
     dtype = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype, "eye")
@@ -81,8 +81,8 @@ def triu(m: Any, k: int = 0) -> Any:
 
 @jit(static_argnames=("offset", "axis1", "axis2"))
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return the elements whose index along `axis2` is the one along `axis1` plus `offset`, along a new last axis
-    instead of these two. Raise ValueError for less than two axes.
+    """Return the elements whose index along `axis2` is that along `axis1` plus `offset`, along a new last axis in place
+    of these two. Raise ValueError for less than two axes.
     """
     a = ensure_arraylike("diagonal", a)
     if a.ndim < 2:
@@ -104,13 +104,13 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     def summed(a: Any) -> Any:
         return lax.reduce(lax.mul(ones, a), np.array(0, a.dtype), lax.add, (0,))
 
-    # JAX also compiles for Mosaic, which has no gather. jitkit does not, but JAX's jaxpr has this equation.
+    # JAX also compiles for Mosaic, which has no gather: its jaxpr has this equation.
     return lax.platform_dependent(a, default=picked, mosaic=summed)
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """Return the k-th diagonal of a matrix; for a vector, the matrix that has it there, and zeros elsewhere. Raise ValueError for
-    other ranks.
+    """Return the k-th diagonal of a matrix; for a vector, the matrix with this diagonal, and zeros elsewhere. Raise
+    ValueError for other ranks.
     """
     check_arraylike("diag", v)
     return _diag(given_array(v), operator.index(k))
@@ -129,8 +129,8 @@ def _diag(v: Any, k: int) -> Any:
 
 @jit(static_argnames=("axis1", "axis2", "dtype"))
 def trace(a: Any, offset: Any = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """Return the sum of the `diagonal` of two axes, for each index of the others. Raise ValueError if they are the same axis,
-    NotImplementedError if `out` is given.
+    """Return the sum of the `diagonal` of two axes, for each index of the others. Raise ValueError if they are the same
+    axis, NotImplementedError if `out` is given.
     """
     a = ensure_arraylike("trace", a)
     refuse_out("trace", out)

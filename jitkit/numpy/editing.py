@@ -32,15 +32,14 @@ from .util import check_arraylike, ensure_arraylike, ensure_arraylikes
 
 def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False) -> Any:
     """Return an array without the elements, or the slices along `axis`, at `obj`: an index, a slice, an array of
-    indices or a mask. If `axis` is None, the array is flattened first.
-
-    With `assume_unique_indices`, indices may be traced.
+    indices or a mask. If `axis` is None, the array is flattened first. With `assume_unique_indices`, indices may be
+    traced.
 
     Raises:
       ConcretizationTypeError: for other traced indices: the number of remaining elements would depend on values.
       ValueError: for an int out of bounds, a mask of another shape, and an array of neither integers nor bools.
       IndexError: for an array with an index out of bounds.
-      TypeError: for what is not an array.
+      TypeError: for anything that is not an array.
     """
     a = ensure_arraylike("delete", arr)
     if axis is None:
@@ -84,9 +83,8 @@ def delete(arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Return an array with `values` inserted before the positions `obj` (an index, a slice, or an array of indices)
-    along `axis`; if it is None, the array is flattened first.
-
-    Raise ValueError for positions of more than one axis, or that are not integers.
+    along `axis`; if it is None, the array is flattened first. Raise ValueError for positions of more than one axis, or
+    that are not integers.
     """
     a, _, values = ensure_arraylikes("insert", arr, 0 if isinstance(obj, slice) else obj, values)
     if axis is None:
@@ -117,16 +115,17 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def compress(
     condition: Any, a: Any, axis: int | None = None, *, size: int | None = None, fill_value: Any = 0, out: None = None
 ) -> Any:
-    """Return the slices of `a` along `axis` for which `condition` holds. If `axis` is None, the array is flattened first.
+    """Return the slices of `a` along `axis` for which `condition` holds. If `axis` is None, the array is flattened
+    first.
 
     Args:
       condition: one bool per slice; slices without one are left out. It can be traced if there is a size.
-      size: how many slices there will be: those chosen first, then some of `fill_value`.
+      size: how many slices there will be: the chosen ones, then some of `fill_value`.
 
     Raises:
-      ValueError: if the condition does not have one axis, or the size is greater than the axis; without a size, if the
-        condition is true where there is no slice.
-      NotImplementedError: if `out` is given.
+      ValueError: the condition does not have one axis, or the size is greater than the axis; without a size, the condition is
+        true where there is no slice.
+      NotImplementedError: `out` is given.
     """
     condition, a, fill_value = ensure_arraylikes("compress", condition, a, fill_value)
     condition = condition.astype(bool)
@@ -164,8 +163,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
       mode: what to do with an i out of bounds: raise ValueError ("raise", which cannot be traced), "wrap" or "clip".
 
     Raises:
-      ValueError: for an `a` that is not of integers, or another mode.
-      NotImplementedError: if `out` is given.
+      ValueError: `a` is not of integers, or the mode is unknown.
+      NotImplementedError: `out` is given.
     """
     if out is not None:
         raise NotImplementedError(f"The 'out' argument to jnp.choose is not supported.{edits.NO_OUT}")
@@ -190,8 +189,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 def ravel_multi_index(
     multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise", order: str = "C", *, dtype: Any = None
 ) -> Any:
-    """Return the positions that elements of an array of shape `dims` have in the flattened array. `multi_index` has
-    their indices along each axis.
+    """Return the positions in the flattened array of elements of an array of shape `dims`, from `multi_index`, their
+    indices along each axis.
 
     Args:
       mode: what to do with indices out of bounds: raise ValueError ("raise", which cannot be traced), "clip", "wrap" or

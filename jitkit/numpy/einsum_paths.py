@@ -1,7 +1,7 @@
 """Finds the order in which several operands are contracted, two at a time.
 
 A path is a list of pairs of positions; the product of a pair is appended to the remaining operands. The orders are
-the same as opt_einsum's, which JAX uses. By default, for up to four operands all orders are tried, for up to fourteen the promising
+opt_einsum's, which JAX uses. By default, for up to four operands all orders are tried, for up to fourteen the promising
 ones, and for more `greedy_paths` finds one.
 
 JAX: jax/_src/numpy/einsum.py:einsum
@@ -30,9 +30,7 @@ _OTHERS = ("auto-hq", "dp", "dynamic-programming", "random-greedy", "random-gree
 
 
 def check_word(word: str) -> None:
-    """Raise KeyError for a word that is not the name of a search, NotImplementedError for a search that jitkit does not
-    have.
-    """
+    """Raise KeyError for a word that is not the name of a search, NotImplementedError for a search that jitkit lacks."""
     here = ("auto", "optimal", *BRANCHES, *_GREEDY)
     if word.lower() in _OTHERS:
         raise NotImplementedError(f"einsum_path(optimize={word!r}) is not supported. jitkit has {', '.join(here)}.")
@@ -41,9 +39,9 @@ def check_word(word: str) -> None:
 
 
 def order(optimize: Any, inputs: Sequence[str], result: str, sizes: dict[str, int]) -> Path:
-    """Return the path that `optimize` asks for: a path itself, or the one that the search of this name finds (see
-    `einsum_path`). An unknown name counts as "auto". For False, and for two operands, each step multiplies the first two
-    operands that remain.
+    """Return the path that `optimize` means: a path itself, or the one that the search of this name finds (see
+    `einsum_path`). An unknown name counts as "auto". For False, and for two operands, each step multiplies the first
+    two remaining operands.
     """
     if isinstance(optimize, list | tuple):
         return [tuple(step) for step in optimize if not isinstance(step, str)]
@@ -80,7 +78,7 @@ class _Search:
     array.
 
     As in opt_einsum, the cost of multiplying two sets of labels is computed once, although it depends on the other
-    terms that remain. So the order found is opt_einsum's, but not always the cheapest.
+    remaining terms. So the order found is opt_einsum's, but not always the cheapest.
     """
 
     def __init__(self, result: _Labels, sizes: dict[str, int]) -> None:
@@ -110,10 +108,11 @@ class _Search:
         return self.known[one, two]
 
     def all_orders(self, path: Path, terms: tuple[_Labels, ...], left: set[int], cost: int) -> None:
-        """Try each order that can still be the cheapest. `left` are the places of the terms that are not contracted yet.
+        """Try each order that can still be the cheapest. `left` are the places of the terms that are not contracted
+        yet.
 
-        Of equally cheap orders the first is kept. A set is iterated in an order that depends on how it was made, so the sets
-        here are made as in opt_einsum.
+        Of equally cheap orders the first is kept. The order of a set depends on how it was made, so the sets are made
+        as in opt_einsum.
         """
         if len(left) == 1:
             self.path, self.cost = _positions(path, len(terms) - len(path)), cost
@@ -127,8 +126,8 @@ class _Search:
     def promising_orders(
         self, path: Path, terms: tuple[_Labels, ...], cost: int, largest: int, width: int | None
     ) -> None:
-        """Try the pairs that may lead to a better order, or the first `width` of them, those that free the most memory first.
-        Pairs that share no label are tried only if no other pair may lead to a better order.
+        """Try the pairs that may lead to a better order, or the first `width` of them, those that free the most memory
+        first. Pairs without a common label are tried only if no other pair may lead to one.
         """
         if len(terms) == 1:
             self.path, self.cost, self.largest = path, cost, largest
@@ -141,8 +140,8 @@ class _Search:
     def _candidates(
         self, terms: tuple[_Labels, ...], cost: int, largest: int, pairs: Sequence[tuple[int, int]]
     ) -> list[tuple[int, int, int, int, tuple[int, int]]]:
-        """Return, for each pair that may lead to a better order: the memory that its product adds, and its operations;
-        the operations and the largest product of the whole path with it; and the pair.
+        """Return, for each pair that may lead to a better order: the memory that its product adds, its operations, the
+        operations and the largest product of the whole path with it, and the pair.
         """
         found = []
         for i, j in pairs:

@@ -1,7 +1,7 @@
 """einsum: products and sums written as labels of axes.
 
-`einsum("ij,jk->ik", a, b)` names the axes of its operands; labels that are missing after the arrow are summed
-over. Two operands are contracted at a time, by one `dot_general` each; `einsum_paths` says in which order.
+`einsum("ij,jk->ik", a, b)` names the axes of its operands; labels that are missing after the arrow are summed over. Two
+operands at a time are contracted, by one `dot_general`, in the order of `einsum_paths`.
 
 JAX: jax/_src/numpy/einsum.py:_einsum
 """
@@ -67,13 +67,14 @@ def einsum(
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, path_info.PathInfo]:
-    """Return the order in which `einsum` would contract these operands, in a form that `optimize` accepts, and a description to print.
+    """Return the order in which `einsum` would contract these operands, in a form that `optimize` accepts, and a
+    description to print.
 
     Args:
       subscripts, operands: as for `einsum`; of the operands only the shapes are read.
       optimize: "auto": the cheapest order, or with many operands a cheap one; True or "optimal": the cheapest; False: always
-        the first two that remain, whose product goes to the end; "branch-all", "branch-2", "branch-1": try all, 2 or 1 pairs for each
-        step; "greedy": the pair that frees the most memory; or the order itself.
+        the first two that remain, whose product goes to the end; "branch-all", "branch-2", "branch-1": try all, 2 or 1 pairs for
+        each step; "greedy": the pair that frees the most memory; or the order itself.
 
     Raises:
       ValueError: for labels that do not fit the operands.
@@ -131,8 +132,8 @@ def _from_interleaved(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
 
 def _parse(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
-    """Return the labels of each operand and of the result, one letter per axis. Raise ValueError for labels that do not fit
-    the shapes.
+    """Return the labels of each operand and of the result, one letter per axis. Raise ValueError for labels that do not
+    fit the shapes.
     """
     text = subscripts.replace(" ", "")
     left, arrow, right = text.partition("->")
@@ -171,8 +172,8 @@ def _checked_result(result: str, inputs: Sequence[str]) -> str:
 
 
 def _sizes(inputs: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
-    """Return the size of each label. An axis of size 1 broadcasts against a larger one of the same label. Raise
-    ValueError for other sizes of one label.
+    """Return the size of each label. An axis of size 1 broadcasts against a larger one of the same label; raise
+    ValueError for other different sizes.
     """
     sizes: dict[str, int] = {}
     for number, (labels, shape) in enumerate(zip(inputs, shapes, strict=True)):
@@ -195,8 +196,8 @@ _Term = tuple[Any, str]
 
 
 def _contract(terms: list[_Term], result: str, dtype: Any, precision: Any, dot_general: Callable[..., Any]) -> Any:
-    """Return the product of two labelled operands, or one operand alone, summed over the labels that are not in `result`, with
-    the axes of the result in this order. Raise NotImplementedError for three or more operands.
+    """Return the product of two labelled operands, or a single operand, summed over the labels that are not in
+    `result`, with the axes of the result in this order. Raise NotImplementedError for three or more operands.
     """
     if len(terms) == 1:
         x, labels = _sum_and_take_diagonals(terms[0], set(result), dtype)

@@ -1,9 +1,8 @@
 """`jitkit.numpy.fft`: discrete Fourier transforms along any axes, of any lengths.
 
-Input: arrays. Output: arrays, computed by `lax.fft`, which transforms at most three last axes.
-
-All transforms raise ValueError as `fftn` does. Transforms along one axis also raise it for a list of axes, transforms along
-two axes for another number of axes.
+Input: arrays. Output: arrays, computed by `lax.fft`, which transforms at most three last axes. All transforms raise
+ValueError as `fftn` does; those along one axis also for a list of axes, those along two axes for another number of
+axes.
 
 JAX: jax/_src/numpy/fft.py:fft
 """
@@ -73,7 +72,7 @@ def _of_lengths(x: Any, axes: Sequence[int], s: Sequence[int], kind: FftType) ->
 
 
 def _along_last_axes(x: Any, kind: FftType, s: tuple[int, ...]) -> Any:
-    """Return the transform along the last `len(s)` axes, by `lax.fft` along up to three of them at once (along four: two, twice)."""
+    """Return the transform along the last `len(s)` axes, by `lax.fft` along up to three at once (for four: two, twice)."""
     if len(s) <= 3:
         return lax.fft(x, kind, s)
     n = 2 if len(s) == 4 else 3
@@ -87,8 +86,8 @@ def _along_last_axes(x: Any, kind: FftType, s: tuple[int, ...]) -> Any:
 
 
 def _factor(s: Any, is_inverse: bool, norm: str) -> Any:
-    """Return the factor for a norm other than XLA's, which is `backward`: inverses divide by the product of the
-    lengths. Raise ValueError for an unknown norm.
+    """Return the factor for a norm other than XLA's `backward`, where inverses divide by the product of the lengths.
+    Raise ValueError for an unknown norm.
     """
     if norm == "backward":
         return array(1)
@@ -165,8 +164,8 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Return `fft` of n numbers with Hermitian symmetry, of which `a` holds one half. For m elements of `a`, n is 2 (m
-    - 1) by default. The result is real.
+    """Return `fft` of n numbers with Hermitian symmetry, of which `a` holds one half; for m elements n is 2 (m - 1) by
+    default. The result is real.
     """
     mirrored = conj(a)
     _check_axis("hfft", axis)

@@ -19,9 +19,7 @@ from .creation import asarray
 
 def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) -> Any:
     """Return the array in a file that `np.save` wrote; anything else, such as an archive of `np.savez`, as numpy
-    returns it.
-
-    Files store bfloat16 as two unnamed bytes, so such data are read as bfloat16.
+    returns it. Unnamed two-byte data are read as bfloat16, since files store it so.
     """
     found = np.load(file, *args, **kwargs)
     if not isinstance(found, np.ndarray):
@@ -32,12 +30,12 @@ def load(file: IO[bytes] | str | os.PathLike[Any], *args: Any, **kwargs: Any) ->
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
-    """Return the numbers that lie in a buffer, such as bytes, one after another: `count` of them (-1: all) from byte `offset` on."""
+    """Return the numbers in a buffer, such as bytes, one after another: `count` of them (-1: all) from byte `offset` on."""
     return asarray(np.frombuffer(buffer=buffer, dtype=dtype, count=count, offset=offset))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
-    """Return the numbers that a text has between separators, at most `count` of them (-1: all)."""
+    """Return the numbers in a text between separators, at most `count` of them (-1: all)."""
     return asarray(np.fromstring(string=string, dtype=dtype, count=count, sep=sep))
 
 
@@ -64,9 +62,7 @@ def _impure(name: str, what: str) -> str:
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """Return an Array on the memory of anything that supports DLPack (torch tensors, cupy and numpy arrays,
-    `jax.Array`s), committed to its device, or to `device`. `copy` is handed on to `jax.dlpack.from_dlpack`.
-
-    Raises:
-      TypeError: for values that do not support DLPack.
+    `jax.Array`s), committed to its device, or to `device`. `copy` goes to `jax.dlpack.from_dlpack`. Raise TypeError for
+    other values.
     """
     return wrap(runtime.from_dlpack(x, device, copy))

@@ -64,16 +64,12 @@ def _equals_infinity(name: str, infinity: float, x: Any, out: None) -> Any:
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Return, for each element, whether it is plus infinity. Raise ValueError for complex x, NotImplementedError if `out` is
-    given.
-    """
+    """Return, for each element, whether it is plus infinity. Raise ValueError for complex x, NotImplementedError if `out` is given."""
     return _equals_infinity("isposinf", np.inf, x, out)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Return, for each element, whether it is minus infinity. Raise ValueError for complex x, NotImplementedError if `out` is
-    given.
-    """
+    """Return, for each element, whether it is minus infinity. Raise ValueError for complex x, NotImplementedError if `out` is given."""
     return _equals_infinity("isneginf", -np.inf, x, out)
 
 
@@ -107,8 +103,8 @@ def copysign(x1: Any, x2: Any, /) -> Any:
 
 @inlined
 def spacing(x: Any, /) -> Any:
-    """Return the distance to the next float away from zero, with the sign of x; for float16, to the next larger float. Raise
-    ValueError for complex x.
+    """Return the distance to the next float away from zero, with the sign of x; for float16, to the next larger float.
+    Raise ValueError for complex x.
     """
     dtype, (x,) = promote_inexact("spacing", x)
     if dtypes.issubdtype(dtype, np.complexfloating):
@@ -124,8 +120,8 @@ def spacing(x: Any, /) -> Any:
 
 @jit
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """Return m with 0.5 <= |m| < 1, and an int32 e, with x = m * 2 ** e; for 0, infinities and nan, x and 0. Raise TypeError
-    for complex x.
+    """Return m with 0.5 <= |m| < 1, and an int32 e, with x = m * 2 ** e; for 0, infinities and nan, x and 0. Raise
+    TypeError for complex x.
     """
     (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
     if dtypes.issubdtype(x.dtype, np.complexfloating):

@@ -1,9 +1,9 @@
 """Finds an order in which many operands are contracted, without trying other orders.
 
-First, operands with equal labels are multiplied. Then each step contracts the pair that frees the most memory, among pairs
-that share a label to be summed over. Last, the terms that share no such label are multiplied, the smallest first.
-Candidates wait in a heap; each new product adds one candidate, the pair of itself and its best partner. This is
-opt_einsum's search "greedy", which JAX uses from fifteen operands on.
+First, operands with equal labels are multiplied. Then each step contracts the pair that frees the most memory, among
+pairs that share a label to be summed over. Last, the other terms are multiplied, the smallest first. Candidates wait in
+a heap; each new product adds one candidate, the pair of itself and its best partner. This is opt_einsum's search
+"greedy", which JAX uses from fifteen operands on.
 
 JAX: jax/_src/numpy/einsum.py:einsum
 """
@@ -21,14 +21,14 @@ _Candidate = tuple[tuple[int, int, int], Labels, Labels, Labels]
 
 
 def greedy_order(inputs: Sequence[Labels], result: Labels, sizes: dict[str, int]) -> list[tuple[int, int]]:
-    """Return pairs of operands' numbers, in the order in which they are contracted. Products get the numbers after the operands'."""
+    """Return pairs of operands' numbers, in the order of contraction. Products get the numbers after the operands'."""
     return _Terms(inputs, result, sizes).path
 
 
 class _Terms:
-    """Finds the path: keeps the terms that remain, in a dict from labels to number, and the path so far.
+    """Finds the path, from the remaining terms, a dict from labels to number.
 
-    A label that all operands have is treated as one of the result: it is never summed over before the last step.
+    A label of all operands counts as one of the result: it is never summed over before the last step.
     """
 
     def __init__(self, inputs: Sequence[Labels], result: Labels, sizes: dict[str, int]) -> None:
@@ -50,7 +50,7 @@ class _Terms:
         self.multiply_the_rest()
 
     def add(self, term: Labels, number: int) -> None:
-        """Add a term; if there is one with the same labels, their product takes its place."""
+        """Add a term; the product with a term of the same labels, if there is one, takes its place."""
         if term in self.remaining:
             self.path.append((self.remaining[term], number))
             number = next(self.numbers)
@@ -97,7 +97,7 @@ class _Terms:
             self.push_best(product, partners)
 
     def multiply_the_rest(self) -> None:
-        """Multiply the terms that share no label which is summed over, the smallest two first."""
+        """Multiply the terms without a common label to be summed over, the smallest two first."""
         heap = [(self.size(term & self.result), number, term) for term, number in self.remaining.items()]
         heapq.heapify(heap)
         _, number, term = heapq.heappop(heap)

@@ -30,8 +30,8 @@ def histogram2d(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
-    """Return the number of points in each bin of a grid, and the edges along x and y; arguments as for `histogramdd`, but if
-    `bins` is a sequence of more than two numbers, these are the edges along both.
+    """Return the number of points in each bin of a grid, and the edges along x and y. Arguments are as for
+    `histogramdd`, but `bins` of more than two numbers are the edges along both.
     """
     x, y = ensure_arraylikes("histogram2d", x, y)
     try:
@@ -61,7 +61,7 @@ def histogramdd(
       density: divide by the sum and by the volumes of the bins, so that the integral is 1.
 
     Raises:
-      ValueError: for bins or ranges that are not one for each dimension, or weights that are not one for each point.
+      ValueError: bins or ranges are not one for each dimension, or weights not one for each point.
     """
     if weights is None:
         (sample,) = promote_dtypes_inexact(ensure_arraylike("histogramdd", sample))

@@ -26,9 +26,9 @@ from .util import check_arraylike, concrete_index, ensure_arraylike, ensure_arra
 
 
 class _Grid:
-    """`grid[a:b:c, ...]`: returns the coordinates of a grid with an axis for each slice, like `arange` or, with an imaginary
-    step, `linspace`. For several slices, `mgrid` returns one array; `ogrid` (`sparse`) returns an array for each axis, of size 1
-    along the others.
+    """`grid[a:b:c, ...]`: returns the coordinates of a grid with an axis for each slice, like `arange` or, with an
+    imaginary step, `linspace`. For several slices, `mgrid` returns one array, `ogrid` (`sparse`) an array for each
+    axis, of size 1 along the others.
     """
 
     def __init__(self, name: str, sparse: bool) -> None:
@@ -50,7 +50,7 @@ class _Grid:
 
 
 def _numbers(piece: slice, name: str) -> Any:
-    """Return `arange` of the parts of a slice or, with an imaginary step, `linspace`. Raise ConcretizationTypeError for a traced part."""
+    """Return `arange` of a slice's parts or, with an imaginary step, `linspace`. Raise ConcretizationTypeError for a traced part."""
     for part in ("start", "stop", "step"):
         if isinstance(value := getattr(piece, part), core.Tracer):
             raise errors.ConcretizationTypeError(value, f"slice {part} of jnp.{name}")
@@ -162,8 +162,8 @@ def _shape_of(name: str, arr: Any) -> tuple[int, ...]:
 def mask_indices(
     n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
 ) -> tuple[Any, Any]:
-    """Return the rows and columns where `mask_func(ones, k)` of an n x n matrix of ones is not 0; `mask_func` is, for example,
-    `triu`. `size` is their number, which is needed under a trace.
+    """Return the rows and columns where `mask_func(ones, k)`, for example `triu`, of an n x n matrix of ones is not 0.
+    `size` is their number, which is needed under a trace.
     """
     rows, columns = nonzero(mask_func(ones((n, n)), k), size=size)
     return rows, columns
@@ -173,8 +173,8 @@ def mask_indices(
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """Return the indices, an array for each axis, of the main diagonal of an array whose axes all have one length. Raise
-    ValueError for axes of different lengths, and for less than two axes.
+    """Return the indices, an array for each axis, of the main diagonal of an array. Raise ValueError for axes of
+    different lengths, and for less than two axes.
     """
     arr = ensure_arraylike("diag_indices_from", arr)
     if arr.ndim < 2:
@@ -196,9 +196,9 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """Return a copy of `a` with the elements of `val` on its main diagonal, repeated as often as needed. Raise
-    NotImplementedError unless `inplace` and `wrap` are False. Raise ValueError for less than two axes, and for three or
-    more of different sizes.
+    """Return a copy of `a` with the elements of `val`, repeated as often as needed, on its main diagonal. Raise
+    NotImplementedError unless `inplace` and `wrap` are False, ValueError for less than two axes, and for three or more
+    of different sizes.
     """
     if inplace:
         raise NotImplementedError("JAX arrays are immutable, must use inplace=False")

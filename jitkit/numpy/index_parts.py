@@ -1,8 +1,8 @@
 """Parses an index into parts.
 
-An index is a tuple of ints, slices, None, `...`, integer arrays and masks. Each is parsed into a `Part`, with the axes
-that it consumes. Masks are then turned into the positions of their true elements; the number of these is part of the
-result's shape, so a traced mask is an error.
+An index is a tuple of ints, slices, None, `...`, integer arrays and masks. Each becomes a `Part`, with the axes that it
+consumes. Masks are then replaced by the positions of their true elements. The number of these is part of the result's
+shape, so a traced mask is an error.
 
 JAX: jax/_src/numpy/indexing.py:NDIndexer
 """
@@ -183,8 +183,8 @@ def is_known_slice(s: slice) -> bool:
 
 
 def slice_indices(s: slice, size: int) -> tuple[int, int, int]:
-    """Return a slice's start, stop and step for an axis, as `slice.indices`. For an entry of a wrong kind raise the TypeError
-    of comparing it, or of converting it to an int.
+    """Return a slice's start, stop and step for an axis, as `slice.indices`. Raise the TypeError of comparing an entry
+    of a wrong kind, or of converting it to an int.
     """
     try:
         return s.indices(size)
@@ -199,5 +199,5 @@ def slice_indices(s: slice, size: int) -> tuple[int, int, int]:
 
 
 def index_dtype(shape: Sequence[int]) -> np.dtype[Any]:
-    """Return the dtype of positions in an array of this shape: int32, or int64 where an axis is too long for it."""
+    """Return the dtype of positions in an array of this shape: int32, or int64 if an axis is too long for it."""
     return np.dtype("int64" if any(size > np.iinfo(np.int32).max for size in shape) else "int32")

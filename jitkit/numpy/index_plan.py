@@ -1,10 +1,10 @@
 """Computes `x[arrays]` by gather, and `x.at[index].set(y)` by scatter.
 
-In the general case of indexing, `plan` turns the parts of an index into the arguments of gather and scatter: an array
-of positions, whose last axis says where a window starts along some axes of x; and how the axes of x, of the positions and
-of the result correspond. The rules are numpy's:
+`plan` turns the parts of an index into the arguments of gather and scatter: an array of positions, whose last axis says
+where a window starts along some axes of x; and how the axes of x, of the positions and of the result correspond. The
+rules are numpy's:
 
-- integer arrays broadcast together; ints among them take part, when there is an array with axes;
+- integer arrays broadcast together; ints among them take part if there is an array with axes;
 - their common axes replace the axes that they consume if these are adjacent, and otherwise come first in the result;
 - a slice with a step of 1 is a window; with another step it is its own index array, and the result is reversed when the
   step is negative.
@@ -134,8 +134,8 @@ class _Builder:
 
 
 def plan(parts: list[Part], shape: tuple[int, ...], normalize: bool) -> Plan:
-    """Return the plan for an index whose only masks are `True` and `False`. With `normalize`, negative positions count from
-    the end. Raise IndexError for a traced slice, and for a scalar on an axis without elements.
+    """Return the plan for an index without masks but `True` and `False`. With `normalize`, negative positions count
+    from the end. Raise IndexError for a traced slice, and for a scalar on an axis without elements.
     """
     _check_slices(parts)
     parts = [p._replace(index=asarray(p.index)) if isinstance(p.index, list | tuple) else p for p in parts]
@@ -194,9 +194,7 @@ def _check_slices(parts: list[Part]) -> None:
 
 
 def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[list[Part], tuple[int, ...]]:
-    """Return the parts and the shape with an axis of size 1 inserted for each `True` or `False`: `True` takes its one element,
-    `False` takes none.
-    """
+    """Return the parts and the shape with an axis of size 1 inserted for each `True` or `False`, which take its one element or none."""
     sizes = list(shape)
     expanded = list(parts)
     for i, p in enumerate(parts):
@@ -211,7 +209,7 @@ def _expand_scalar_masks(parts: list[Part], shape: tuple[int, ...]) -> tuple[lis
 
 
 def _from_start(p: Part, shape: tuple[int, ...]) -> Part:
-    """Return the part with positions from the start in place of negative ones, which count from the end."""
+    """Return the part with positions from the start in place of negative ones."""
     if p.kind is Kind.INTEGER:
         return p._replace(index=p.index + shape[p.axes[0]] if p.index < 0 else p.index)
     if p.kind is not Kind.ARRAY:
@@ -297,7 +295,7 @@ def scatter_update(
     mode: Any = None,
     wrap_negative_indices: bool = True,
 ) -> Any:
-    """Return x, with `y` written to `x[index]` by one of lax's scatter functions. The dtype stays that of x; warn if `y` cannot
+    """Return x, with `y` written to `x[index]` by one of lax's scatter functions, in the dtype of x; warn if `y` cannot
     be cast to it safely. For the options see `IndexUpdateRef`.
     """
     x = asarray(x)

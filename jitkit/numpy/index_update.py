@@ -29,7 +29,7 @@ def _refusal(symbol: str) -> Callable[[Any, Any], Any]:
 
 
 class IndexUpdateHelper:
-    """`x.at`: takes an index, and then an operation there. x does not change: each method returns a new array."""
+    """`x.at`: takes an index, and then an operation there. Each method returns a new array."""
 
     __slots__ = ("array",)
 
@@ -92,9 +92,7 @@ def _named(method: Any, name: str, doc: str) -> Any:
 
 
 def _by_factors(name: str, operation: Callable[[Any, Any], Any], doc: str) -> Any:
-    """Return a method that combines each element by `operation` with one factor: the product of all values given for
-    this element, or 1 if there are none.
-    """
+    """Return a method that combines each element by `operation` with the product of all values given for it, or 1."""
 
     def method(
         self: IndexUpdateRef,
@@ -125,7 +123,7 @@ class IndexUpdateRef:
       and may also "fill";
     - `indices_are_sorted`, `unique_indices`: promises;
     - `wrap_negative_indices`: if False, negative indices are out of bounds;
-    - `out_sharding` (not of `apply`): must be None, since no operation of jitkit says where the parts of its result are.
+    - `out_sharding` (not of `apply`): None; in jitkit no operation says where the parts of its result are.
     """
 
     __slots__ = ("array", "index")
@@ -152,7 +150,7 @@ class IndexUpdateRef:
         out_sharding: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        """Return `x[index]`; for indices out of bounds "fill" gives `fill_value`, by default that of `take`."""
+        """Return `x[index]`; the mode "fill" gives `fill_value` for indices out of bounds, by default that of `take`."""
         refuse_sharding(".at[index].get", out_sharding)
         return take_index(
             self.array,
@@ -185,9 +183,7 @@ class IndexUpdateRef:
         mode: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        """Return x with `x[index] = func(x[index])`, once for each time an element is indexed. `func` takes and returns
-        one scalar.
-        """
+        """Return x with `x[index] = func(x[index])`, once for each time an element is indexed. `func` takes and returns a scalar."""
 
         def scatter(x: Any, positions: Any, y: Any, numbers: Any, **kwargs: Any) -> Any:
             return lax.scatter_apply(x, positions, func, numbers, update_shape=y.shape, **kwargs)

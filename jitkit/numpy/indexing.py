@@ -1,6 +1,6 @@
 """Computes `x[index]` by slice, dynamic_slice or gather.
 
-The simplest possible operation is chosen, as in JAX, so that jaxprs are equal to JAX's:
+The simplest possible operation is chosen, so that jaxprs are equal to JAX's:
 
 - ints and slices known while tracing: `slice`, then `rev`, `squeeze` and `broadcast_in_dim` for negative steps, ints
   and None;
@@ -60,8 +60,8 @@ def take_index(
 
 
 def is_static(parts: list[Part], shape: tuple[int, ...], promised: bool, normalize: bool) -> bool:
-    """Whether all parts are None, ints, or slices that are known while tracing; with `promised`, also whether the ints are in
-    bounds. An int for an axis without elements is not static.
+    """Whether all parts are None, ints, or slices known while tracing, and, with `promised`, the ints are in bounds. An
+    int for an axis without elements is not static.
     """
     for part in parts:
         if part.kind is Kind.INTEGER:
@@ -95,7 +95,7 @@ def _is_window(parts: list[Part], shape: tuple[int, ...]) -> bool:
 
 
 class _Window(NamedTuple):
-    """The operations for a static index. `limits` is None where nothing is cut off, and strides are None where all are 1."""
+    """The operations for a static index. `limits` is None if nothing is cut off, and strides are None if all are 1."""
 
     limits: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...] | None] | None  # starts, limits, strides
     reversed_axes: tuple[int, ...]
@@ -142,8 +142,8 @@ def _static_slice(x: Any, window: _Window) -> Any:
     return _finish(x, window.reversed_axes, window.squeezed, window.new_axes)
 
 
-# The operations for `x[index]` with an index of ints, slices and None, by shape and index: parsing takes 10 us,
-# looking them up takes 1 us.
+# The operations for `x[index]` with an index of ints, slices and None, by shape and index: parsing takes 10 us, a
+# look-up 1 us.
 _windows: dict[tuple[Any, ...], _Window] = {}
 _WINDOWS_LIMIT = 4096
 
@@ -220,7 +220,7 @@ def _new_axes(parts: list[Part]) -> tuple[int, ...]:
 
 
 def _finish(x: Any, reversed_axes: Sequence[int], squeezed: Sequence[int], new_axes: Sequence[int]) -> Any:
-    """Return x with some axes reversed, those removed that ints consume, and those inserted that None asks for."""
+    """Return x with the axes reversed that `reversed_axes` names, those of ints removed, and those of None inserted."""
     if reversed_axes:
         x = lax.rev(x, reversed_axes)
     if squeezed:

@@ -56,8 +56,7 @@ def lcm(x1: Any, x2: Any) -> Any:
 @jit(static_argnames=("unroll",))
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """Return the values at x of the polynomial with the coefficients `p`, the highest power first, by Horner's scheme.
-
-    `unroll` is how many coefficients one iteration of the loop takes.
+    One iteration of the loop takes `unroll` coefficients.
     """
     p, x = promote_dtypes(*ensure_arraylikes("polyval", p, x))
     shape = lax.broadcast_shapes(p.shape[1:], x.shape)

@@ -43,7 +43,7 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: Any = None) -> Any:
 
     Raises:
       ValueError: for no arrays, for an axis out of range, and for scalars, unless `axis` is None.
-      TypeError: where shapes differ in another axis.
+      TypeError: shapes differ in another axis.
     """
     if _is_one_array(arrays):
         return _concatenate_rows(asarray(arrays, dtype=dtype), axis)
@@ -132,17 +132,15 @@ def _as_columns(x: Any) -> Any:
 
 
 def _refuse_an_array(name: str, given: Any, error: Exception) -> None:
-    """Raise an error like `error`, with advice added, if the argument `given` after the sequence of arrays is an array with axes:
-    `jnp.stack(x, y)`. Otherwise do nothing.
+    """Raise an error like `error`, with advice added, if `given`, the argument after the sequence of arrays, is an
+    array with axes: `jnp.stack(x, y)`.
     """
     if isinstance(getattr(given, "ndim", None), int) and given.ndim:
         raise type(error)(f"{error}{edits.OF_ONE_SEQUENCE.format(name)}")
 
 
 def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
-    """Return `function` of each array. If the arrays are the rows of one array, call it under `vmap`, so that one
-    equation serves all.
-    """
+    """Return `function` of each array. For the rows of one array, call it under `vmap`, so that one equation serves all."""
     if _is_one_array(arrays):
         return vmap(function)(arrays)
     check_arraylike(name, *arrays)
@@ -151,8 +149,8 @@ def _each(name: str, function: Callable[[Any], Any], arrays: Arrays) -> Any:
 
 @jit
 def block(arrays: Any) -> Any:
-    """Return nested lists of blocks, joined to one array: the innermost lists along the last axis, their results along the
-    axis before, and so on. Raise ValueError for tuples, empty lists, and lists of different depths.
+    """Return nested lists of blocks, joined to one array: the innermost lists along the last axis, their results along
+    the axis before, and so on. Raise ValueError for tuples, empty lists, and lists of different depths.
     """
     return _block(arrays)[0]
 
@@ -197,8 +195,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: int) -> list[Any
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Return a list of the parts of `ary` along `axis`: n equal ones for an int, or those between the positions of a list.
-    Raise ValueError if n does not divide the size.
+    """Return a list of the parts of `ary` along `axis`: n equal ones for an int, or those between the positions of a
+    list. Raise ValueError if n does not divide the size.
     """
     return _split("split", ary, indices_or_sections, axis)
 
@@ -234,9 +232,8 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 def tile(A: Any, reps: int | Sequence[int]) -> Any:
-    """Return the whole array, repeated along its last axes: `reps` has a number for each of them, or is a single number, for
-    the last axis.
-    If `reps` is longer than the array's shape, the array gets new axes in front.
+    """Return the whole array, repeated along its last axes: `reps` has a number for each of them, or is a number for
+    the last. The array gets new axes in front if `reps` is longer than its shape.
     """
     A = ensure_arraylike("tile", A)
     each: Any = reps if isinstance(reps, Sequence) or np.ndim(reps) else (reps,)
@@ -248,10 +245,8 @@ def tile(A: Any, reps: int | Sequence[int]) -> Any:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None) -> Any:
-    """Return the array (flattened, if `axis` is None) with each element along `axis` repeated `repeats` times.
-    `repeats` is an int, or has an int for each element.
-
-    A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
+    """Return the array (flattened, if `axis` is None) with each element along `axis` repeated `repeats` times: an int,
+    or an int for each element. A traced `repeats` needs its sum, `total_repeat_length`, as a Python int.
 
     Raises:
       ConcretizationTypeError: for traced `repeats` without `total_repeat_length`.
@@ -301,7 +296,7 @@ def _repeat_number(a: Any, repeats: Any, times: int) -> Any:
 
 
 def _repeat_all(a: Any, times: int, axis: int) -> Any:
-    """Return the array with each element repeated the same number of times, by a broadcast along a new axis."""
+    """Return the array with each element repeated the same number of times, by a broadcast."""
     shape = [*a.shape[: axis + 1], times, *a.shape[axis + 1 :]]
     spread = lax.broadcast_in_dim(a, shape, [i for i in range(len(shape)) if i != axis + 1])
     return spread.reshape((*a.shape[:axis], a.shape[axis] * times, *a.shape[axis + 1 :]))
@@ -309,7 +304,7 @@ def _repeat_all(a: Any, times: int, axis: int) -> Any:
 
 @jit(static_argnames=("new_shape",))
 def resize(a: Any, new_shape: Any) -> Any:
-    """Return an array of `new_shape`, filled with the elements in row-major order, repeated; with zeros if there are
+    """Return an array of `new_shape`, filled with the elements in row-major order, repeated, or with zeros if there are
     none. Raise ValueError for negative sizes.
     """
     check_arraylike("resize", a)

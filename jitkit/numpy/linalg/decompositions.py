@@ -18,14 +18,14 @@ from ..util import ensure_arraylike
 
 
 class QRResult(NamedTuple):
-    """What `qr` returns."""
+    """The result of `qr`."""
 
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
-    """What `svd` returns."""
+    """The result of `svd`."""
 
     U: Any
     S: Any
@@ -33,14 +33,14 @@ class SVDResult(NamedTuple):
 
 
 class EighResult(NamedTuple):
-    """What `eigh` returns."""
+    """The result of `eigh`."""
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EigResult(NamedTuple):
-    """What `eig` returns."""
+    """The result of `eig`."""
 
     eigenvalues: Any
     eigenvectors: Any
@@ -92,7 +92,7 @@ def svd(
     subset_by_index: tuple[int, int] | None = None,
 ) -> Any:
     """Return unitary U and Vh, and the singular values S, descending: U @ diag(S) @ Vh is `a`. With `compute_uv=False`,
-    return S alone.
+    return S.
 
     Without `full_matrices`, U and Vh have no more vectors than there are values. `hermitian` promises that `a` is
     Hermitian, which is faster. `subset_by_index` is as for `lax.linalg.svd`.
@@ -129,8 +129,8 @@ def svdvals(x: Any, /) -> Any:
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:  # numpy's name
     """Return the eigenvalues of Hermitian matrices, in ascending order, and their eigenvectors, as columns.
 
-    With `symmetrize_input`, `a` is first replaced by the mean of itself and its adjoint; otherwise one triangle is
-    read, the lower one unless `UPLO` is "U". Raise ValueError for another `UPLO`.
+    With `symmetrize_input`, `a` is first replaced by the mean of itself and its adjoint; otherwise the lower triangle
+    is read, or with the `UPLO` "U" the upper one. Raise ValueError for another `UPLO`.
     """
     a = ensure_arraylike("jnp.linalg.eigh", a)
     if UPLO not in (None, "L", "U"):
@@ -149,7 +149,7 @@ def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -
 
 
 def eig(a: Any) -> EigResult:
-    """Return the eigenvalues of square matrices, unordered, and their eigenvectors, as columns of length 1. Both are
+    """Return the eigenvalues of square matrices, unordered, and their eigenvectors, as columns of length 1, both
     complex. Derivatives raise NotImplementedError.
     """
     a = ensure_arraylike("jnp.linalg.eig", a)

@@ -1,4 +1,5 @@
-"""Computes determinants: the product of U's diagonal, where A = P L U, with the sign of P; of small matrices, by a formula.
+"""Computes determinants: the product of U's diagonal, where A = P L U, with the sign of P; for small matrices, a
+formula.
 
 JAX: jax/_src/numpy/linalg.py:slogdet
 """
@@ -28,7 +29,7 @@ from .systems import solve
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The result of `slogdet`."""
 
     sign: Any
     logabsdet: Any
@@ -110,7 +111,7 @@ def _slogdet_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 
 def _slogdet_small_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-    """JVP rule of log|det| for matrices of one or two rows: the tangent of the determinant, written out, divided by it."""
+    """JVP rule of log|det| for matrices of one or two rows: the determinant's tangent, divided by the determinant."""
     (a,), (da,) = primals, tangents
     found = _slogdet_small(a)
     if a.shape[-1] == 1:
@@ -177,9 +178,8 @@ def _det_jvp(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 
 def _times_cofactors(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return det(a), and det(a) a^-1 b. The latter also exists where only the last number on U's diagonal is 0.
-
-    If more numbers on the diagonal are 0, b is treated as zero.
+    """Return det(a), and det(a) a^-1 b, which also exists if only the last number on U's diagonal is 0. If more are, b
+    counts as zero.
     """
     (a,) = promote_dtypes_inexact(a)
     (b,) = promote_dtypes_inexact(b)
@@ -191,8 +191,8 @@ def _times_cofactors(a: Any, b: Any) -> tuple[Any, Any]:
     parity = reductions.count_nonzero(pivots != places, axis=-1)
     swaps = asarray(-2 * (parity % 2) + 1, dtype=a.dtype)
     products = cumprod(diagonal, axis=-1) * swaps[..., None]
-    # The last row of the solution is (det / u_nn) times its right side. So u_nn is replaced by 1 / (det / u_nn), and only the
-    # other rows are multiplied by det: nothing is divided by u_nn, which may be 0.
+    # The last row of the solution is (det / u_nn) times its right side. So u_nn is replaced by 1 / (det / u_nn), and
+    # only the other rows are multiplied by det: nothing is divided by u_nn, which may be 0.
     factors = factors.at[..., -1, -1].set(1.0 / products[..., -2])
     elements = ix_(*(lax.iota(np.int32, size) for size in (*b.shape[:-2], 1)))
 

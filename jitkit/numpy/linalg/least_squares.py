@@ -29,8 +29,8 @@ _PRECISION = lax.Precision.HIGHEST
 def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None) -> Any:
     """Return the pseudo-inverses of matrices, of any shape: singular values up to `rtol` times the largest count as 0.
 
-    By default `rtol` is 10 times the greater size times eps; `rcond` is its other name. Raise ValueError if both are
-    given. `hermitian` promises that the matrices are Hermitian.
+    By default `rtol` is 10 times the greater size times eps; `rcond` is its other name; raise ValueError for both.
+    `hermitian` promises that the matrices are Hermitian.
     """
     if rcond is not None:
         if rtol is not None:
@@ -81,8 +81,8 @@ def _pinv_jvp(rtol: Any, hermitian: bool, primals: tuple[Any], tangents: tuple[A
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tuple[Any, Any, Any, Any]:
-    """Return four results: the shortest x that minimises the norm of a @ x - b (for a matrix b, of each column), the
-    squares of these norms, the rank of a, and its singular values.
+    """Return the shortest x that minimises the norm of a @ x - b (for a matrix b, of each column), the squares of these
+    norms, the rank of a, and its singular values.
 
     Args:
       a, b: one matrix, and a vector or a matrix.
@@ -92,7 +92,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None, *, numpy_resid: bool = False) -> tu
         solution. (Not under `jit`: the rank depends on values.)
 
     Raises:
-      ValueError: where the first axes of a and b differ in size.
+      ValueError: the first axes of a and b differ in size.
       TypeError: for other numbers of axes.
     """
     a, b = ensure_arraylikes("jnp.linalg.lstsq", a, b)
