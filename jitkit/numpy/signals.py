@@ -98,8 +98,8 @@ def _i0_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
 
 @jit(static_argnames=("axis",))
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
-    """Return phases without jumps: where neighbours along an axis differ by `discont` or more (half a period by default), all
-    that follow are moved by a multiple of the period. Raise ValueError for complex numbers.
+    """Return phases without jumps: where neighbours along an axis differ by `discont` or more (half a period by
+    default), all that follow are moved by a multiple of the period. Raise ValueError for complex numbers.
     """
     p = ensure_arraylike("unwrap", p)
     p, period = promote_dtypes(p, period)

@@ -36,8 +36,8 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """Return the elements along `axis` in ascending order, nan last; with `descending`, in the reverse order. If `axis` is
-    None, the array is flattened first. Raise TypeError if `kind` or `order` is given.
+    """Return the elements along `axis` in ascending order, nan last; with `descending`, in the reverse order. If `axis`
+    is None, the array is flattened first. Raise TypeError if `kind` or `order` is given.
     """
     arr = ensure_arraylike("sort", a)
     _refuse("sort", kind, order)
@@ -59,9 +59,9 @@ def argsort(
     descending: bool = False,
     dtype: Any = None,
 ) -> Any:
-    """Return the positions of the elements along `axis` in ascending order, nan last (with `descending`, the reverse); if
-    `axis` is None, the array is flattened first. If `stable`, equal elements keep their order. Raise TypeError
-    if `kind` or `order` is given.
+    """Return the positions of the elements along `axis` in ascending order, nan last (with `descending`, the reverse);
+    if `axis` is None, the array is flattened first. If `stable`, equal elements keep their order. Raise TypeError if
+    `kind` or `order` is given.
     """
     arr = ensure_arraylike("argsort", a)
     _refuse("argsort", kind, order)
@@ -97,7 +97,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
-    """Return the array with `axis` as its last one; and `axis` and `kth`, counted from the start. Raise
+    """Return the array with `axis` as its last one, and `axis` and `kth`, counted from the start. Raise
     NotImplementedError for complex numbers.
     """
     arr = ensure_arraylike("partition", a)
@@ -115,7 +115,7 @@ def _is_unsigned(x: Any) -> bool:
 
 @jit(static_argnames=("kth", "axis"))
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """Return the elements along `axis` with the kth in its place: smaller or equal ones before it, larger or equal ones
+    """Return the elements along `axis` with the kth in its place: smaller or equal ones before, larger or equal ones
     after it. Raise ValueError for a `kth` out of bounds, NotImplementedError for complex numbers.
     """
     arr, axis, kth = _last_axis("partition", a, kth, axis)
@@ -126,8 +126,8 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 
 @jit(static_argnames=("kth", "axis"))
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """Return the positions of the elements along `axis`, each once: of the kth in its place, of smaller or equal ones before it,
-    of larger or equal ones after it. Errors are as for `partition`.
+    """Return the positions of the elements along `axis`: of the kth in its place, of smaller or equal ones before, of
+    larger or equal ones after it. Errors are as for `partition`.
     """
     arr, axis, kth = _last_axis("argpartition", a, kth, axis)
     least = lax.top_k(-(arr + 1) if _is_unsigned(arr) else -arr, kth + 1)[1]
@@ -143,8 +143,6 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
 
 @jit
 def sort_complex(a: Any) -> Any:
-    """Return the elements along the last axis in ascending order of their real parts, then of their imaginary parts, as
-    complex numbers.
-    """
+    """Return the elements along the last axis in ascending order of real parts, then of imaginary parts, as complex numbers."""
     a = lax.sort(ensure_arraylike("sort_complex", a))
     return lax.convert_element_type(a, dtypes.to_complex_dtype(a.dtype))

@@ -26,9 +26,7 @@ from .util import as_array, check_arraylike, ensure_arraylike
 def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Return the mean over `axis` of the elements where `where` holds; for integers as a float. 16-bit floats are
-    summed in 32 bits.
-    """
+    """Return the mean over `axis` of the elements where `where` holds; for integers as a float. 16-bit floats are summed in 32 bits."""
     axis = static_axes(axis, names=True)
     return _mean(a, axis, dtype, out, keepdims, where=where, upcast_f16_for_computation=dtype is None)
 
@@ -57,7 +55,7 @@ def _mean(
 
 
 def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
-    """Return how many elements are reduced, as a number (with `where`, an array) of this dtype."""
+    """Return the number of reduced elements (with `where`, an array of numbers) in this dtype."""
     if where is None:
         shape = np.shape(a)
         axes = range(len(shape)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
@@ -67,8 +65,8 @@ def number_of(a: Any, axis: Any, keepdims: bool, where: Any, dtype: Any) -> Any:
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False) -> Any:
-    """Return the mean over `axis`, weighted by `weights`; with `returned`, also the sum of the weights. `weights` has the
-    shape of `a`, or of its reduced axes. Raise ValueError for another shape.
+    """Return the mean over `axis`, weighted by `weights`; with `returned`, also the sum of the weights. Raise
+    ValueError unless `weights` has the shape of `a`, or of its reduced axes.
     """
     return _average(a, static_axes(axis), weights, returned, keepdims)
 
@@ -117,9 +115,9 @@ def var(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan where that is not positive.
-    `correction` is another name of `ddof` (raise ValueError for both), and `mean` is the mean, if it is known. Raise ValueError for a
-    real `dtype` of complex numbers.
+    """Return the sum over `axis` of the squared distances from the mean, divided by n - ddof; nan if that is not
+    positive. `correction` is another name of `ddof` (raise ValueError for both), and `mean` is the mean, if it is
+    known. Raise ValueError for a real `dtype` of complex numbers.
     """
     correction = _correction(ddof, correction)
     check_arraylike("var", a)
@@ -174,7 +172,7 @@ def squared_size(x: Any) -> Any:
 
 
 def variance_dtypes(given: Any, dtype: Any) -> tuple[Any, Any]:
-    """Return the dtypes to compute the variance in, and to return it in. Raise ValueError for a real `dtype` of complex numbers."""
+    """Return the dtypes in which to compute and to return the variance. Raise ValueError for a real `dtype` of complex numbers."""
     given = dtypes.canonicalize_dtype(given)  # it may come from a block of x64 mode
     if dtype is not None:
         if not dtypes.issubdtype(dtype, np.complexfloating) and dtypes.issubdtype(given, np.complexfloating):
@@ -202,7 +200,7 @@ def std(
     mean: Any = None,
     correction: float | None = None,
 ) -> Any:
-    """Return the square root of `var`; errors are as for `var`. Raise ValueError for a `dtype` that is neither float nor complex."""
+    """Return the square root of `var`, with its errors. Raise ValueError also for a `dtype` that is neither float nor complex."""
     correction = _correction(ddof, correction)
     check_arraylike("std", a)
     return _std(

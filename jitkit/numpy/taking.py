@@ -42,7 +42,8 @@ def take(
 
     Raises:
       IndexError: for indices of an axis without elements.
-      ValueError: for another mode. NotImplementedError: for the mode "raise", and if `out` is given.
+      ValueError: for another mode.
+      NotImplementedError: for the mode "raise", and if `out` is given.
     """
     return _take(
         a,
@@ -121,9 +122,9 @@ def take_along_axis(
     last of two axes.
 
     The other axes broadcast. For positions out of bounds, `mode` is "fill" (the default) or "clip", as for `take`, or
-    "promise_in_bounds". Negative positions count from the end; `wrap_negative_indices` says whether they do: by default in all modes but
-    the last. Raise TypeError unless the positions are integers, ValueError for another mode or number of axes, or sizes that do not
-    broadcast.
+    "promise_in_bounds". Negative positions count from the end, unless `wrap_negative_indices` is False, as it is by
+    default in the last mode. Raise TypeError unless the positions are integers, ValueError for another mode or number
+    of axes, or sizes that do not broadcast.
     """
     a, indices = ensure_arraylikes("take_along_axis", arr, indices)
     if not dtypes.issubdtype(indices.dtype, np.integer):
@@ -149,8 +150,8 @@ def take_along_axis(
 def _gather_along(
     a: Any, indices: Any, axis: int, arr_shape: tuple[int, ...], out_shape: tuple[int, ...], mode: Any, fill_value: Any
 ) -> Any:
-    """Return elements, gathered along an axis. Axes that the array and the positions both have become batching dimensions;
-    axes of only the array become axes of the windows; axes of only the positions stay axes of the positions.
+    """Return elements, gathered along an axis. Axes of both the array and the positions become batching dimensions;
+    axes of the array alone become axes of the windows; axes of the positions alone stay.
     """
     own = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]
     positions = lax.reshape(indices, (*[out_shape[i] for i in own], 1))

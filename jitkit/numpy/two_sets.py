@@ -32,13 +32,13 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """Return the distinct elements that are in both arrays, in ascending order; with `return_indices` also the first position
-    of each in `ar1` and in `ar2`.
+    """Return the distinct elements that are in both arrays, in ascending order; with `return_indices` also the first
+    position of each in `ar1` and in `ar2`.
 
     Args:
       assume_unique: promises that neither array has an element twice.
       size: how many to return, so that the function can be traced. If there are fewer, the rest is `fill_value`, by default
-        the least of them; the positions of the rest are the sizes of the arrays.
+        the least of them, and positions of the rest are the sizes of the arrays.
     """
     ar1, ar2 = map(ravel, promote_dtypes(*ensure_arraylikes("intersect1d", ar1, ar2)))
     if size is not None:
@@ -62,8 +62,8 @@ def intersect1d(
 
 @jit(static_argnames=("return_indices",))
 def _intersect1d_sorted_mask(ar1: Any, ar2: Any, return_indices: bool) -> tuple[Any, Any, Any]:
-    """Return the elements of both arrays, sorted; for each but the last, whether the next one equals it; and with `return_indices`
-    the positions that the elements had in both arrays, one after the other.
+    """Return the elements of both arrays, sorted; for each but the last, whether the next one equals it; and with
+    `return_indices` the elements' positions in both arrays, one after the other.
     """
     both = concatenate((ar1, ar2))
     places = None
@@ -118,7 +118,7 @@ def _one_behind_the_other(ar1: Any, ar2: Any, count1: Any) -> Any:
 
 
 def _filled(values: Any, count: Any, fill_value: Any) -> Any:
-    """Return the first `count` values, and `fill_value` in place of the others; without a `fill_value`, the least value."""
+    """Return the first `count` values, and in place of the others `fill_value`, by default the least value."""
     if fill_value is not None:
         return where(arange(len(values)) < count, values, fill_value)
     values = where(arange(len(values)) < count, values, values.max())
@@ -128,9 +128,7 @@ def _filled(values: Any, count: Any, fill_value: Any) -> Any:
 def setxor1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
 ) -> Any:
-    """Return the distinct elements that are in exactly one of the arrays, in ascending order; other arguments as for
-    `intersect1d`.
-    """
+    """Return the distinct elements that are in exactly one of the arrays, in ascending order. For other arguments see `intersect1d`."""
     ar1, ar2 = promote_dtypes(*map(ravel, ensure_arraylikes("setxor1d", ar1, ar2)))
     if size is not None:
         return _setxor1d_size(ar1, ar2, fill_value=fill_value, assume_unique=assume_unique, size=size)

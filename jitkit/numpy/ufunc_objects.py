@@ -43,7 +43,7 @@ np.ufunc.at(). Instead, you can pass inplace=False and capture the result; e.g.
 
 
 class _UfuncMeta(type):
-    """The metaclass of `ufunc`: the functions that have its methods are instances of `ufunc`, too."""
+    """The metaclass of `ufunc`: functions that have its methods are instances of `ufunc`, too."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or hasattr(instance, "reduceat")
@@ -96,8 +96,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         return f"<jnp.ufunc '{self.__name__}'>"
 
     def __call__(self, *args: Any, out: None = None, where: None = None) -> Any:
-        """Return the function's results for each element of the broadcast arguments. Raise NotImplementedError for `out` and
-        `where`.
+        """Return the function's results for each element of the broadcast arguments. Raise NotImplementedError for
+        `out` and `where`.
         """
         check_arraylike(self.__name__, *args)
         for option, value in (("out", out), ("where", where)):
@@ -128,12 +128,12 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        """Return the elements along `axis`, folded by the function. The fold starts from `initial`, by default from the identity; if
-        there is none either, from the first element. Elements where `where` is False are left out.
+        """Return the elements along `axis`, folded by the function. The fold starts from `initial`, by default from the
+        identity, or else from the first element. Elements where `where` is False are left out.
 
-        Raise ValueError unless the function takes two arguments and returns one result. If there is neither an identity nor
-        `initial`, raise ValueError also for a `where`, or no elements. Raise NotImplementedError if `out` is given. (As in JAX, an
-        array as `out` gives ValueError: it has no hash.)
+        Raise ValueError unless the function takes two arguments and returns one result; with neither identity nor
+        `initial`, also for a `where`, or no elements. Raise NotImplementedError if `out` is given. (As in JAX, an array
+        as `out` gives ValueError: it has no hash.)
         """
         name = f"{self.__name__}.reduce"
         check_arraylike(name, a)
@@ -188,8 +188,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
         """Return the folds of the first 1, 2, 3, ... elements along `axis`.
 
-        Raise ValueError unless the function takes two arguments and returns one result. Raise ValueError also for an `axis` of None,
-        except that `add` and `multiply` then take all elements in row-major order. Raise NotImplementedError if `out` is given.
+        Raise ValueError unless the function takes two arguments and returns one result, and for an `axis` of None; but
+        then `add` and `multiply` take all elements in row-major order. Raise NotImplementedError if `out` is given.
         """
         self._check_binary("accumulate", out)
         return (self._shorter["accumulate"] or self._scan)(a, axis=axis, dtype=dtype)
@@ -215,10 +215,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnums=(0,), static_argnames=("inplace",))
     def at(self, a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
-        """Return `a` with the function applied to the elements at `indices`, once for each time an index occurs, with `b` as
-        second operand.
-
-        Raise NotImplementedError unless `inplace` is False: arrays do not change.
+        """Return `a` with the function applied to the elements at `indices`, once for each time an index occurs, with
+        `b` as second operand. Raise NotImplementedError unless `inplace` is False: arrays do not change.
         """
         if inplace:
             raise NotImplementedError(_NOT_IN_PLACE)
@@ -251,11 +249,12 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnames=("self", "axis", "dtype"))
     def reduceat(self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """Return the folds of the elements from each index up to before the next one, along `axis`. If the next index is not
-        greater, the result is the element at the index.
+        """Return the folds of the elements from each index up to before the next one, along `axis`; if the next index
+        is not greater, the element at the index.
 
-        Raise ValueError unless the function takes two arguments and returns one result, for an `a` without axes, for indices with
-        other than one axis, and for an `axis` that is not one integer. Raise NotImplementedError if `out` is given.
+        Raise ValueError unless the function takes two arguments and returns one result, for an `a` without axes, for
+        indices with other than one axis, and for an `axis` that is not one integer. Raise NotImplementedError if `out`
+        is given.
         """
         self._check_binary("reduceat", out)
         return (self._shorter["reduceat"] or self._fold_parts)(a, indices, axis=axis, dtype=dtype)
@@ -285,8 +284,8 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
     @jit(static_argnums=(0,))
     def outer(self, A: Any, B: Any, /) -> Any:
-        """Return the function's results for each pair of an element of `A` and one of `B`. Raise ValueError unless the function takes
-        two arguments and returns one result.
+        """Return the function's results for each pair of an element of `A` and one of `B`. Raise ValueError unless the
+        function takes two arguments and returns one result.
         """
         self._check_binary("outer")
         check_arraylike(f"{self.__name__}.outer", A, B)
@@ -296,7 +295,7 @@ class ufunc(metaclass=_UfuncMeta):  # numpy's name
 
 
 def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: Any = None) -> ufunc:
-    """Return a `ufunc` of a function of scalars. `identity` is its neutral element: what `reduce` returns for no elements."""
+    """Return a `ufunc` of a function of scalars. `reduce` returns `identity`, its neutral element, for no elements."""
     return ufunc(func, nin, nout, identity=identity)
 
 

@@ -1,9 +1,9 @@
 """Elementwise functions: they promote the operands, and apply one primitive, or a few.
 
-Most of them differ only in the primitive and in the dtype they promote to, and are rows of a table. Rows with
-`promote_inexact` turn integers into floats (`sin(1)`), those with `promote` keep the dtype (`negative`, `maximum`),
-those with `promote_numeric` only turn bool into int. Each is `inlined`: one compiled program when it is called eagerly,
-and its own equations when it is traced.
+Most of them are rows of a table, and differ only in the primitive and the dtype. Rows with `promote_inexact` turn
+integers into floats (`sin(1)`), those with `promote` keep the dtype (`negative`, `maximum`), those with
+`promote_numeric` only turn bool into int. Each is `inlined`: one compiled program when called eagerly, its own
+equations when traced.
 
 JAX: jax/_src/numpy/ufuncs.py:sin
 """
@@ -47,9 +47,7 @@ _METHODS = ("reduce", "accumulate", "at", "reduceat", "outer")
 
 
 def with_ufunc_methods(function: Any, identity: Any = None, nin: int = 2) -> None:
-    """Give a function the methods of numpy's ufuncs (`add.reduce`, `add.at`). Their module is imported when one of them is
-    first called.
-    """
+    """Give a function the methods of numpy's ufuncs (`add.reduce`, `add.at`), whose module is imported at their first call."""
     vars(function).update(nin=nin, nout=1, nargs=nin, identity=identity)
     for name in _METHODS:
         setattr(function, name, functools.partial(_call_method, name, function))
@@ -144,9 +142,7 @@ def _to_bool(x: Any) -> Any:
 
 
 def constant(like: Any, value: Any) -> Any:
-    """Return a scalar of the dtype of `like`, for a literal in an equation; weakly typed when `like` is a weakly typed
-    scalar.
-    """
+    """Return a scalar of the dtype of `like`, for a literal in an equation; weakly typed if `like` is a weakly typed scalar."""
     dtype = dtypes.dtype(like)
     if not dtypes.is_weakly_typed(like) or np.ndim(like) != 0:
         return dtype.type(value)

@@ -24,8 +24,8 @@ from ..runtime.array import Array, wrap
 
 
 def concrete_index(x: Any, context: str) -> int:
-    """Return x, an integer that must be known while tracing, as an int. Raise ConcretizationTypeError with `context` for a
-    traced value, TypeError for anything but an integer.
+    """Return x, an integer that must be known while tracing, as an int. Raise ConcretizationTypeError with `context`
+    for a traced value, TypeError for anything but an integer.
     """
     if isinstance(x, core.Tracer):
         raise errors.ConcretizationTypeError(x, context)
@@ -38,7 +38,7 @@ _known_arraylike: dict[type, bool] = {bool: True, int: True, float: True, comple
 
 
 def is_array(x: Any) -> bool:
-    """Whether x is an array: ours, a tracer, or a `jax.Array`. Scalars and numpy's arrays are not."""
+    """Whether x is an array: ours, a tracer, or a `jax.Array`; not a scalar or a numpy array."""
     return isinstance(x, Array)
 
 
@@ -83,7 +83,7 @@ def check_arraylike_or_none(name: str, *args: Any) -> None:
 
 
 def as_array(x: Any) -> Any:
-    """Return an array or scalar as an Array. An Array or tracer is returned as it is; Python scalars become weakly typed."""
+    """Return an array or scalar as an Array, an Array or tracer unchanged; Python scalars become weakly typed."""
     if isinstance(x, Operators):
         return x
     if isinstance(x, Array):  # wrap a jax.Array to have our operators
@@ -94,8 +94,8 @@ def as_array(x: Any) -> Any:
 
 
 def given_array(x: Any) -> Any:
-    """Return the array that the `__jax_array__` of `x` gives, and `x` itself where it has none. A jitted function, which
-    takes arrays only, needs this before it is called.
+    """Return the array from the `__jax_array__` of `x`, or `x` itself without one. A jitted function, which takes
+    arrays only, needs this before it is called.
     """
     if isinstance(x, Operators) or type(x) in core.aval_of_type:
         return x
@@ -103,7 +103,7 @@ def given_array(x: Any) -> Any:
 
 
 def ensure_arraylike(name: str, x: Any) -> Any:
-    """Return `x` as an array. Raise TypeError, which names the user's function `name`, unless it is an array or a scalar."""
+    """Return `x` as an array. Raise TypeError with the user's function `name` unless it is an array or a scalar."""
     if isinstance(x, Operators):
         return x
     check_arraylike(name, x)
@@ -117,7 +117,7 @@ def ensure_arraylikes(name: str, *args: Any) -> list[Any]:
 
 
 def ndim(a: Any) -> int:
-    """Return the number of axes of an array or scalar. For anything else, warn, and return what numpy says."""
+    """Return the number of axes of an array or scalar. For anything else, warn, and return numpy's answer."""
     if hasattr(a, "ndim"):
         rank: int = a.ndim
         return rank
@@ -128,7 +128,7 @@ def ndim(a: Any) -> int:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """Return the sizes of the axes of an array or scalar. For anything else, warn, and return what numpy says."""
+    """Return the sizes of the axes of an array or scalar. For anything else, warn, and return numpy's answer."""
     if hasattr(a, "shape"):
         sizes: tuple[int, ...] = a.shape
         return sizes
@@ -139,8 +139,8 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """Return the number of elements, in all or along `axis`, which may be several axes. Raise ValueError for an axis given
-    twice or out of bounds. For anything but an array or scalar, warn, and return what numpy says.
+    """Return the number of elements, in all or along `axis`, which may be several axes. Raise ValueError for an axis
+    given twice or out of bounds. For anything but an array or scalar, warn, and return numpy's answer.
     """
     _warn_unless_arraylike("size", a)
     sizes = shape(a)
@@ -170,9 +170,7 @@ def isscalar(element: Any) -> bool:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex; for a value that is not an array, the dtype that numpy would choose. False for None and
-    strings.
-    """
+    """Whether the dtype (of a value that is not an array, numpy's dtype) is complex. False for None and strings."""
     if x is None or isinstance(x, str):
         return False
     return dtypes.issubdtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype, np.complexfloating)

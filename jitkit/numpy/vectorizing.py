@@ -1,8 +1,8 @@
 """vectorize, piecewise: apply a function of small arrays to large ones, by numpy's rules of broadcasting.
 
 A signature says which axes are the function's own: with `(n,m),(m)->(n)` it takes a matrix and a vector, and all axes
-in front of those are broadcast. numpy loops; here each axis in front is one `vmap`, from the last to the first, and
-operands with size 1 there are not batched. So nothing is repeated in memory before an operation needs it.
+in front are broadcast. numpy loops; here each axis in front is one `vmap`, from the last to the first, and operands of
+size 1 there are not batched. So nothing is repeated in memory before an operation needs it.
 
 JAX: jax/_src/numpy/vectorize.py:vectorize
 """
@@ -45,11 +45,11 @@ def vectorize(
     Args:
       pyfunc: a function of arrays. Without a signature it gets scalars, and may return arrays of any shape.
       excluded: positions and names of arguments that `pyfunc` gets unchanged. Other keyword arguments are dropped, as in JAX.
-      signature: the axes of the arrays that `pyfunc` gets and returns, as above. A name stands for one size.
+      signature: the axes of the arrays that `pyfunc` gets and returns. A name stands for one size.
 
     Raises:
-      TypeError: for another number of arguments or results than the signature has, and for an `excluded` that holds
-        anything but numbers and names.
+      TypeError: for another number of arguments or results than the signature has, and for an `excluded` with anything but
+        numbers and names.
       ValueError: for shapes that do not fit the signature or each other, an invalid signature, a negative `excluded`.
     """
     if any(not isinstance(item, (str, int)) for item in excluded):
@@ -97,8 +97,8 @@ def parse_signature(signature: str) -> tuple[list[CoreAxes], list[CoreAxes]]:
 def _with_given(
     function: Callable[..., Any], given: Collection[int | str], args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Fix the excluded arguments: return a function of the other positional arguments, and these. (All keyword
-    arguments are fixed: as in JAX, those that are not excluded are dropped.)
+    """Fix the excluded arguments: return a function of the other positional arguments, and these. (As in JAX, keyword
+    arguments that are not excluded are dropped.)
     """
     if not given:
         return function, list(args)
@@ -188,8 +188,8 @@ def _check_ranks(operands: Sequence[Any], shapes: Sequence[Sequence[int]], signa
 
 
 def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> Any:
-    """Return the results of the function, mapped over the axes in front of its own. An axis of size 1 in
-    all operands is not mapped: it is inserted into the results afterwards.
+    """Return the results of the function, mapped over the axes in front of its own. An axis of size 1 in all operands
+    is not mapped, but inserted into the results afterwards.
     """
     rank = len(lax.broadcast_shapes(*shapes))
     squeezed = []
@@ -216,7 +216,7 @@ def _map_in_front(function: Callable[..., Any], operands: Sequence[Any], shapes:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """Return for each element of `x` what the function of the last true condition returns; 0 where none is true.
+    """Return for each element of `x` the result of the function of the last true condition; 0 if none is true.
 
         jnp.piecewise(x, [x < 0, x > 9], [lambda x: -x, 9, lambda x: x])
 
@@ -247,7 +247,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 @functools.partial(jit, static_argnames=("funcs",))
 def _piecewise(x: Any, condlist: Any, consts: dict[int, Any], funcs: Any, *args: Any, **kw: Any) -> Any:
-    """Return what `piecewise` returns. The running sum of the conditions first reaches its maximum at the last true
+    """Return the result of `piecewise`. The running sum of the conditions first reaches its maximum at the last true
     one: that index is the function's number, and 0 if none is true.
     """
     sums = cumsum(lax.concatenate([zeros_like(condlist[:1]), condlist], 0), 0)

@@ -27,11 +27,12 @@ def make_jaxpr(
     axis_env: Sequence[tuple[Hashable, int]] | None = None,
     return_shape: bool = False,
 ) -> Callable[..., Any]:
-    """Return a function that takes the arguments of `fun` and returns the jaxpr of calling it with them.
+    """Return a function that takes the arguments of `fun` and returns the jaxpr of this call.
 
-    Arguments may be `ShapeDtypeStruct`s; those at `static_argnums` stay Python values, as in `jit`. With `return_shape`,
-    returns a pair: the jaxpr, and the tree of `ShapeDtypeStruct`s of the result. `axis_env` lists named axes with their
-    sizes, `[("i", 4)]`, which `fun` may use as in `vmap(..., axis_name="i")`. Raise TypeError if `fun` cannot be called.
+    Arguments may be `ShapeDtypeStruct`s; those at `static_argnums` stay Python values, as in `jit`. With
+    `return_shape`, return a pair: the jaxpr, and the result's tree of `ShapeDtypeStruct`s. `axis_env` lists named axes
+    with their sizes, `[("i", 4)]`, which `fun` may use as in `vmap(..., axis_name="i")`. Raise TypeError if `fun`
+    cannot be called.
     """
     if not callable(fun):
         raise TypeError(f"the first argument must be callable\nmake_jaxpr takes a function, got {fun!r}.")
@@ -67,7 +68,7 @@ def make_jaxpr(
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Return the shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing it. The
-    static arguments of a jitted function stay static.
+    """Return the shapes and dtypes of `fun(*args, **kwargs)`, as a tree of `ShapeDtypeStruct`s, without computing it. A
+    jitted function's static arguments stay static.
     """
     return (fun if isinstance(fun, PjitFunction) else jit(fun)).eval_shape(*args, **kwargs)

@@ -13,8 +13,8 @@ from .jit import jit
 
 
 def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
-    """Run a primitive on values, and return its results. Its program is compiled once for each combination of operand types and
-    parameters. Libraries give this function to `def_impl`, as the implementation of their own primitives.
+    """Run a primitive on values, and return its results. Its program is compiled once for each combination of operand
+    types and parameters. Libraries give this function to `def_impl` for their own primitives.
     """
     return _compiled(prim, tuple(params.items()))(*args)
 

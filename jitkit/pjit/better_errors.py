@@ -1,7 +1,7 @@
 """error of a call -> a more helpful error, if there is one
 
-The error for a nan names the operation that made it; the error for a wrong argument of a library function names the
-argument, and has the shapes of one element where `vmap` maps the caller.
+The error for a nan names the operation that made it. The error for a wrong argument of a library function names the
+argument, with the shapes of one element if `vmap` maps the caller.
 
 JAX: jax/_src/pjit.py:_run_python_pjit
 """
@@ -26,10 +26,8 @@ such as `jnp.nan`; or only the compiled program makes it."""
 def better_error(
     function: Traceable, staged: bool, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Exception:
-    """Return the exception to raise for an error of a call; `error` itself if there is no better one.
-
-    Args:
-      staged: whether `jit` made the function; False for a library function that is inlined.
+    """Return the exception to raise for an error of a call: a better one, or `error` itself. `staged` says whether
+    `jit` made the function; if not, it is a library function that is inlined.
     """
     if isinstance(error, FloatingPointError):
         error.__traceback__ = find_nan(function, args, kwargs, error)
@@ -48,9 +46,7 @@ def better_error(
 
 
 def _is_batched() -> bool:
-    """Whether a `vmap` is active: then the shapes in errors of operations have a batch axis that the mapped function
-    does not see.
-    """
+    """Whether a `vmap` is active: shapes in errors of operations then have a batch axis that the mapped function does not see."""
     trace = current_trace()
     while trace is not None and not isinstance(trace, BatchTrace):
         trace = trace.parent
@@ -58,11 +54,11 @@ def _is_batched() -> bool:
 
 
 def find_nan(function: Traceable, args: tuple[Any, ...], kwargs: dict[str, Any], error: FloatingPointError) -> Any:
-    """With `debug_nans` or `debug_infs`, run the function again, operation by operation, to find which of them makes the nan
-    or the infinity. Return the traceback to raise the error with.
+    """Run the function again, operation by operation, to find which of them makes the nan or infinity (with
+    `debug_nans` or `debug_infs`). Return the traceback to raise the error with.
 
-    The error then names this operation, and has the traceback of the user's line; or it says that no operation made one.
-    As in JAX, print a message first; so does each jitted function that is called inside.
+    The error then names this operation, and has the traceback of the user's line; or it says that no operation made
+    one. As in JAX, print a message first, and another for each jitted function that is called inside.
     """
     options = config.local.state.run_options
     if (options.debug_nans or options.debug_infs) and not options.disable_jit:

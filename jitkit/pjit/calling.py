@@ -1,13 +1,12 @@
 """leaves of a call -> executable -> tree of Arrays
 
-The last steps of every call, warm or cold: gather the buffers of the arguments, execute, wrap the results. `runner`
-makes the function for this once per signature. The signature fixes the kind of each leaf, so the function checks
-nothing.
+The last steps of every call, warm or cold: gather the arguments' buffers, execute, wrap the results. `runner` makes the
+function for this once per signature. The signature fixes the kind of each leaf, so the function checks nothing.
 
-There are three kinds of leaves. An Array holds its buffer. A `jax.Array` is a buffer. A host value must be copied to the
-device: from Python this costs 2.8 us, as much as running a small program. So numpy arrays go to jaxlib's own
-dispatcher, which copies them faster. An int or a float that comes a second time stays on the device, for the next
-`x * 2.0` (except 0.0, which equals -0.0). A committed program first moves leaves to its devices.
+There are three kinds of leaves. An Array holds its buffer. A `jax.Array` is a buffer. A host value must be copied to
+the device: from Python this costs 2.8 us, as much as running a small program. So numpy arrays go to jaxlib's own
+dispatcher, which copies them faster. An int or a float that comes a second time stays on the device, for the next `x *
+2.0` (except 0.0, which equals -0.0). A committed program first moves leaves to its devices.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -36,14 +35,14 @@ _new = Array.__new__
 
 
 # With this tuple the dispatcher runs a program itself, without a `runner`, if the program takes at most one array and
-# returns one array. It has the function that executes, the handlers of its results, the dtype to which a host value is
-# converted (None for other values), and the result's aval and key. It is a plain tuple, which is unpacked fast: a warm
-# call takes 4 us, and each Python function in it costs 0.15 us.
+# returns one. It has the function that executes, the handlers of its results, the dtype to which a host value is
+# converted (None for other values), and the result's aval and key. A plain tuple is unpacked fast: a warm call takes 4
+# us, and each Python function in it 0.15 us.
 Direct = tuple[Callable[..., Any], Sequence[Any], "np.dtype[Any] | None", ShapedArray, Any]
 
 
 def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Direct | None:
-    """Return the tuple with which the dispatcher runs an executable itself; None if it cannot."""
+    """Return the tuple with which the dispatcher runs an executable itself, or None if it cannot."""
     if out_tree is not LEAF or len(leaf_keys) > 1:
         return None
     (aval,), (key,) = executable.out_avals, executable.out_keys
@@ -57,8 +56,8 @@ def direct(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]
 
 
 def runner_of_all(executable: Executable, out_tree: PyTreeDef, leaf_keys: Sequence[Any]) -> Callable[[Leaves], Any]:
-    """Return the `runner` of an executable, also if results are not Arrays but tokens, or float0 tangents of integers, which
-    users get as numpy arrays.
+    """Return the `runner` of an executable, also for results that are not Arrays: tokens, and float0 tangents of
+    integers, which users get as numpy arrays.
     """
     avals, keys = executable.out_avals, executable.out_keys
     if all(map(is_of_arrays, avals)):

@@ -10,8 +10,8 @@ distinguish everything that could lead to another program: XLA's executables che
 arguments, so a key that is too coarse silently returns garbage. A key that is too fine only costs time.
 
 A table belongs to a function, and does not keep it alive: when the last reference to the function goes, so do its
-executables. A table is an LRU of `config.jit_cache_size` entries. The first call of a signature is made by
-one thread, while others wait for it.
+executables. A table is an LRU of `config.jit_cache_size` entries. One thread makes the first call of a signature, while
+others wait for it.
 
 JAX: jax/_src/util.py:weakref_lru_cache
 """
@@ -49,19 +49,19 @@ class TracedCall(NamedTuple):
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the traces of all tracers that the jaxpr closed over are still active."""
+        """Whether the traces of all tracers that the jaxpr closed over are active."""
         return all_alive(self.jaxpr.consts)
 
 
 def all_alive(values: Sequence[Any]) -> bool:
-    """Whether no tracer among the values belongs to a trace that has ended."""
+    """Whether no tracer among the values belongs to an ended trace."""
     return all(trace.alive for x in values if (trace := getattr(x, "_trace", None)) is not None)
 
 
 class Entry:
-    """Runs calls of one signature: `run` takes the leaves of a call with the entry's keys, and returns the result in its tree.
-    `direct` has what the dispatcher needs to run the executable itself, or is None if it cannot. `is_warm` says whether the
-    first run succeeded, and is None before it. (If the first run failed, JAX checks the arguments of all later calls.)
+    """Runs calls of one signature: `run` takes the leaves of a call with the entry's keys, and returns the result in
+    its tree. `direct` has what the dispatcher needs to run the executable itself, or is None. `is_warm` says whether
+    the first run succeeded, None before it. (If it failed, JAX checks the arguments of all later calls.)
     """
 
     __slots__ = ("direct", "executable", "is_warm", "run")
@@ -83,8 +83,8 @@ class Entry:
 
 
 def _without_views(run: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
-    """Return `run` for a program with donated arguments: it first drops the numpy views that we keep of them, since XLA copies memory
-    that is in use instead of reusing it.
+    """Return `run` for a program with donated arguments: it first drops our numpy views of them, since XLA copies
+    memory that is in use instead of reusing it.
     """
 
     def run_without_views(leaves: Sequence[Any]) -> Any:
@@ -106,7 +106,7 @@ def _refused(name: str) -> Callable[[Sequence[Any]], Any]:
 
 
 def _checked(run: Callable[[Sequence[Any]], Any], name: str, options: config.Options) -> Callable[[Sequence[Any]], Any]:
-    """Return `run` for `debug_nans` and `debug_infs`: it raises FloatingPointError when a result holds a nan, or an infinity."""
+    """Return `run` for `debug_nans` and `debug_infs`: it raises FloatingPointError if a result has a nan, or an infinity."""
     tests = [("nan", np.isnan)] * options.debug_nans + [("inf", np.isinf)] * options.debug_infs
 
     def run_and_check(leaves: Sequence[Any]) -> Any:
@@ -140,8 +140,9 @@ class Table:
         self.pending: dict[tuple[Any, ...], _Pending] = {}
         self.lock = threading.RLock()  # reentrant: dropping a value may run a destructor, which may call the function
         self.crowded = False  # whether `touch` has to note each hit (see `insert`)
-        # The dispatcher runs these calls without looking up an entry. The pair has the options for which this holds, and a dict from the
-        # key of the only argument (the shape and dtype of a numpy array; `()` if there is no argument) to what is run.
+        # The dispatcher runs these calls without looking up an entry. The pair has the options for which this holds,
+        # and a dict from the key of the only argument (the shape and dtype of a numpy array; `()` without an argument)
+        # to what is run.
         self.quick: tuple[Any, dict[Any, Direct]] = _NOTHING_QUICK
 
     def touch(self, key: tuple[Any, ...], entry: Entry) -> None:
@@ -185,14 +186,14 @@ class Table:
         self.executables = {slot: e for slot, e in self.executables.items() if id(e) in used}
 
     def remember_nested(self, key: tuple[Any, ...], call: Any) -> None:
-        """Remember how a call under a trace is recorded; forget the oldest one if there are too many."""
+        """Remember how a call under a trace is recorded; forget the oldest if there are too many."""
         with self.lock:
             self.nested[key] = call
             if len(self.nested) > config.value("jit_cache_size"):
                 del self.nested[next(iter(self.nested))]
 
     def remember_failure(self, key: tuple[Any, ...]) -> None:
-        """Remember the key of a first call that raised; forget the oldest one if there are too many."""
+        """Remember the key of a first call that raised; forget the oldest if there are too many."""
         with self.lock:
             self.failed[key] = None
             if len(self.failed) > config.value("jit_cache_size"):
@@ -229,8 +230,8 @@ class Table:
 
     @contextlib.contextmanager
     def first_call(self, key: tuple[Any, ...], function: str) -> Iterator[bool]:
-        """Let one thread make an entry: yield True in that thread. In any other thread, wait until it is done, and yield False.
-        Raise RecursionError if this thread is making it already.
+        """Yield True in the one thread that makes an entry; in any other thread, wait until it is done, and yield
+        False. Raise RecursionError if this thread is making it already.
         """
         mine = _Pending()
         with self.lock:
@@ -288,7 +289,7 @@ class FunctionCache:
         return self.tables.setdefault(jit_options, Table())
 
     def remember_trace(self, key: tuple[Any, ...], traced: TracedCall) -> None:
-        """Remember a traced call; forget the oldest one if there are too many."""
+        """Remember a traced call; forget the oldest if there are too many."""
         self.traces[key] = traced
         while len(self.traces) > config.value("jit_cache_size"):
             oldest = next(iter(self.traces))
@@ -301,8 +302,8 @@ class FunctionCache:
             self.records[key] = record
 
     def known_records(self, table: Table) -> list[CallRecord]:
-        """Return the records of calls whose trace is cached, or whose entry is in the table, the oldest first. If there are more than
-        `record.SEARCHED`, return only the latest, at least one more than that number.
+        """Return the records of calls whose trace is cached, or whose entry is in the table, the oldest first. If there
+        are more than `record.SEARCHED`, return only the latest, at least one more than that.
         """
         records = [*_latest(self.records), *_latest(table.records)]
         by_number = {record.number: record for record in records}
@@ -310,8 +311,8 @@ class FunctionCache:
 
     @contextlib.contextmanager
     def tracing(self, key: tuple[Any, ...], function: str) -> Iterator[None]:
-        """Within the block, mark a signature as being traced by this thread. Raise RecursionError if it already is: the function
-        calls itself without end.
+        """Mark a signature in the block as being traced by this thread. Raise RecursionError if it is already: the
+        function calls itself without end.
         """
         mark = (threading.get_ident(), *key)
         if mark in self.being_traced:

@@ -52,8 +52,8 @@ def check_avals(program: Program, tree: Any, leaves: Sequence[Any]) -> None:
 
 
 def check_shardings(program: Program, leaves: Sequence[Any], shardings: Sequence[Any]) -> None:
-    """Raise ValueError for an argument committed to another sharding than the program was compiled for. Its memory does not
-    count: an argument in the host's memory fits, too.
+    """Raise ValueError for an argument committed to another sharding than the program was compiled for. Its memory does
+    not count: an argument in the host's memory fits, too.
     """
     names = program.jaxpr.debug_info.safe_arg_names(len(leaves))
     wrong = []

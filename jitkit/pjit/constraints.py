@@ -52,7 +52,7 @@ deflinear(sharding_constraint_p, lambda ct, x, **params: (sharding_constraint_p.
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, sharding: Any, unconstrained_dims: frozenset[int], **params: Any
 ) -> Any:
-    """Batching rule: constrain the batch. Its elements are spread as before; how the batch axis is spread is left to XLA."""
+    """Batching rule: constrain the batch. Its elements are spread as before; XLA decides how the batch axis is spread."""
     (x,), (dim,) = vals, dims
     assert dim is not None, "a rule is called where an operand is a batch, and this primitive has one"
     unconstrained_dims = frozenset({dim} | {each + (dim <= each) for each in unconstrained_dims})
@@ -61,7 +61,8 @@ def _(
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
-    """Return the arrays of a tree, each with a given sharding. Inside of `jit` this is an instruction to XLA; outside, it moves data.
+    """Return the arrays of a tree, each with a given sharding: inside of `jit` by an instruction to XLA, outside by
+    moving data.
 
     Args:
       x: a tree of arrays.
@@ -70,7 +71,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Raises:
       RuntimeError: a `jax.sharding.PartitionSpec` outside of such a block.
-      TypeError: something else in the place of a sharding.
+      TypeError: anything else in the place of a sharding.
       ValueError: None outside of such a block; a sharding with more axes than its array, or over explicit axes of its mesh; a tree
         of another form.
     """

@@ -1,8 +1,8 @@
 """primitive + values -> values, now
 
-Eager execution: `Primitive.bind` without a trace. The primitive becomes a program of one equation, compiled
-once for each combination of parameters and operand types, and run. That is the same pipeline that `jit` uses,
-so "eager against jit" compares one system with itself.
+Eager execution: `Primitive.bind` without a trace. The primitive becomes a program of one equation, compiled once for
+each combination of parameters and operand types, and run. `jit` uses the same pipeline, so "eager against jit" compares
+one system with itself.
 
 JAX: jax/_src/dispatch.py:apply_primitive
 """
@@ -49,9 +49,7 @@ compilation_cache.register_clearable(_programs)
 
 
 def apply_primitive(primitive: Primitive, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Returns an Array, or a
-    list of them.
-    """
+    """Run a primitive on concrete values: Arrays, numpy arrays, scalars, `jax.Array`s. Return an Array, or a list of them."""
     trace = core.innermost_trace(args)
     if trace is not None:  # in `ensure_compile_time_eval`, an operand may be a tracer: then record the operation
         with core.set_current_trace(trace):

@@ -2,8 +2,8 @@
 
 A dispatcher is a plain Python function, and prints like one; JAX says `<PjitFunction of <function f at 0x...>>`, and so
 do we. A class of our own with `__call__` would cost 0.2 us in each call, a tenth of a warm call, since Python enters a
-second frame; a subclass of `functools.partial` calls from C, in 0.02 to 0.04 us. To bind it as a method in Python would
-cost 0.3 us more, so a class that has a jitted function as a method keeps the bare dispatcher.
+second frame; a subclass of `functools.partial` calls from C, in 0.02 to 0.04 us. Binding it as a method in Python would
+cost 0.3 us more, so a class with a jitted function as a method keeps the bare dispatcher.
 
 JAX: jax/_src/pjit.py:_cpp_pjit
 """
@@ -30,9 +30,9 @@ def is_jitted(function: Callable[..., Any]) -> bool:
 
 
 def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Unbind a jitted function, ours or JAX's, that is bound as a method: return the function, and the arguments with the
-    object first. Return any other function and its arguments unchanged. (As in JAX, a bound method has the function's own
-    attributes, such as `trace`, which do not know the object.)
+    """Unbind a jitted function, ours or JAX's, that is bound as a method: return the function, and the arguments with
+    the object first. Return any other function and its arguments unchanged. (As in JAX, a bound method's attributes,
+    such as `trace`, do not know the object.)
     """
     if isinstance(function, types.MethodType):
         inner: Any = function.__func__
@@ -42,8 +42,8 @@ def unbound(function: Callable[..., Any], args: Sequence[Any]) -> tuple[Callable
 
 
 class PjitFunction(functools.partial[Any]):
-    """A jitted function. The attributes that `jit` adds, such as `lower`, are not in its `__dict__` but on the dispatcher:
-    otherwise `functools.wraps` would copy them to a wrapper, which has another program.
+    """A jitted function. The attributes that `jit` adds, such as `lower`, are on the dispatcher: from its own
+    `__dict__`, `functools.wraps` would copy them to a wrapper, which has another program.
     """
 
     eval_shape: Callable[..., Any]
@@ -78,7 +78,7 @@ class Wrapped(Protocol):
     """The function that `jit` returns; it can also be stopped after any stage."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's result; compile it first if there was no call with this signature yet."""
+        """Return the function's result; compile it first if no call had this signature."""
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Return the function, traced for the signature of these arguments, which may be `ShapeDtypeStruct`s."""

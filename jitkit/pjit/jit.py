@@ -133,8 +133,9 @@ def _refuse_places(device: Any, in_shardings: Any, out_shardings: Any) -> None:
 
 
 def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: Any) -> Any:
-    """Return the sharding that `device` or `backend` stands for, used for arguments and results, and warn: both are deprecated. Raise
-    ValueError if both are given, or one of them together with shardings. Raise TypeError if `device` is not a device.
+    """Return the sharding for arguments and results that `device` or `backend` stands for, and warn: both are
+    deprecated. Raise ValueError for both, or for one of them together with shardings, TypeError if `device` is not a
+    device.
     """
     warnings.warn(
         'backend and device argument on jit is deprecated. You can use `jitkit.device_put(..., jitkit.local_devices(backend="cpu")[0])` '
@@ -160,8 +161,8 @@ def _place(device: Any, backend: str | None, in_shardings: Any, out_shardings: A
 
 
 def inlined(fun: Callable[..., Any] | None = None, /, *, static_argnames: Sequence[str] = ()) -> Wrapped:
-    """Decorator for a library function. An eager call runs one compiled program; a call under a trace runs the Python function, or is
-    recorded as one call if the trace `keeps_calls`.
+    """Decorator for a library function. An eager call runs one compiled program; a call under a trace runs the Python
+    function, or is one recorded call if the trace `keeps_calls`.
     """
     if fun is None:
         return cast(Wrapped, functools.partial(inlined, static_argnames=static_argnames))

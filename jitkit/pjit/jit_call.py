@@ -47,9 +47,7 @@ class Inline(enum.Enum):
 
 
 def inline_mode(option: bool | Inline) -> Inline:
-    """Return what `jit(inline=option)` means. True is early up to JAX 0.10, and late since. Raise ValueError for
-    anything else.
-    """
+    """Return the meaning of `jit(inline=option)`. True is early up to JAX 0.10, and late since. Raise ValueError for anything else."""
     if isinstance(option, Inline):
         return option
     if option is True:
@@ -60,7 +58,7 @@ def inline_mode(option: bool | Inline) -> Inline:
 
 
 class _Call(Primitive):
-    """The primitive of calls. A call that is inlined while tracing is not recorded: the function's equations take its place."""
+    """The primitive of calls. Of a call that is inlined while tracing, the function's equations are recorded instead."""
 
     def bind(self, *args: Any, **params: Any) -> Any:
         trace = current_trace()
@@ -95,15 +93,15 @@ def _(ctx: mlir.LoweringContext, *args: str, jaxpr: Jaxpr, name: str, inline: In
 def _all_constrained(
     ctx: mlir.LoweringContext, names: Sequence[str], avals: Sequence[Any], shardings: Any
 ) -> list[str]:
-    """Write a sharding constraint for each value that has a sharding; return the names of the values."""
+    """Write a sharding constraint for each value that has a sharding; return the values' names."""
     if not NestedCall.some_are_placed:
         return list(names)
     return [constrained(ctx, *each) for each in zip(names, avals, shardings, strict=True)]
 
 
 def constrained(ctx: mlir.LoweringContext, x: str, aval: Any, sharding: Any) -> str:
-    """Write a line that gives a value its sharding, and return the name of the result. Write nothing for None, or for
-    one device without a mesh, and return `x`.
+    """Write a line that gives a value its sharding; return the result's name. For None, or one device without a mesh,
+    write nothing, and return `x`.
     """
     if sharding is None or not runtime.is_over_mesh(sharding):
         return x
@@ -122,9 +120,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, jaxpr: Jaxpr, **params: Any) ->
 
 
 def _of_batch(sharding: Any, dim: int | None) -> Any:
-    """Return the sharding of a batch of values that have this sharding each: every device holds its part of every
-    element.
-    """
+    """Return the sharding of a batch of values with this sharding: every device holds its part of every element."""
     return sharding if sharding is None or dim is None else runtime.with_whole_axis(sharding, dim)
 
 
@@ -132,13 +128,13 @@ def _of_batch(sharding: Any, dim: int | None) -> Any:
 
 
 def take_shardings(params: dict[str, Any], jaxpr: Jaxpr) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Take the shardings of operands and results out of the parameters of a call, and return them; None for a value without one."""
+    """Take the shardings of operands and results out of the parameters of a call; return both, with None for a value without one."""
     ins = params.pop("in_shardings", (None,) * len(jaxpr.invars))
     return ins, params.pop("out_shardings", (None,) * len(jaxpr.outvars))
 
 
 def placed(ins: Iterable[Any], outs: Iterable[Any]) -> dict[str, Any]:
-    """Return the parameters of a call that have its shardings; an empty dict if no operand and no result has one."""
+    """Return the parameters of a call that have its shardings; an empty dict if there are none."""
     if not NestedCall.some_are_placed:
         return {}
     both = {"in_shardings": tuple(ins), "out_shardings": tuple(outs)}
@@ -166,14 +162,14 @@ def shardings_inside(jaxpr: Jaxpr) -> list[Any]:
 
 
 class _Unspecified:
-    """Stands for "no sharding" in a call's parameters; it has the `repr` that JAX's value for this has."""
+    """Stands for "no sharding" in a call's parameters, with the `repr` of JAX's value."""
 
     def __repr__(self) -> str:
         return "UnspecifiedValue"
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule: drop the dead code inside of a nested call, with the results that nobody reads."""
+    """DCE rule: drop the dead code inside of a nested call, with the unused results."""
     if not any(used_results) and not eqn.effects:
         return [False] * len(eqn.invars), None
     jaxpr, used_inputs = dce_jaxpr(eqn.params["jaxpr"], used_results)
@@ -212,8 +208,8 @@ pp_eqn_rules[jit_p] = _pp
 class NestedCall:
     """A traced call of a function, ready to be recorded: each occurrence becomes an equation with this jaxpr.
 
-    If the function closed over tracers of an enclosing trace, these become arguments of the equation. Then the call
-    `is_current` as long as that trace lasts.
+    Tracers of an enclosing trace that the function closed over become arguments of the equation; the call `is_current`
+    as long as that trace lasts.
     """
 
     __slots__ = ("out_tree", "outer", "params")

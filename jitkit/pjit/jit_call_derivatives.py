@@ -1,6 +1,6 @@
 """Differentiates a call: its derivatives are calls of the jaxprs that compute values, tangents and cotangents.
 
-Linearizing a call gives two calls: the first is made now, and also returns residuals; the second computes tangents from them.
+Linearizing a call gives two: the first is made now, and also returns residuals; the second computes tangents from them.
 
 JAX: jax/_src/pjit.py:_pjit_jvp
 """
@@ -48,7 +48,7 @@ def _jvp(
 
 @remembered
 def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
-    """Return a library function's jaxpr, linearised without source lines. All its calls share this."""
+    """Return a library function's jaxpr, linearised without source lines, since all its calls share this."""
     with source_info.nowhere():
         return linearize_jaxpr(jaxpr, nonzero)
 
@@ -56,8 +56,8 @@ def _of_no_line(jaxpr: Jaxpr, nonzero: tuple[bool, ...]) -> LinearizedJaxpr:
 def _linearize(
     nonzero: Sequence[bool], *primals: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """Linearization rule: make one call now, which returns values and residuals, and record another call, which
-    computes tangents. If a residual is an argument, or is returned already, the first call does not return it again.
+    """Linearization rule: make one call now, which returns values and residuals, and record another, which computes
+    tangents. The first call does not return residuals that are arguments, or results already.
     """
     ins, results = take_shardings(params, jaxpr)
     is_inlined = params["inline"] is Inline.JAX_EARLY
@@ -136,7 +136,7 @@ def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, param
 def _transpose(
     cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
-    """Transpose rule: make one call, of the transposed jaxpr. If the function is inlined, transpose its equations here instead."""
+    """Transpose rule: make one call, of the transposed jaxpr. If the function is inlined, transpose its equations here."""
     if params["inline"] is Inline.JAX_EARLY:
         return backward_pass(jaxpr, jaxpr.consts, operands, cts)
     linear = tuple(map(is_undefined, operands))

@@ -182,9 +182,7 @@ class Jitted(Traceable):
         return form
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call that the dispatcher did not find: find the entry of the signature, make it if there
-        is none, and run it.
-        """
+        """Return the result of a call that the dispatcher did not find: find or make the entry of its signature, and run it."""
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
         trace = core.innermost_trace(leaves)
@@ -323,8 +321,8 @@ class Jitted(Traceable):
         return executable, True
 
     def donated(self, arguments: Arguments) -> tuple[bool, ...]:
-        """Return for each leaf whether it is donated, as `api_util.donated_leaves`. With `debug_nans` or `debug_infs` return an
-        empty tuple, as if nothing were donated, since the call may have to run again.
+        """Return for each leaf whether it is donated (`api_util.donated_leaves`). With `debug_nans` or `debug_infs`
+        return an empty tuple: the call may have to run again.
         """
         options = config.local.state.run_options
         if options.debug_nans or options.debug_infs:
@@ -346,7 +344,7 @@ class Jitted(Traceable):
         self.cache.clear([table for options, table in self.cache.tables.items() if options.sharing() == mine])
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the result of a call under a trace: record one equation that applies the traced function to the tracers
+        """Return the result of a call under a trace: record an equation that applies the traced function to the tracers
         that it closed over and to the arguments.
         """
         call, leaves = self.find_nested(args, kwargs)
@@ -355,7 +353,7 @@ class Jitted(Traceable):
         return call.bind(leaves)
 
     def find_nested(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[NestedCall | None, Sequence[Any]]:
-        """Return how an earlier call of this signature was recorded, or None if that is not known; and the leaves of this call."""
+        """Return how an earlier call of this signature was recorded, or None, and the leaves of this call."""
         dynamic: tuple[tuple[Any, ...], dict[str, Any]] = (args, kwargs)
         statics: tuple[Any, ...] = ()
         if self.options.spec.has_statics:
@@ -371,8 +369,8 @@ class Jitted(Traceable):
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Return the traced call, as `Traceable` does. The equations of an inlined function get no source line, since all its callers share
-        them.
+        """Return the traced call, as `Traceable` does. An inlined function's equations get no source line, since all
+        its callers share them.
         """
         with contextlib.nullcontext() if self.staged else source_info.nowhere():
             return super().trace_now(arguments, tree, avals, names)

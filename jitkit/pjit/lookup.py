@@ -1,9 +1,9 @@
 """treedef + form of a call -> a Python function that finds the entry of such calls
 
-A warm call only has to find its entry. In general that means separating static arguments, flattening the others and
-making the key. But most calls look like the one before: the same number of arguments, the same keywords, trees of the
-same structure. For calls of one such form we write the steps as a function. For `f(params, n, scale=s)` with a static
-`n` and a dict of two arrays it is:
+A warm call only has to find its entry: separate static arguments, flatten the others and make the key. But most calls
+look like the one before: the same number of arguments, the same keywords, trees of the same structure. For calls of one
+such form we write the steps as a function. For `f(params, n, scale=s)` with a static `n` and a dict of two arrays it
+is:
 
     def look_up(options, args, kwargs):
         (p0, p1,) = args
@@ -42,12 +42,12 @@ LookUp = Callable[[Any, tuple[Any, ...], dict[str, Any]], tuple[Entry, Sequence[
 def write_look_up(
     table: Table, form: CallForm, tree: PyTreeDef, is_flat: bool, of_any_call: bool = False
 ) -> LookUp | None:
-    """Write the function that looks up calls of a form. `tree` is the structure of their dynamic arguments, a pair `(args,
-    kwargs)`. Return None if the tree is too large.
+    """Write the function that looks up calls of a form. `tree` is the structure of their dynamic arguments, a pair
+    `(args, kwargs)`. Return None if the tree is too large.
 
-    With `is_flat`, the keys are without tree and static values, the first of the two forms in `Jitted.key_of_call`. `jit`
-    picks the function by the form of the call, so the function does not check the form. With `of_any_call` any call may
-    come, and the function returns None or raises for a call with other arguments.
+    With `is_flat`, the keys are without tree and static values, the first of the two forms in `Jitted.key_of_call`.
+    `jit` picks the function by the form of the call, so the function does not check the form. With `of_any_call` any
+    call may come, and the function returns None or raises for other arguments.
     """
     shape = Shape(tree)
     if shape.is_too_long:

@@ -2,8 +2,8 @@
 
     b:f32[4] = reshard[concrete_mesh=None dst_sharding=NamedSharding(...)] a
 
-In JAX it changes the sharding in a value's type. In jitkit, types have no sharding: an Array is moved, and in a program it is an
-instruction to XLA's partitioner, as `with_sharding_constraint` is.
+In JAX it changes the sharding in a value's type. In jitkit, types have no sharding: an Array is moved, and a program
+has an instruction to XLA's partitioner, as by `with_sharding_constraint`.
 
 JAX: jax/_src/pjit.py:reshard
 """

@@ -38,9 +38,11 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; jitkit has one device here.
+    """Return a function that maps `fun` over an axis with one element. JAX runs each element on another device; here is
+    one device.
 
-    Arguments at `static_broadcasted_argnums` stay Python values. `devices`, `backend` and `donate_argnums` are not used.
+    Arguments at `static_broadcasted_argnums` stay Python values. `devices`, `backend` and `donate_argnums` are not
+    used.
 
     Raises:
       NotImplementedError: at a call, if the axis does not have exactly one element.
@@ -88,10 +90,10 @@ def shard_map(
     axis_names: Collection[Hashable] = frozenset(),
     check_vma: bool = True,
 ) -> Callable[..., Any]:
-    """Return a function that runs `f` on each device of a mesh, with that device's part of the arguments. jitkit has one device
-    here, which gets the whole arguments; each axis of the mesh has one element.
+    """Return a function that runs `f` on each device of a mesh, with that device's part of the arguments. Here is one
+    device, which gets the whole arguments; each axis of the mesh has one element.
 
-    Without a function, returns a decorator. On one device nothing depends on the specs, `axis_names` and `check_vma`.
+    Without a function, return a decorator. On one device the specs, `axis_names` and `check_vma` do not matter.
 
     Raises:
       NotImplementedError: at a call, without a `mesh`, or if it has more than one device.
@@ -119,8 +121,8 @@ def make_mesh(
     *,
     devices: Sequence[Any] | None = None,
 ) -> Any:
-    """Return a mesh of the first devices, in the order in which they are listed: `make_mesh((1,), ("batch",))`.
-    Without `axis_types`, the axes are explicit, as in JAX. jitkit does not have shardings in types, so all axes behave alike.
+    """Return a mesh of the first devices, in the order of the list: `make_mesh((1,), ("batch",))`. Without
+    `axis_types`, the axes are explicit, as in JAX; jitkit has no shardings in types, so all axes behave alike.
 
     Raises:
       ValueError: the mesh needs more devices than there are.

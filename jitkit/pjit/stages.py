@@ -1,7 +1,8 @@
 """Wrapped -> Traced -> Lowered -> Compiled
 
 Each stage of a call is a value to look at: `jit(f)` is wrapped, `.trace(x)` gives its jaxpr, `.lower()` the StableHLO
-text, `.compile()` the executable, which can be called. A cold call goes through the same functions; a warm one needs none of them.
+text, `.compile()` the executable, which can be called. A cold call goes through the same functions; a warm one needs
+none of them.
 
 JAX: jax/_src/stages.py:Traced
 """
@@ -97,7 +98,7 @@ class _Stage(RichDisplay):
 
     @property
     def out_info(self) -> Any:
-        """A `ShapeDtypeStruct` per result, in the result's tree. From `Lowered` on, nothing is weakly typed."""
+        """A `ShapeDtypeStruct` per result, in the result's tree; from `Lowered` on, never weakly typed."""
         return tree_unflatten(self._program.out_tree, [_info(a) for a in self._program.jaxpr.out_avals])
 
     @property
@@ -112,7 +113,7 @@ def _info(aval: Any, **more: Any) -> Any:
 
 
 def _some(items: Sequence[str], most: int = 8) -> str:
-    """Return the text of a tuple with its first `most` items, and how many more there are."""
+    """Return the text of a tuple with its first `most` items, and the number of the others."""
     more = [f"and {len(items) - most} more"] if len(items) > most else []
     return f"({', '.join([*items[:most], *more])})"
 
@@ -147,15 +148,15 @@ class Traced(_Stage):
         return self._program.name
 
     def __getattr__(self, name: str) -> Any:
-        """Raise AttributeError. `jax.make_jaxpr` takes this object for JAX's Traced and asks for private attributes: for
-        such a name, say what to use instead.
+        """Raise AttributeError. `jax.make_jaxpr` takes this object for JAX's Traced and reads private attributes: the
+        message then says what to use instead.
         """
         hint = "\nIt is one of jitkit's. For its jaxpr, use `jitkit.make_jaxpr`." if name.startswith("_") else ""
         raise AttributeError(f"'Traced' object has no attribute {name!r}{hint}")
 
     def lower(self, *, lowering_platforms: tuple[str, ...] | None = None) -> Lowered:
-        """Return the program as StableHLO, for the platform that is given, else that of the arguments' devices, else the default
-        one. Raise NotImplementedError for several platforms.
+        """Return the program as StableHLO, for the given platform, else that of the arguments' devices, else the
+        default one. Raise NotImplementedError for several platforms.
         """
         placement = self._placement
         if lowering_platforms and len(lowering_platforms) > 1:
@@ -190,10 +191,9 @@ class Lowered(_Stage):
         self._placement, self._table = placement, table
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """Return the StableHLO text; with `debug_info`, the line of an operation says (by `loc`) which Python line it came from.
-
-        With `dialect="hlo"`, return the same program in XLA's own language, before optimisation. Raise ValueError for
-        another dialect.
+        """Return the StableHLO text; with `debug_info`, the line of an operation says (by `loc`) which Python line it
+        came from. With `dialect="hlo"`, return the same program in XLA's own language, before optimisation. Raise
+        ValueError for another dialect.
         """
         if dialect == "hlo":
             return runtime.hlo_of_text(self._module.text(debug_info))
@@ -202,8 +202,8 @@ class Lowered(_Stage):
         return self._module.text(debug_info)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """Return the program as jaxlib's object: an MLIR module, or with `dialect="hlo"` an `XlaComputation`. Raise ValueError for
-        another dialect.
+        """Return the program as jaxlib's object: an MLIR module, or with `dialect="hlo"` an `XlaComputation`. Raise
+        ValueError for another dialect.
         """
         return (
             runtime.hlo_computation(self.as_text()) if dialect == "hlo" else runtime.mlir_module(self.as_text(dialect))
@@ -225,13 +225,14 @@ class Lowered(_Stage):
         target: str | None = None,
         time_limit: float | None = None,
     ) -> Compiled | targets.TargetProgram:
-        """Return the program, compiled for the device that the arguments were committed to, or the default one. `compiler_options`
-        are XLA's debug options by name; without them, calls of the jitted function share the executable.
+        """Return the program, compiled for the device that the arguments were committed to, or the default one.
+        `compiler_options` are XLA's debug options by name; without them, calls of the jitted function share the
+        executable.
 
-        With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip,
-        whether this machine has one or not: the result can be read, but not called. `time_limit` is in seconds. Raise
-        ValueError for an unknown name, `targets.TargetError` if the program cannot be compiled for the chip, and NotImplementedError
-        if it calls back into Python, or takes arguments that are spread over several devices.
+        With `target`, a name of `jitkit.targets.TARGETS` such as "tpu:v5e", compile ahead of time for that chip, which
+        this machine need not have: the result can be read, but not called. `time_limit` is in seconds. Raise ValueError
+        for an unknown name, `targets.TargetError` if the program cannot be compiled for the chip, and
+        NotImplementedError if it calls back into Python, or takes arguments that are spread over several devices.
         """
         options = (*self._program.options, *(compiler_options or {}).items())
         if target is not None:
@@ -251,8 +252,8 @@ class Lowered(_Stage):
     def _compile_for(
         self, target: targets.Target, compilers: targets.Compilers, options: CompilerOptions = ()
     ) -> targets.TargetProgram:
-        """Return the program, compiled for a chip. Lowering rules depend on the platform, so lower again for another
-        one. Raise NotImplementedError if the program takes arguments on several devices, or calls back into Python.
+        """Return the program, compiled for a chip; lower it again if that is of another platform. Raise
+        NotImplementedError if the program takes arguments on several devices, or calls back into Python.
         """
         name, module = self._program.name, self._module
         if module.partitions > 1:
@@ -302,13 +303,13 @@ class Compiled(_Stage):
         return self._executable.text()
 
     def cost_analysis(self) -> dict[str, float]:
-        """Return XLA's estimate for the optimised program: flops, bytes accessed, and more. For a program in C, return the
-        counts of our compiler.
+        """Return XLA's estimate for the optimised program: flops, bytes accessed, and more; for a program in C, our
+        compiler's counts.
         """
         return self._executable.costs()
 
     def memory_analysis(self) -> Any:
-        """Return the bytes of arguments, results, temporaries and code; None where the platform does not tell."""
+        """Return the bytes of arguments, results, temporaries and code; None if the platform does not tell."""
         return self._executable.memory()
 
     def __repr__(self) -> str:
@@ -350,8 +351,8 @@ class Compiled(_Stage):
         return tree_unflatten(self._program.out_tree, self._executable.out_shardings)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program, and return its result. Raise TypeError if the tree or a type of the arguments differs from the compiled
-        one, ValueError if an argument is committed to another sharding.
+        """Run the program, and return its result. Raise TypeError if the tree or a type of the arguments differs from
+        the compiled one, ValueError if an argument is committed to another sharding.
         """
         try:
             found: tuple[Entry, Sequence[Any]] | None
@@ -371,13 +372,13 @@ class Compiled(_Stage):
             raise
 
     def _find(self, options: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Return the entry and the leaves of a call, for trees that are too large for a generated `_look_up`."""
+        """Return the entry and the leaves of a call, for trees too large for a generated `_look_up`."""
         leaves, tree = tree_flatten((args, kwargs))
         return self._table.entries[options, tree.exact, (), *map(argument_keys.key_of, leaves)], leaves
 
     def _checked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Entry, list[Any]]:
-        """Check that arguments of these kinds fit the program. Return the entry that runs them, which the next call will find, and the
-        leaves. Raise TypeError if the tree or a type is another one.
+        """Check that arguments of these kinds fit the program. Return the entry that runs them, which the next call
+        will find, and the leaves. Raise TypeError if the tree or a type is another one.
         """
         compiled_arguments = late_rooms.import_room(".compiled_arguments", __package__)
         leaves, tree = tree_flatten((args, kwargs))
