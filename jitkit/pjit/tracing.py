@@ -1,7 +1,7 @@
 """call -> TracedCall
 
 `Traceable` flattens the arguments of a call, traces the function once per signature, and records why it had to. The
-stages that a user can stop at (`trace`, `lower`, `eval_shape`) begin here; `jitted` adds the calls.
+stages for users (`trace`, `lower`, `eval_shape`) begin here; `jitted` adds the calls.
 
 JAX: jax/_src/pjit.py:JitWrapped
 """
@@ -46,7 +46,7 @@ class JitOptions(NamedTuple):
     backend: str | None = None  # "c": compiled as C, by the package `loops`; None: by XLA
 
     def sharing(self) -> tuple[Any, ...]:
-        """Return those options that two `jit`s of one function must have in common so that JAX counts their caches as one."""
+        """Return the options that two `jit`s of one function must have in common for JAX to count their caches as one."""
         donation = self.spec.donate_argnums, self.spec.donate_argnames
         return (*donation, self.compiler_options, self.in_shardings, self.out_shardings, self.backend)
 
@@ -93,9 +93,7 @@ class Traceable:
     def placement(
         self, keys: Sequence[Any], arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str]
     ) -> Placement:
-        """Return where a call on leaves with these keys runs: the keys say where the leaves are, and `jit` may have been given
-        shardings.
-        """
+        """Return where a call on leaves with these keys runs: the keys say where the leaves are, and `jit` may have got shardings."""
         asked, results = self.shardings(arguments, traced, avals, names)
         if asked:
             keys = [placed_as_asked(*each) for each in zip(keys, avals, asked, strict=True)]
@@ -106,8 +104,8 @@ class Traceable:
     def shardings(
         self, arguments: Arguments, traced: TracedCall, avals: Sequence[Any], names: Sequence[str] | None = None
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return the shardings that `jit` was given, one for each leaf of the arguments and one for each leaf of the results;
-        empty tuples if it was given none.
+        """Return the shardings that `jit` was given, for each leaf of the arguments and of the results; empty tuples if
+        there are none.
         """
         names = api_util.argument_names(self.fun, arguments) if names is None else names
         options = self.options
@@ -115,9 +113,9 @@ class Traceable:
         return asked, jit_shardings.of_results(options.out_shardings, traced.out_tree, traced.jaxpr.out_avals)
 
     def cache_size(self) -> int:
-        """Return the number of signatures with which the function was called, as JAX does: also signatures whose tracing failed, and
-        signatures of every other `jit` of the function with the same donation and compiler options, even if other arguments
-        are static there.
+        """Return the number of signatures of calls, counted as in JAX: also signatures whose tracing failed, and those
+        of every other `jit` of the function with the same donation and compiler options, even if other arguments are
+        static there.
         """
         mine = self.options.sharing()
         alike = [(o.spec, table) for o, table in self.cache.tables.items() if o.sharing() == mine]
@@ -126,8 +124,8 @@ class Traceable:
     # --- what they are made of ------------------------------------------------------------------------------
 
     def signature(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Arguments, PyTreeDef, list[Any]]:
-        """Return a call's arguments, split into static and dynamic ones, the tree of the dynamic ones, and the avals of its leaves.
-        For a leaf without an aval, raise the error that `refusal` returns.
+        """Return a call's arguments, split into static and dynamic ones, the tree of the dynamic ones, and the avals of
+        its leaves. For a leaf without an aval, raise the error from `refusal`.
         """
         arguments = api_util.split_call(self.options.spec, args, kwargs)
         leaves, tree = tree_flatten((arguments.args, arguments.kwargs))
@@ -182,8 +180,8 @@ class Traceable:
     def trace_now(
         self, arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], names: tuple[str, ...]
     ) -> TracedCall:
-        """Return the traced call: run the function on tracers of these types, and log how long it took. Raise RuntimeError
-        with the option `no_tracing`.
+        """Return the traced call: run the function on tracers of these types, and log the time. Raise RuntimeError with
+        the option `no_tracing`.
         """
         if config.value("no_tracing"):
             raise RuntimeError(
@@ -248,8 +246,8 @@ class Traceable:
         return record
 
     def program(self, traced: TracedCall, tree: PyTreeDef, donated: tuple[bool, ...]) -> Program:
-        """Return the Program of a traced call, which the later stages take. With `backend="c"`, raise NotImplementedError for an
-        operation that the package `loops` cannot write in C.
+        """Return the Program of a traced call, for the later stages. With `backend="c"`, raise NotImplementedError for
+        an operation that the package `loops` cannot write in C.
         """
         if self.options.backend is not None:
             late_rooms.import_room("jitkit.loops.source").refuse_unknown(self.name, traced.jaxpr)
@@ -266,16 +264,14 @@ class Traceable:
 
 
 def avals_of(keys: Sequence[Any]) -> list[Any]:
-    """Return the avals in the keys of leaves. (A key may also say where its leaf is.)"""
+    """Return the avals in the keys of leaves, which may also have a place."""
     return [aval_of(key) for key in keys]
 
 
 def trace_call(
     fun: Callable[..., Any], arguments: Arguments, tree: PyTreeDef, avals: Sequence[Any], debug_info: DebugInfo
 ) -> TracedCall:
-    """Return `fun`, traced for these arguments: their tree, the avals of the leaves, and the values of static
-    arguments.
-    """
+    """Return `fun`, traced for these arguments: their tree, the leaves' avals, and static values."""
     out_trees: list[PyTreeDef] = []
 
     def flat_fun(*leaves: Any) -> list[Any]:
@@ -303,6 +299,6 @@ def trace_call(
 
 
 def _in_32_bits(jaxpr: Jaxpr) -> tuple[Any, ...]:
-    """Return constants in the types that the program has for them: without x64 mode, numpy arrays of 64 bits become 32 bits wide."""
+    """Return constants in their types in the program: without x64 mode, numpy arrays of 64 bits become 32 bits wide."""
     pairs = zip(jaxpr.constvars, jaxpr.consts, strict=True)
     return tuple(x.astype(v.aval.dtype) if type(x) is np.ndarray else x for v, x in pairs)

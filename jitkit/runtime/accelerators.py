@@ -1,8 +1,8 @@
-"""Finds out whether there may be accelerators, and silences the plugins of accelerators that are not there.
+"""Finds out whether there may be accelerators, and silences the plugins of absent ones.
 
 JAX finds the plugins of accelerators, so it is imported if there may be an accelerator. Plugins are also installed to
-compile ahead of time for chips of other machines (see `targets`); JAX would try to start these as devices, and fail with
-long messages.
+compile ahead of time for chips of other machines (see `targets`); JAX would try to start these as devices, and fail
+with long messages.
 
 JAX: jax/_src/xla_bridge.py:discover_pjrt_plugins
 """
@@ -33,8 +33,8 @@ _SAID_TO_JAX = (
 
 
 def jax_has_to_choose() -> bool:
-    """Whether JAX must choose the devices: the user has set other platforms than the CPU or one of JAX's variables in the
-    environment, or has not chosen the CPU, and there may be an accelerator. False if JAX is not installed.
+    """Whether JAX must choose the devices: the user has set other platforms than the CPU, or one of JAX's variables in
+    the environment; or has not chosen the CPU, and there may be an accelerator. False if JAX is not installed.
     """
     if _spec_of("jax") is None:
         return False
@@ -71,8 +71,8 @@ def _is_in_a_cloud_of_tpus() -> bool:
 
 @contextlib.contextmanager
 def without_libraries_of_absent_gpus() -> Iterator[None]:
-    """Within the block, if there is no NVIDIA GPU, make imports of the libraries of CUDA's plugin fail: each library would
-    complain about the missing driver, and JAX does not need them.
+    """Make imports of the CUDA plugin's libraries fail in the block, if there is no NVIDIA GPU: JAX does not need them,
+    and each would complain about the missing driver.
     """
     hidden = [] if any(map(os.path.exists, _SIGNS_OF_A_GPU)) else [n for n in _CUDA_LIBRARIES if n not in sys.modules]
     modules: dict[str, Any] = dict.fromkeys(hidden)  # None: the import fails
@@ -85,9 +85,8 @@ def without_libraries_of_absent_gpus() -> Iterator[None]:
 
 
 def pass_over_absent(bridge: Any, chosen: str | None) -> None:
-    """Keep JAX from starting plugins for accelerators that this machine does not have.
-
-    Plugins for the platforms in `chosen`, which the user asked for, are started, and may complain.
+    """Keep JAX from starting plugins for accelerators that this machine lacks. Those for the platforms in `chosen`, the
+    user's choice, are started, and may complain.
     """
     hardware = importlib.import_module("jax._src.hardware_utils")
     if "cuda" not in (chosen or "") and "gpu" not in (chosen or "") and not hardware.has_visible_nvidia_gpu():
@@ -104,7 +103,7 @@ def pass_over_absent(bridge: Any, chosen: str | None) -> None:
 
 
 def _spec_of(module: str) -> Any:
-    """Return the spec of a module; None when it, or its package, is not found."""
+    """Return the spec of a module, or None if it, or its package, is not found."""
     try:
         return importlib.util.find_spec(module)
     except ModuleNotFoundError:

@@ -24,16 +24,14 @@ key_functions: dict[type, Callable[[Any], Any]] = {Array: attrgetter("_key")}
 
 
 def key_of(x: Any) -> Any:
-    """Return the cache key of an argument: see `runtime.OnHost`, `runtime.Placed`. Raise TypeError when it is not an
-    array.
-    """
+    """Return the cache key of an argument: see `runtime.OnHost`, `runtime.Placed`. Raise TypeError if it is not an array."""
     find = key_functions.get(type(x))
     return _first_key(x) if find is None else find(x)
 
 
 def _first_key(x: Any) -> Any:
-    """Return the key of a value whose type occurs for the first time, and remember the type's function. Raise
-    UnexpectedTracerError for a tracer, TypeError for anything else that is not an array.
+    """Return the key of a value of a new type, and remember the type's function. Raise UnexpectedTracerError for a
+    tracer, TypeError for anything else that is not an array.
     """
     t = type(x)
     if isinstance(x, Tracer):
@@ -54,8 +52,8 @@ def _key_of_scalar(x: Any) -> Any:
 
 
 def _key_function_of_scalars(t: type) -> Callable[[Any], Any]:
-    """Return the function that makes the key of numpy scalars of type `t`. The type alone decides the key, unless it
-    has 64 bits, for which x64 mode matters.
+    """Return the function that makes the key of numpy scalars of type `t`. The type alone decides the key, except for
+    64 bits, where x64 mode matters.
     """
     if t in dtypes.numpy_scalar_types and np.dtype(t).itemsize < 8:
         key = runtime.on_host(ShapedArray((), np.dtype(t)))

@@ -1,8 +1,8 @@
 """value -> Array: an aval and a handle on a buffer
 
-An Array is a concrete value. It holds the two things that a call needs: the PJRT buffer, and the cache key (its aval, or
-its aval and place if it is committed). An operation returns before its result exists; reading the numbers (printing,
-`np.asarray`, `float`) waits, and `block_until_ready` only waits, for measuring times.
+An Array is a concrete value. It holds the PJRT buffer, and the cache key (its aval, or its aval and place if it is
+committed). An operation returns before its result exists; reading the numbers (printing, `np.asarray`, `float`) waits,
+and `block_until_ready` only waits, for measuring times.
 
 JAX: jax/_src/array.py:ArrayImpl
 """
@@ -24,7 +24,7 @@ from ..core.operators import Operators
 
 
 class _ArrayMeta(type):
-    """Makes `isinstance(x, jitkit.Array)` true of a `jax.Array`, and of tracers, for type checks in user code that is traced."""
+    """Makes `isinstance(x, jitkit.Array)` true of a `jax.Array`, and of tracers, for type checks in traced user code."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return cls in type(instance).__mro__ or isinstance(instance, Tracer) or runtime.is_buffer(instance)
@@ -135,7 +135,7 @@ class Array(Operators, metaclass=_ArrayMeta):
     global_shards = addressable_shards  # the same, in one process
 
     def addressable_data(self, index: int) -> Any:
-        """Return the part of the array that the index-th of its devices has."""
+        """Return the part of the array on the index-th of its devices."""
         return self if index == 0 and len(self.devices()) == 1 else self.addressable_shards[index].data
 
     def on_device_size_in_bytes(self) -> int:
@@ -191,7 +191,7 @@ class Array(Operators, metaclass=_ArrayMeta):
 
     @property
     def _stored(self) -> np.ndarray[Any, Any]:
-        """The numbers on the device; for an extended dtype its storage, not its elements."""
+        """The numbers on the device; for an extended dtype its storage."""
         self._check_not_deleted()
         return np.asarray(self._buf)
 
@@ -319,7 +319,8 @@ class Array(Operators, metaclass=_ArrayMeta):
             if len(_iterated) >= _MOST_TYPES:
                 _iterated.clear()
             _iterated.add(aval)
-        # On the CPU a row is numpy's copy: a fifth of a slice's cost, nothing to compile. In a later loop, one program makes all rows.
+        # On the CPU a row is numpy's copy: a fifth of a slice's cost, nothing to compile. In a later loop, one program
+        # makes all rows.
         aval = aval.update(shape=aval.shape[1:])
         return (from_host(row.copy(), aval) for row in self._stored)
 
@@ -379,14 +380,14 @@ def from_host(x: Any, aval: ShapedArray) -> Array:
 
 
 def reinterpreted(x: Array, aval: ShapedArray) -> Array:
-    """Return the buffer of x as an Array of another aval with the same storage, in the same place."""
+    """Return the buffer of x as an Array of another aval with the same storage."""
     key = x._key
     remade = aval if key is x.aval else (runtime.placed if x.committed else runtime.uncommitted)(aval, key.sharding)
     return Array(x._buf, aval, remade)
 
 
 def as_array(x: Any) -> Any:
-    """Convert any array-like value (numpy, Python scalar, jax.Array) to an Array; return Arrays and tracers unchanged. Raise
+    """Return an array-like value (numpy, Python scalar, jax.Array) as an Array; Arrays and tracers unchanged. Raise
     TypeError for anything else.
     """
     if type(x) is Array or isinstance(x, Tracer):

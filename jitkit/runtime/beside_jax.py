@@ -1,10 +1,11 @@
 """Connects us with JAX, in programs that import it or need what only JAX can do
 
-`jax()` imports it for several devices, for meshes and shardings over them, for DLPack requests that jaxlib cannot serve, and to
-find an accelerator's plugin. A process that needs none of these, and does not import JAX itself, never loads it.
+`jax()` imports it for several devices, for meshes and shardings over them, for DLPack requests that jaxlib cannot
+serve, and to find an accelerator's plugin. A process that needs none of these, and does not import JAX itself, never
+loads it.
 
 If both are loaded, they share one CPU client, and so accept each other's buffers without a copy. JAX is told that an
-Array holds a buffer. Only the aval that a buffer carries differs: `for_jax` replaces it by JAX's.
+Array holds a buffer. Only a buffer's aval differs: `for_jax` replaces it by JAX's.
 
 JAX: jax/_src/xla_bridge.py:register_backend_factory
 """
@@ -54,14 +55,14 @@ def apart() -> contextlib.AbstractContextManager[None]:
 
 
 def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) -> None:
-    """From now on, import JAX in a block `with within():`, since outside of such blocks the name `jax` means something else."""
+    """From now on, import JAX in a block `with within():`, outside of which the name `jax` means something else."""
     global _apart
     _apart = within
 
 
 def is_asked_by_jax(asker: types.FrameType) -> bool:
-    """Whether `asker`, the frame of a function that looks up an array's `__jax_array__`, is of JAX. If it is not, and
-    jitkit is in JAX's place, raise AttributeError: JAX's arrays do not have this attribute.
+    """Whether `asker`, the frame of a function that looks up an array's `__jax_array__`, is of JAX. If not, and jitkit
+    is in JAX's place, raise AttributeError: JAX's arrays do not have this attribute.
     """
     is_jax = is_of_jax(asker.f_globals.get("__name__"))
     if _apart is not contextlib.nullcontext and not is_jax:
@@ -104,7 +105,7 @@ def _meet(module: Any) -> None:
 
 
 def _looking_apart(discover: Callable[[], None]) -> Callable[[], None]:
-    """Return `discover`, JAX's search for plugins of accelerators, so that it runs where the name `jax` means JAX: plugins import JAX."""
+    """Return `discover`, JAX's search for plugins, run where the name `jax` means JAX: plugins import JAX."""
 
     @functools.wraps(discover)
     def discover_apart() -> None:
@@ -115,7 +116,7 @@ def _looking_apart(discover: Callable[[], None]) -> Callable[[], None]:
 
 
 def _notice_blocks(module: Any) -> None:
-    """Make JAX report blocks `with mesh:`, since what is traced in one is not used outside of it."""
+    """Make JAX report blocks `with mesh:`: what is traced in one is not used outside of it."""
 
     def noticing(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
@@ -210,7 +211,7 @@ _cpu_clients: list[Any] = []
 
 
 def cpu_client(make: Callable[[], Any]) -> Any:
-    """Return this process's one CPU client, which is made at the first call."""
+    """Return this process's only CPU client, which is made at the first call."""
     with _making:
         if not _cpu_clients:
             _cpu_clients.append(make())

@@ -1,6 +1,6 @@
 """value -> buffer: puts data on a device; buffer -> its aval and place
 
-A buffer is a `jax.Array` that we treat as a handle: we never compute with it except by passing it to an executable.
+A buffer is a `jax.Array` that we only pass to executables, as a handle.
 
 JAX: jax/_src/array.py:ArrayImpl
 """
@@ -40,9 +40,7 @@ _aval_of_jax_aval: dict[Any, ShapedArray] = {}
 
 
 def aval_of_buffer(buffer: Buffer) -> ShapedArray:
-    """Return our aval of a jax.Array. JAX's aval is interned, so this is one look-up in a dictionary. Raise TypeError
-    for a dtype that jitkit does not have.
-    """
+    """Return our aval of a jax.Array, by one look-up of JAX's interned aval. Raise TypeError for a dtype that jitkit lacks."""
     jax_aval = buffer.aval
     found = _aval_of_jax_aval.get(jax_aval)
     if found is None:
@@ -62,9 +60,7 @@ def key_of_buffer(buffer: Buffer) -> Any:
 
 
 def _ask_about_type(t: type) -> Callable[[Any], Any] | None:
-    """Return the function that gives values of this type an aval, if the type is unknown to `core` and is `jax.Array`;
-    otherwise None.
-    """
+    """Return the function from values of this type to their avals if the type is `jax.Array`, which `core` does not know; else None."""
     if t.__name__ == "ArrayImpl" and t.__module__.startswith("jaxlib"):
         return aval_of_buffer
     return None
@@ -83,8 +79,8 @@ def is_buffer(x: Any) -> bool:
 
 
 def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffer:
-    """Copy a host value (numpy, Python scalar), or a buffer on other devices, to the devices of a sharding; return the buffer, which
-    is `committed` to these devices or not.
+    """Copy a host value (numpy, Python scalar), or a buffer on other devices, to the devices of a sharding; return the
+    buffer, which is `committed` to these devices or not.
     """
     if is_buffer(x):
         return _moved(x, sharding) if committed or x.sharding != sharding else x
@@ -104,7 +100,7 @@ def put(x: Any, aval: ShapedArray, sharding: Sharding, committed: bool) -> Buffe
 
 
 def _moved(x: Buffer, sharding: Sharding) -> Buffer:
-    """Return a committed buffer on the devices of a sharding. If x is there already, it shares the memory."""
+    """Return a committed buffer on the devices of a sharding, on the same memory if x is there."""
     if x.sharding != sharding or len(sharding_devices(sharding)) > 1:
         return jax().device_put(for_jax(x), sharding)
     return gate().ext.ArrayImpl(x.aval, sharding, [x], committed=True, _skip_checks=True)
@@ -125,8 +121,8 @@ def address_of(buffer: Buffer) -> int:
 
 
 def dlpack(buffer: Buffer, asked: dict[str, Any]) -> Any:
-    """Return a DLPack capsule of a buffer. For a buffer on the CPU, jaxlib makes it. JAX makes it if it is loaded, if the buffer is on
-    another device, or if a stream, a device or a copy is asked for.
+    """Return a DLPack capsule of a buffer: jaxlib's, or if JAX is loaded, the buffer is not on the CPU, or a stream, a
+    device or a copy is asked for, JAX's.
     """
     if _is_on_cpu(buffer) and not any(asked.get(name) for name in ("stream", "dl_device", "copy")):
         return gate().ext.buffer_to_dlpack_managed_tensor(buffer)
@@ -139,7 +135,7 @@ def dlpack_device(buffer: Buffer) -> Any:
 
 
 def _is_on_cpu(buffer: Buffer) -> bool:
-    """Whether a buffer is on the CPU, and JAX, whose methods would know what to do, is not loaded."""
+    """Whether a buffer is on the CPU, and JAX is not loaded."""
     return not is_here() and [each.platform for each in sharding_devices(buffer.sharding)] == ["cpu"]
 
 
@@ -149,7 +145,8 @@ _DLPACK_CPU = 1
 def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
     """Return a buffer on the memory of anything that supports DLPack: torch tensors, cupy and numpy arrays, jax.Arrays.
 
-    Nothing is copied if alignment and dtype allow that, unless `copy` is True. Raise TypeError for values without DLPack's methods.
+    Nothing is copied if alignment and dtype allow that, unless `copy` is True. Raise TypeError for values without
+    DLPack's methods.
     """
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError("The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods.")
@@ -165,8 +162,8 @@ def from_dlpack(x: Any, device: Any = None, copy: bool | None = None) -> Buffer:
 
 
 def from_cuda(x: Any) -> Buffer:
-    """Return a buffer on the memory of anything that has a `__cuda_array_interface__`, such as cupy's and numba's arrays.
-    Raise RuntimeError where the default device is not an NVIDIA GPU.
+    """Return a buffer on the memory of anything with a `__cuda_array_interface__`, such as cupy's and numba's arrays.
+    Raise RuntimeError if the default device is not an NVIDIA GPU.
     """
     described = x.__cuda_array_interface__
     client = default_device().client
@@ -177,7 +174,7 @@ def from_cuda(x: Any) -> Buffer:
 
 
 def _with_aval(buffer: Buffer) -> Buffer:
-    """Return the buffer itself, or if jaxlib has found no `jax.core` to make its aval, the buffer with one."""
+    """Return the buffer, with an aval if jaxlib, without `jax.core`, did not make one."""
     if buffer.aval is not None:
         return buffer
     described = buffer.__cuda_array_interface__
@@ -186,7 +183,7 @@ def _with_aval(buffer: Buffer) -> Buffer:
 
 
 def _ordinal(address: int, platform_version: str) -> int | None:
-    """Return the number of the GPU that holds an address; None for a platform whose plugin cannot say it."""
+    """Return the number of the GPU that holds an address; None if the platform's plugin cannot say it."""
     if "cuda" in platform_version.lower():
         for plugin in ("jax_cuda13_plugin", "jax_cuda12_plugin"):
             with contextlib.suppress(ImportError):
@@ -201,9 +198,7 @@ _LINE = 64  # bytes: XLA uses memory with this alignment without a copy
 
 
 def let_go() -> None:
-    """Free host memory that belonged to buffers which no longer exist. Otherwise jaxlib keeps it until it is called the
-    next time.
-    """
+    """Free host memory that belonged to buffers which no longer exist. Otherwise jaxlib keeps it until its next call."""
     gate().ext.collect_garbage()
 
 
@@ -215,7 +210,7 @@ def address(buffer: Buffer) -> int:
 
 
 def aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return an array in new, aligned memory, which `put` turns into a buffer without a copy."""
+    """Return an array in new, aligned memory, from which `put` makes a buffer without a copy."""
     size = math.prod(shape) * dtype.itemsize
     raw = np.empty(size + _LINE, np.uint8)
     begin = -raw.ctypes.data % _LINE

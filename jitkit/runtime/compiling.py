@@ -41,10 +41,8 @@ def compile_text(text: str, owners: Sequence[Device], options: tuple[tuple[str, 
 def compile_with_callbacks(
     text: str, owners: Sequence[Device], options: tuple[tuple[str, Any], ...], callbacks: Sequence[Callable[..., Any]]
 ) -> Any:
-    """Compile a program that calls Python functions, each by its index in `callbacks`; return the loaded executable.
-
-    The executable keeps them alive. For such a program jaxlib wants a parsed module instead of text. Raise
-    JaxRuntimeError if XLA refuses the text.
+    """Compile a program that calls Python functions, each by its index in `callbacks`; return the loaded executable,
+    which keeps them alive. jaxlib wants a parsed module for it. Raise JaxRuntimeError if XLA refuses the text.
     """
     g = gate()
     prepare_lapack(text)
@@ -64,8 +62,8 @@ def _waited_for(compile_: Callable[[], Any]) -> Any:
 
     XLA compiles in its own threads. After Ctrl-C it would go on while Python destroys devices and compiler, and the
     process would die with a segmentation fault. So the main thread, which Ctrl-C interrupts, hands the call to another
-    thread, for which exit waits. That costs about 50 us, where compiling takes 10 ms and more. Ctrl-C does not interrupt
-    other threads, but if one is a daemon, Python may end before it.
+    thread, for which exit waits. That costs about 50 us, where compiling takes 10 ms and more. Ctrl-C does not
+    interrupt other threads, but if one is a daemon, Python may end before it.
     """
     done = threading.Event()  # not `join`: in Python 3.11 an interrupted `join` marks the thread as ended
     results: list[Any] = []
@@ -98,8 +96,8 @@ _compiling: set[threading.Event] = set()
 
 @functools.cache
 def _wait_at_exit() -> None:
-    # Registered at the first compilation, after jax is imported: the last registered runs first, while devices still
-    # live.
+    # Registered at the first compilation, after jax is imported: what is registered last runs first, while devices
+    # still live.
     atexit.register(_wait_for_compilers)
 
 
@@ -135,9 +133,7 @@ def prepare_lapack(program: str | bytes) -> None:
 
 @functools.cache
 def _register(library: Any) -> None:
-    """Register a library's functions with XLA under the names that programs use. JAX does it at its import, which may
-    come later.
-    """
+    """Register a library's functions with XLA under the names in programs. JAX does it at its import, which may come later."""
     for platform, targets in library.registrations().items():
         for name, function, version in targets:
             gate().xla_client.register_custom_call_target(name, function, platform=platform, api_version=version)
@@ -194,7 +190,7 @@ def deserialize(data: bytes, owners: Sequence[Device], options: tuple[tuple[str,
 
 
 def avals_of_results(loaded: Any) -> list[core.ShapedArray]:
-    """Return the shape and dtype of each result of an executable: for a program of which only the text is known."""
+    """Return the shape and dtype of each result of an executable: for a program known only by its text."""
     program = gate().xla_client.XlaComputation(loaded.hlo_modules()[0].as_serialized_hlo_module_proto())
     shape = program.program_shape().result_shape()
     parts = shape.tuple_shapes() if shape.is_tuple() else [shape]
@@ -202,8 +198,8 @@ def avals_of_results(loaded: Any) -> list[core.ShapedArray]:
 
 
 def platform_fingerprint(device: Device) -> str:
-    """Return what an executable depends on besides its text, options and devices: jaxlib's version, the platform and the
-    machine's features.
+    """Return the other things that an executable depends on, besides text, options and devices: jaxlib's version, the
+    platform and the machine's features.
     """
     client = device.client
     version = importlib.import_module("jaxlib.version").__version__
@@ -263,7 +259,7 @@ def cost_of_executable(executable: Any) -> dict[str, float]:
 
 
 def memory_of_executable(executable: Any) -> Any:
-    """Return memory statistics of a compiled program, or None if the platform does not have them."""
+    """Return memory statistics of a compiled program, or None if the platform has none."""
     try:
         return executable.get_compiled_memory_stats()
     except gate().runtime_error:
@@ -271,7 +267,7 @@ def memory_of_executable(executable: Any) -> Any:
 
 
 def portable_artifact(text: str) -> bytes:
-    """Return StableHLO text in its portable form. The XLA of four weeks ago can read it, and so can every later version."""
+    """Return StableHLO text in its portable form, for the XLA of four weeks ago and every later version."""
     dialect = importlib.import_module("jaxlib.mlir.dialects.stablehlo")
     version = dialect.get_version_from_compatibility_requirement(dialect.StablehloCompatibilityRequirement.WEEK_4)
     data: bytes = gate().ext.mlir.serialize_portable_artifact(mlir_module(text), version, True)

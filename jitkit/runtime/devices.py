@@ -1,7 +1,8 @@
 """Finds devices, and says which of them hold which part of an array.
 
 Devices come from PJRT, and shardings are JAX's own objects, which buffers carry. This module also has the cache keys of
-values that are committed (`Placed`), not on a device yet (`OnHost`), or uncommitted on another device than the first (`Elsewhere`).
+values that are committed (`Placed`), not on a device yet (`OnHost`), or uncommitted on another device than the first
+(`Elsewhere`).
 
 JAX: jax/_src/named_sharding.py:NamedSharding
 """
@@ -28,9 +29,7 @@ def is_spec(x: Any) -> bool:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. Raise RuntimeError if it has no
-    devices.
-    """
+    """Return the devices of a platform ("cpu", "gpu", "tpu", ...), or of the default one. Raise RuntimeError if it has none."""
     client = _own_client()
     if client is None or (backend not in (None, "cpu") and is_here()):
         return list(jax().devices(backend))
@@ -41,7 +40,7 @@ def devices(backend: str | None = None) -> list[Device]:
 
 @functools.cache
 def _own_client() -> Any:
-    """Return our CPU client; None if JAX chooses the devices, because it is loaded or has to be loaded."""
+    """Return our CPU client, or None if JAX chooses the devices, because it is loaded or has to be loaded."""
     make = gate().xla_client.make_cpu_client
     config.read_once.add("num_cpu_devices")
     count = config.value("num_cpu_devices")
@@ -59,7 +58,7 @@ def first_device() -> Device:
 
 
 def default_device() -> Device:
-    """Return the device for values that are committed to none: that of the option `default_device`, or else the first device."""
+    """Return the device for uncommitted values: that of the option `default_device`, or else the first device."""
     chosen = config.local.state.run_options.default_device
     if chosen is None:
         return first_device()
@@ -67,7 +66,7 @@ def default_device() -> Device:
 
 
 class _Clients(Mapping[str, Any]):
-    """Maps platforms to the clients that jitkit has made. It is empty before the first device is needed, and if JAX makes the clients."""
+    """Maps platforms to the clients that jitkit has made: none before the first device is needed, or if JAX makes the clients."""
 
     def __getitem__(self, platform: str) -> Any:
         if platform == "cpu" and _own_client.cache_info().currsize and (client := _own_client()) is not None:
@@ -91,7 +90,7 @@ def default_backend() -> str:
 
 
 def lowering_platform() -> str:
-    """Return the platform to lower for: the default device's. Without jaxlib it is "cpu": writing text does not need a device."""
+    """Return the platform to lower for: the default device's; without jaxlib, "cpu", since writing text needs no device."""
     try:
         is_first = config.local.state.run_options.default_device is None
         return default_backend() if is_first else str(default_device().platform)
@@ -144,8 +143,8 @@ class Placed:
 
 
 class OnHost:
-    """The cache key of a value that is not on a device yet (numpy, Python scalar): its aval. Keys are interned. `of_python` tells
-    Python's bool from numpy's; for all other numbers, Python's and numpy's have different avals.
+    """The cache key of a value that is not on a device yet (numpy, Python scalar): its aval. Keys are interned.
+    `of_python` tells Python's bool from numpy's; other numbers of Python and numpy differ in their avals.
     """
 
     __slots__ = ("aval", "of_python")
@@ -159,8 +158,8 @@ class OnHost:
 
 
 class Elsewhere(OnHost):
-    """The cache key of an uncommitted value on another device than the first, where a block of `default_device` has put it: its
-    aval and its sharding. Keys are interned. Like a value on the host, it has to be copied to the device of a program.
+    """The cache key of an uncommitted value on another device than the first, where a block of `default_device` has put
+    it: its aval and its sharding. Keys are interned. Like a host value, it has to be copied to the device of a program.
     """
 
     __slots__ = ("sharding",)
@@ -189,7 +188,7 @@ def placed(aval: Any, sharding: Sharding) -> Placed:
 
 
 def uncommitted(aval: Any, sharding: Sharding) -> Any:
-    """Return the interned key of an uncommitted value on one device. If that is the first device, the key is the aval itself."""
+    """Return the interned key of an uncommitted value on one device: for the first device, the aval itself."""
     if is_first(sharding):
         return aval
     key = (aval, sharding)
@@ -247,9 +246,8 @@ def is_over_mesh(sharding: Sharding) -> bool:
 
 
 def replicated(sharding: Sharding) -> Sharding:
-    """Return the sharding that puts a whole array on each device of a sharding.
-
-    Raise NotImplementedError for shardings of several devices without a mesh, which Shardy's text cannot express.
+    """Return the sharding that puts a whole array on each device of a sharding. Raise NotImplementedError for shardings
+    of several devices without a mesh, which Shardy's text cannot express.
     """
     owners = sharding_devices(sharding)
     if not is_over_mesh(sharding) and len(owners) == 1:
@@ -268,7 +266,7 @@ def mesh_text(sharding: Sharding) -> str:
 
 
 def sharding_text(sharding: Sharding, ndim: int) -> str:
-    """Return a sharding of an array in Shardy's text: for each axis the mesh axes that it is spread over, or `?` if XLA decides."""
+    """Return a sharding of an array in Shardy's text: for each axis the mesh axes that split it, or `?` if XLA decides."""
     is_open = jax().sharding.PartitionSpec.UNCONSTRAINED
     axes = [axis if isinstance(axis, tuple) else () if axis is None else (axis,) for axis in sharding.spec]
     axes += [()] * (ndim - len(axes))
@@ -301,8 +299,8 @@ def with_whole_axis(sharding: Sharding, axis: int) -> Sharding:
 
 
 def result_shardings(executable: Any, sharding: Sharding, count: int) -> list[Sharding]:
-    """Return the shardings that the partitioner chose for the `count` results of a program for several devices. If the executable does
-    not tell them, return `sharding` for each.
+    """Return the shardings that the partitioner chose for the `count` results of a program for several devices, or
+    `sharding` for each if the executable does not tell.
     """
     found = executable.get_output_shardings()
     if found is None:

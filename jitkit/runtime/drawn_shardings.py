@@ -2,8 +2,8 @@
 
     jitkit.debug.visualize_array_sharding(x)
 
-The package `rich` draws it, in colours if the terminal has them. In a traced function the sharding is known when the program
-is lowered for one device: then the drawing appears once.
+The package `rich` draws it, in colours if the terminal has them. In a traced function the drawing appears once, when
+the program is lowered for one device: then the sharding is known.
 
 JAX: jax/_src/debugging.py:visualize_sharding
 """
@@ -77,7 +77,7 @@ def _twenty_colors(x: float) -> str:
 
 
 def _parts(shape: Sequence[int], sharding: Sharding) -> tuple[dict[tuple[int, int], set[int]], tuple[int, int]]:
-    """Return the numbers of the devices that have each part, by row and column, and how many rows and columns there are."""
+    """Return the numbers of the devices that have each part, by row and column, and the numbers of rows and columns."""
     parts: dict[tuple[int, int], set[int]] = {}
     for device, slices in sharding.devices_indices_map(tuple(shape)).items():
         place = [_place(size, part) for size, part in zip(shape, slices, strict=True)]
@@ -93,7 +93,7 @@ def _place(size: int, part: Any) -> int:
 
 
 def _size_of_part(shape: Sequence[int], counts: tuple[int, int], scale: float) -> tuple[int, int]:
-    """Return the width and height of a part in characters and lines. An array with one axis is one line high."""
+    """Return the width and height of a part in characters and lines; an array with one axis is one line high."""
     lines = int(10 * scale)
     columns = int(lines * ((shape[1] if len(shape) == 2 else 1) / shape[0]))
     width = int(1 / counts[1] * columns * _COLUMNS_PER_LINE)
@@ -126,6 +126,6 @@ def _painted(colors: Callable[[float], Any], counts: tuple[int, int]) -> Iterato
 
 
 def _readable_on(color: str) -> str:
-    """Return black or white: what can be read on this colour."""
+    """Return black or white, the one that can be read on this colour."""
     red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
     return "#000000" if red * 0.299 + green * 0.587 + blue * 0.114 > 186 else "#ffffff"

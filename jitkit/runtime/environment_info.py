@@ -1,4 +1,4 @@
-"""Prints what a report of a bug needs: versions, devices, variables of the environment
+"""Prints versions, devices and variables of the environment, for a report of a bug
 
 JAX: jax/_src/environment_info.py:print_environment_info
 """
@@ -20,11 +20,9 @@ _PREFIXES = ("JITKIT_", "JAX_", "XLA_")
 
 
 def print_environment_info(return_string: bool = False) -> str | None:
-    """Print the versions of jitkit, JAX, jaxlib, numpy and Python, the devices and the machine. Also print the variables of
-    the environment that begin with JITKIT_, JAX_ or XLA_, and the output of `nvidia-smi` if it is installed.
-
-    Args:
-      return_string: return the text, and do not print it.
+    """Print the versions of jitkit, JAX, jaxlib, numpy and Python, the devices, the machine, the variables of the
+    environment that begin with JITKIT_, JAX_ or XLA_, and the output of `nvidia-smi` if it is installed. With
+    `return_string`, return the text instead.
     """
     found = devices()
     lines = [
@@ -54,7 +52,7 @@ def _own_version() -> str:
 
 
 def _nvidia_smi() -> str | None:
-    """Return what the driver's tool prints; None where it is not there or fails."""
+    """Return the output of the driver's tool, or None if it is missing or fails."""
     try:
         return subprocess.check_output(["nvidia-smi"]).decode()
     except (OSError, subprocess.CalledProcessError):

@@ -1,7 +1,7 @@
 """loaded executable + buffers -> buffers
 
-`execute_sharded` runs ordinary programs, and `result_handlers` turn the results into buffers. Programs with effects also
-return tokens. If arguments are still on the host, jaxlib's own dispatcher copies them and runs the program.
+`execute_sharded` runs ordinary programs, and `result_handlers` turn the results into buffers. Programs with effects
+also return tokens. jaxlib's own dispatcher copies arguments that are still on the host and runs the program.
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -22,8 +22,8 @@ from .jaxlib import explained, gate
 
 
 def result_handlers(avals: Sequence[Any], shardings: Sequence[Sharding], committed: bool) -> list[Any]:
-    """Return, for each result, a function that makes a buffer of the executable's output. It does not check that the output
-    has the given aval. A result whose sharding has another memory than its devices' own is copied to that memory.
+    """Return, for each result, a function that makes a buffer of the executable's output, without checking its aval. A
+    result whose sharding has another memory than its devices' own is copied to that memory.
     """
     g = gate()
     extra = {"_skip_checks": True} if g.skip_checks else {}
@@ -42,8 +42,8 @@ def _moved(handler: Callable[[Any], Buffer], aval: Any, sharding: Sharding, part
 def execute_with_tokens(
     loaded: Any, buffers: Sequence[Buffer], tokens: int, handlers: Sequence[Any]
 ) -> tuple[list[Buffer], dict[Device, Any], list[Buffer]]:
-    """Run an executable whose first `tokens` results are tokens. Return these tokens; for each device a further token, on which
-    `wait_for` waits until the program has ended; and the other results.
+    """Run an executable whose first `tokens` results are tokens. Return these; for each device a further token, on
+    which `wait_for` waits until the program has ended; and the other results.
     """
     results = loaded.execute_sharded(list(buffers), with_tokens=True)
     owners = loaded.local_devices()
@@ -77,7 +77,7 @@ def host_dispatcher(
     out_avals: Sequence[Any],
 ) -> Callable[..., Any]:
     """Return jaxlib's C++ dispatcher for one executable on one device. It takes buffers and numpy values, and returns
-    buffers; a single result is returned without a list.
+    buffers, a single one without a list.
 
     Copying a host value from Python costs 2.8 us, half of a warm call; this dispatcher copies faster. At the first call
     of each combination of argument kinds it calls `execute`, which runs the program the ordinary way. Arrays must have
@@ -101,8 +101,8 @@ def host_dispatcher(
     x64 = config.x64()
 
     def cache_miss(*args: Any) -> tuple[Any, Any, bool]:
-        # jaxlib reads JAX's x64 switch to decide how C++ converts a Python float. If this switch differs from ours, let
-        # Python run the program each time.
+        # jaxlib reads JAX's x64 switch to decide how C++ converts a Python float. If it differs from ours, let Python
+        # run the program each time.
         agreed = jaxlib_has_x64() == x64
         results = execute(list(args))
         return results[0] if len(results) == 1 else tuple(results), fast if agreed else None, False

@@ -1,7 +1,7 @@
 """Makes classes that are registered as pytrees with JAX only nodes of our trees, too.
 
 A dataclass of a program written for JAX, or an equinox module, is in JAX's registry alone. If JAX is imported,
-`tree_util.registry` asks JAX's registry about each new class that it does not know.
+`tree_util.registry` looks up each class that it does not know there.
 
 JAX: jax/_src/tree_util.py:default_registry
 """
@@ -54,7 +54,7 @@ _OWN_KEYS: dict[str, Any] = {
 
 
 def _own_key(key: Any) -> KeyEntry:
-    """Convert a key entry of JAX to ours; return any other object unchanged, since classes may use any objects as keys."""
+    """Convert a key entry of JAX to ours; return any other object unchanged: classes may use any objects as keys."""
     is_of_jax = type(key).__module__.partition(".")[0] in ("jax", "jaxlib")
     return _OWN_KEYS[type(key).__name__](key) if is_of_jax and type(key).__name__ in _OWN_KEYS else key
 

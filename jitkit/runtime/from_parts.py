@@ -1,4 +1,4 @@
-"""parts of an array + sharding -> Array: the part of each device is given, or asked of a function
+"""parts of an array + sharding -> Array: each device's part is given, or comes from a function
 
 JAX: jax/_src/array.py:make_array_from_callback
 """
@@ -24,14 +24,14 @@ def make_array_from_callback(
 
     Args:
       sharding: which device holds which part.
-      data_callback: takes the slices of a part, one for each axis, and returns its numbers: an array of numpy, an Array or a
-        number. It is called once for each device; once in all if each device holds the whole array.
+      data_callback: takes the slices of a part, one for each axis, and returns its numbers: a numpy array, an Array or a number. It is
+        called for each device, or once if each device holds the whole array.
       dtype: the dtype of the parts, which are not converted; by default the first part's.
 
     Raises:
-      TypeError: if `sharding` is not a sharding; InvalidInputException, a subclass, if a part is not an array.
-      UnexpectedTracerError: if a part is a tracer.
-      ValueError: if a part has another shape or dtype than its sharding and `dtype` say, or if the array cannot be divided.
+      TypeError: `sharding` is not a sharding; InvalidInputException, a subclass: a part is not an array.
+      UnexpectedTracerError: a part is a tracer.
+      ValueError: a part has another shape or dtype than its sharding and `dtype` say, or the array cannot be divided.
     """
     _check_sharding(sharding)
     owners = runtime.sharding_devices(sharding)
@@ -51,8 +51,8 @@ def make_array_from_callback(
 def make_array_from_single_device_arrays(
     shape: tuple[int, ...], sharding: Any, arrays: Sequence[Any], *, dtype: Any = None
 ) -> Array:
-    """Return an Array of this shape whose parts are the given arrays. They are not copied, and may come in any order: the device
-    of an array says which part it is.
+    """Return an Array of this shape whose parts are the given arrays, which are not copied. They may come in any order:
+    the device of an array says which part it is.
 
     Args:
       sharding: which device holds which part.
@@ -60,9 +60,9 @@ def make_array_from_single_device_arrays(
       dtype: the dtype of the arrays, which are not converted; by default the first one's.
 
     Raises:
-      TypeError: if `arrays` is not a list or tuple of Arrays, or `sharding` not a sharding.
-      ValueError: for tracers; if arrays are not on the devices of the sharding, one on each; if one has another shape or
-        dtype than its sharding and `dtype` say.
+      TypeError: `arrays` is not a list or tuple of Arrays, or `sharding` not a sharding.
+      ValueError: for tracers; arrays are not on the devices of the sharding, one on each; one has another shape or dtype than
+        its sharding and `dtype` say.
     """
     name = "make_array_from_single_device_arrays"
     if not isinstance(arrays, list | tuple):
@@ -86,8 +86,8 @@ def make_array_from_single_device_arrays(
 
 
 def _part(x: Any) -> Array:
-    """Return what a callback returned as an Array. Raise UnexpectedTracerError for a tracer, InvalidInputException for
-    other things that are not arrays.
+    """Return a callback's result as an Array. Raise UnexpectedTracerError for a tracer, InvalidInputException for
+    anything else that is not an array.
     """
     if isinstance(x, Tracer):
         raise errors.UnexpectedTracerError("jax.make_array_from_callback cannot be called within a traced context.")
@@ -117,7 +117,7 @@ def _check_sharding(sharding: Any) -> None:
 
 
 def _dtype(parts: Sequence[Any], dtype: Any, name: str) -> Any:
-    """Return the dtype of the whole array. Raise ValueError if `dtype` is not the dtype of the first part, or if neither is known."""
+    """Return the dtype of the whole array. Raise ValueError if `dtype` is not that of the first part, or if neither is known."""
     if dtype is None and not parts:
         raise ValueError(
             "If the Array has no addressable shards, `dtype` must be provided via the `dtype` argument to "
@@ -163,7 +163,7 @@ def _check_devices(parts: Sequence[Array], sharding: Any) -> None:
 
 
 def _check_parts(parts: Sequence[Array], sharding: Any, aval: ShapedArray) -> None:
-    """Raise ValueError unless each part has the shape and dtype that the whole array asks for."""
+    """Raise ValueError unless each part has the shape and dtype that follow from the whole array."""
     shape = sharding.shard_shape(aval.shape)
     for x in parts:
         if x.dtype != aval.dtype:

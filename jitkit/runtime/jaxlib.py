@@ -85,9 +85,7 @@ before_guards: list[Callable[[], None]] = []
 
 
 def guard(state: Any, direction: str, level: str | None) -> None:
-    """Set the level of transfers in one direction, in jaxlib's state of a thread or of the process. None removes the
-    level.
-    """
+    """Set the level of transfers in one direction, in jaxlib's state of a thread or of the process. None removes it."""
     for forget in before_guards if level not in (None, "allow") else ():
         forget()
     levels = importlib.import_module("jaxlib._jax").guard_lib.TransferGuardLevel
@@ -140,10 +138,8 @@ _WHERE_IT_WENT = (
 
 
 def explained(error: Exception) -> Exception:
-    """Return an error of XLA as our class, and a ValueError as a ValueError, both with advice if a deleted array was used.
-    Return any other error unchanged.
-
-    The text includes what a callback raised, with a traceback.
+    """Return an error of XLA as our class, and a ValueError as a ValueError, both with advice if a deleted array was
+    used, and with the traceback of a callback's error. Return any other error unchanged.
     """
     text = traceback_util.filter_text(str(error), "called_by_xla")
     if "deleted or donated" in text:

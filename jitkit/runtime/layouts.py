@@ -1,5 +1,5 @@
-"""Defines `Layout` and `Format`: how an array lies in memory, and on which devices. In jitkit users cannot choose a layout: arrays
-are row-major, and XLA chooses the layouts within a program.
+"""Defines `Layout` and `Format`: how an array lies in memory, and on which devices. Users of jitkit cannot choose a
+layout: arrays are row-major, and XLA chooses the layouts within a program.
 
 JAX: jax/_src/layout.py:Format
 """
@@ -85,8 +85,8 @@ class Format:
 
 
 def sharding_of(place: Any) -> Any:
-    """Return the sharding of a Format (None if it has none), and anything else unchanged. Raise NotImplementedError if its layout is
-    not row-major.
+    """Return the sharding of a Format (None if it has none), and anything else unchanged. Raise NotImplementedError for
+    a layout that is not row-major.
     """
     if not isinstance(place, Format):
         return place

@@ -21,7 +21,7 @@ from .devices import Sharding, is_spec
 
 
 class _Block:
-    """What `set_mesh` returns: the mesh is set already, and the end of the block restores the earlier one."""
+    """The result of `set_mesh`: the mesh is set, and the end of the block restores the earlier one."""
 
     def __init__(self, before: Any) -> None:
         self.before = before
@@ -40,9 +40,8 @@ def _set(mesh: Any) -> None:
 
 
 def set_mesh(mesh: Any) -> _Block:
-    """Set this thread's mesh: from now on, or in a block, `with set_mesh(mesh): ...`. None removes it.
-
-    Raise ValueError for anything but a mesh, and inside of a traced function.
+    """Set this thread's mesh: from now on, or in a block, `with set_mesh(mesh): ...`. None removes it. Raise ValueError
+    for anything but a mesh, and inside of a traced function.
     """
     if mesh is not None and not isinstance(mesh, jax().sharding.Mesh):
         raise ValueError(f"Expected mesh of type `jax.sharding.Mesh`. Got {type(mesh)}")
@@ -63,7 +62,7 @@ def get_mesh() -> Any:
 
 
 def get_abstract_mesh() -> Any:
-    """Return the mesh that was set as an AbstractMesh, without its devices; one without axes if none was set."""
+    """Return the mesh that was set as an AbstractMesh, without its devices; by default one without axes."""
     mesh = _mesh()
     return jax().sharding.AbstractMesh((), ()) if mesh is None else mesh.abstract_mesh
 
@@ -73,19 +72,19 @@ def _mesh() -> Any:
 
 
 def mesh_of_context() -> Any:
-    """Return the mesh whose axes a PartitionSpec names: the one that was set, or else the mesh of a block `with mesh:` (the older form)."""
+    """Return the mesh whose axes a PartitionSpec names: the one that was set, or else that of a block `with mesh:` (the older form)."""
     if _mesh() is not None:
         return _mesh().abstract_mesh
     return module_of_jax("jax._src.mesh").thread_resources.env.physical_mesh
 
 
 def devices_of_context() -> Any:
-    """Return the mesh of the context, with its devices; one without axes where there is none."""
+    """Return the mesh of the context, with its devices; by default one without axes."""
     return module_of_jax("jax._src.mesh").thread_resources.env.physical_mesh if _mesh() is None else _mesh()
 
 
 def in_place(place: Any) -> Any:
-    """Return `place` for `device_put`, but convert a `PartitionSpec` to a sharding over the mesh that was set. Raise
+    """Return `place` for `device_put`; a `PartitionSpec` becomes a sharding over the mesh that was set. Raise
     ValueError if none was set.
     """
     if not is_spec(place):
@@ -99,8 +98,8 @@ def in_place(place: Any) -> Any:
 
 
 def with_devices(sharding: Sharding) -> Sharding:
-    """Return a sharding whose mesh has no devices as a sharding over the mesh that was set, any other unchanged. Raise ValueError if
-    none was set.
+    """Return a sharding whose mesh has no devices as a sharding over the mesh that was set, any other unchanged. Raise
+    ValueError if none was set.
     """
     if not hasattr(sharding, "mesh") or isinstance(sharding.mesh, jax().sharding.Mesh):
         return sharding
@@ -110,9 +109,9 @@ def with_devices(sharding: Sharding) -> Sharding:
 
 
 def _in_type(sharding: Sharding, shape: tuple[int, ...]) -> Sharding:
-    """Return the sharding that a type of this shape has: with an entry for each axis, which names only mesh axes that are
-    Explicit. Return None for a sharding over a mesh without axes. Raise ValueError for a mesh with devices, a spec that is
-    too long, or an axis that cannot be divided.
+    """Return the sharding in a type of this shape: with an entry for each axis, which names only Explicit mesh axes;
+    None for a mesh without axes. Raise ValueError for a mesh with devices, a spec that is too long, or an axis that
+    cannot be divided.
     """
     spec, mesh = sharding.spec, sharding.mesh
     if not isinstance(mesh, jax().sharding.AbstractMesh):
@@ -159,8 +158,8 @@ def open_axes(sharding: Sharding) -> frozenset[int]:
 
 
 def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
-    """Return the sharding of arrays with `ndim` axes: the new one, `axis`, is left to XLA, the others are spread as before. A sharding
-    without a spec is returned unchanged.
+    """Return the sharding of arrays with `ndim` axes: the new one, `axis`, is left to XLA, the others are spread as
+    before. A sharding without a spec is returned unchanged.
     """
     if not hasattr(sharding, "spec"):
         return sharding
@@ -175,8 +174,8 @@ def with_open_axis(sharding: Sharding, axis: int, ndim: int) -> Sharding:
 
 
 def with_axes_of(sharding: Sharding, there: Sharding, ndim: int) -> Sharding:
-    """Return a sharding in which the axes that were left to XLA are split as in the sharding `there`, or not at all if that is
-    over another mesh.
+    """Return a sharding in which the axes that were left to XLA are split as in the sharding `there`, or not at all if
+    that is over another mesh.
     """
     found = _axes(there, ndim) if getattr(there, "mesh", None) == sharding.mesh else [None] * ndim
     axes = [found[i] if i in open_axes(sharding) else names for i, names in enumerate(_axes(sharding, ndim))]
@@ -184,7 +183,7 @@ def with_axes_of(sharding: Sharding, there: Sharding, ndim: int) -> Sharding:
 
 
 def check_axes_are_automatic(sharding: Sharding, what: str) -> None:
-    """Raise ValueError if a sharding names axes of its mesh that are not Auto: their sharding is a part of types."""
+    """Raise ValueError if a sharding names mesh axes that are not Auto: their sharding is a part of types."""
     if not hasattr(sharding, "mesh"):
         return
     mesh = sharding.mesh.abstract_mesh

@@ -24,7 +24,7 @@ from .jaxlib import explicit_transfers
 
 
 def device_get(x: Any) -> Any:
-    """Return a tree with its Arrays as numpy arrays. Other leaves are unchanged, and so are random keys, which numpy does not know."""
+    """Return a tree with its Arrays as numpy arrays; other leaves, and random keys, which numpy does not know, are unchanged."""
     with explicit_transfers("device_get"):
         return tree_map(_on_host, x)
 
@@ -36,8 +36,8 @@ def _on_host(leaf: Any) -> Any:
 
 @traceback_util.api_boundary
 def block_until_ready(x: Any) -> Any:
-    """Wait until every array in a tree is computed, and return the tree. Use it to measure times, since calls return
-    before that. It waits for leaves of other kinds if they have a method `block_until_ready`.
+    """Wait until every array in a tree is computed, and return the tree: for measuring times, since calls return before
+    that. Also wait for other leaves with a method `block_until_ready`.
     """
     leaves = tree_leaves(x)
     executing.block_until_ready([leaf._buf for leaf in leaves if type(leaf) is Array])
@@ -50,7 +50,7 @@ def block_until_ready(x: Any) -> Any:
 
 def live_arrays(platform: str | None = None) -> list[Array]:
     """Return all arrays that take memory on the devices of a platform, or of the default one: those of the program, and
-    constants that compiled programs keep. Each is a new Array on the same memory; `delete` frees that for all.
+    constants of compiled programs. Each is a new Array on the same memory; `delete` frees that for all.
 
     Random keys appear as the integers that they consist of. Raise RuntimeError if the platform has no devices.
     """
@@ -64,7 +64,6 @@ def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Any]:
     """Return this process's devices of a platform, by default the default one: all of them, since there is one process.
-
     `host_id` is the old name of `process_index`, and warns.
 
     Raises:
@@ -94,7 +93,7 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def process_index(backend: str | None = None) -> int:
-    """Return the number of this process among those that compute together: 0, since there is one."""
+    """Return the number of this process among those that compute together: 0."""
     devices(backend)
     return 0
 
@@ -111,10 +110,9 @@ def process_indices(backend: str | None = None) -> list[int]:
 
 @contextmanager
 def default_device(new_val: Any = None) -> Iterator[None]:
-    """Within the block, make arrays on `new_val`: a device, the name of a platform, or None for the usual device. Functions that
-    are called in it are traced again. The arrays are not committed: outside of the block, a function copies them to its own device.
-
-    Raise ValueError if `new_val` is something else.
+    """Make arrays in the block on `new_val`: a device, the name of a platform, or None for the usual device. Functions
+    called in it are traced again. The arrays are not committed: outside of the block, a function copies them to its own
+    device. Raise ValueError for another `new_val`.
     """
     if not is_place(new_val):
         raise ValueError(

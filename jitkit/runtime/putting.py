@@ -51,9 +51,9 @@ def check_place(device: Any) -> None:
 
 
 def device_put_leaf(x: Any, device: Any = None) -> Any:
-    """Return one array, put on a device or sharding; with None, on the default device, unless it is on a device already. Return
-    a token or a tracer unchanged, and a float0 array as a numpy array. Raise TypeError for what is not an array, ValueError for a
-    `device` that is neither.
+    """Return one array, put on a device or sharding; with None, on the default device, unless it is on a device. Return
+    a token or a tracer unchanged, and a float0 array as a numpy array. Raise TypeError for anything that is not an
+    array, ValueError for another `device`.
     """
     if type(x) in core.not_arrays:
         return x

@@ -1,8 +1,8 @@
 """jaxlib's classes -> the same classes, with the Python methods that jaxlib calls
 
 JAX's arrays and shardings are implemented in C++, and JAX adds Python methods when it is imported. Until then they have
-the methods in this module, which arrays on one device need. If JAX is imported later, it overwrites these, so earlier
-arrays and shardings become like JAX's own.
+the methods in this module, which arrays on one device need. A later import of JAX overwrites these, so earlier arrays
+and shardings become like JAX's own.
 
 JAX: jax/_src/util.py:use_cpp_class
 """
@@ -66,9 +66,8 @@ def _as_numpy(self: Any, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
 
 class Memory:
-    """A buffer's memory on the CPU, found by DLPack: the buffer's own method for it imports JAX.
-
-    numpy sees each element as bytes. The buffer must outlive this object, or XLA ends the process.
+    """A buffer's memory on the CPU, found by DLPack: the buffer's own method for it imports JAX. numpy sees each
+    element as bytes. The buffer must outlive this object, or XLA ends the process.
     """
 
     def __init__(self, buffer: Any) -> None:

@@ -1,7 +1,7 @@
 """buffers -> buffers, for a program with effects
 
 XLA runs any program as soon as its operands are there, and a print is not an operand of anything. So programs with
-effects need two kinds of tokens, for which others wait:
+effects need two kinds of tokens:
 
 - for each ordered effect, an empty array that the last program with this effect returned: the next one takes it as an
   argument, and so runs after it. It is moved between devices like any array;
@@ -44,7 +44,7 @@ class Token:
         runtime.wait_for(self._buf)
 
     def as_argument(self) -> np.ndarray[Any, Any]:
-        """Wait until the token is ready, and return the empty array that stands for it as an argument of a program."""
+        """Wait until the token is ready; return the empty array that stands for it as an argument of a program."""
         self.block_until_ready()
         return _NEW
 
@@ -54,8 +54,8 @@ core.not_arrays.add(Token)
 
 
 class _Tokens(threading.local):
-    """A thread's latest tokens: one for each ordered effect, and one for each device that ran a program with effects.
-    `effects_barrier` waits for them.
+    """A thread's latest tokens, for `effects_barrier`: one for each ordered effect, and one for each device that ran a
+    program with effects.
     """
 
     def __init__(self) -> None:
@@ -87,10 +87,7 @@ def run(
 
 @traceback_util.api_boundary
 def effects_barrier() -> None:
-    """Wait until all effects of this thread's programs, such as prints, have happened.
-
-    Raise JaxRuntimeError if one of them failed.
-    """
+    """Wait until all effects of this thread's programs, such as prints, have happened. Raise JaxRuntimeError if one failed."""
     pending = [*_tokens.latest.values(), *_tokens.running.values()]
     _tokens.latest.clear()
     _tokens.running.clear()
@@ -100,5 +97,6 @@ def effects_barrier() -> None:
 
 @functools.cache
 def _wait_at_exit() -> None:
-    # Registered at the first effect, after jax is imported: the last registered runs first, while devices still live.
+    # Registered at the first effect, after jax is imported: what is registered last runs first, while devices still
+    # live.
     atexit.register(effects_barrier)

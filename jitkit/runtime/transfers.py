@@ -1,8 +1,8 @@
 """Guards transfers: in a block, copying between the host and devices is logged or raises an error
 
-jaxlib looks at the level of a direction whenever it copies: at the thread's level, or if it has none, at the process's.
-These functions set the thread's, `config.update` sets the process's. "log" and "disallow" let the explicit copies of
-`device_put` and `device_get` pass; "log_explicit" and "disallow_explicit" concern them, too.
+At each copy jaxlib looks at the level of its direction: the thread's, which these functions set, or else the process's,
+which `config.update` sets. "log" and "disallow" let the explicit copies of `device_put` and `device_get` pass;
+"log_explicit" and "disallow_explicit" concern them, too.
 
 JAX: jax/_src/config.py:transfer_guard
 """
@@ -19,8 +19,9 @@ from .jaxlib import DIRECTIONS, gate, guard
 def transfer_guard(new_val: str) -> AbstractContextManager[None]:
     """Guard all transfers in the block: "allow", "log", "disallow", "log_explicit" or "disallow_explicit".
 
-    On a CPU, only copies from the host to the device count: numpy's arrays, numbers and lists that become Arrays. A numpy
-    array that only looks at an Array's memory is not a copy. Raise JaxRuntimeError in the block for what is not allowed.
+    On a CPU, only copies from the host to the device count: numpy arrays, numbers and lists that become Arrays. A numpy
+    array that only looks at an Array's memory is not a copy. Raise JaxRuntimeError in the block for a transfer that is
+    not allowed.
     """
     return _guarded(*DIRECTIONS, level=new_val)
 
