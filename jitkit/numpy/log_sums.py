@@ -99,7 +99,7 @@ def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
-    """JVP rule: the tangent is the sum of the operands' tangents, each times the operand's share of the sum, exp(x - result)."""
+    """JVP rule: return the sum of the operands' tangents, each times the operand's share of the sum, exp(x - result)."""
     out = function(*primals)
     t1, t2 = (
         lax.mul(t, exp(lax.sub(_replace_infinity(x), _replace_infinity(out))))
@@ -109,7 +109,7 @@ def _sum_jvp(function: Any, exp: Any, primals: Any, tangents: Any) -> Any:
 
 
 def _replace_infinity(x: Any) -> Any:
-    """Return x, with 0 where it is plus infinity, so that two infinities have a difference."""
+    """Return x with 0 in place of plus infinity, so that two infinities have a difference."""
     re = lax.real(x) if dtypes.issubdtype(dtypes.dtype(x), np.complexfloating) else x
     return lax.select(lax.eq(re, constant(re, np.inf)), lax.full_like(x, 0), x)
 

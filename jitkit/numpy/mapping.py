@@ -1,4 +1,4 @@
-"""Applies functions to parts of arrays: along an axis, over axes one by one, at each position.
+"""Applies functions to parts of arrays: along an axis, over several axes in turn, at each position.
 
 JAX: jax/_src/numpy/lax_numpy.py:apply_along_axis
 """
@@ -18,7 +18,7 @@ from .util import check_arraylike, ensure_arraylike
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the results of `func1d(vector, *args, **kwargs)` for each vector along `axis`; their axes take the vector's place."""
+    """Return `func1d(vector, *args, **kwargs)` for each vector along `axis`; the result's axes take the place of `axis`."""
     check_arraylike("apply_along_axis", arr)
     rank = np.ndim(arr)
     axis = canonicalize_axis(axis, rank)
@@ -34,9 +34,8 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
-    """Return `func(a, axis)`, applied for each of the axes in turn; an axis that it removes is inserted again with size 1.
-
-    Raise ValueError for a result of another rank.
+    """Return `func(a, axis)`, applied for each of the axes in turn; an axis that `func` removes is put back with size
+    1. Raise ValueError if `func` returns an array of another rank.
     """
     a = ensure_arraylike("apply_over_axes", a)
     for axis in axes:
@@ -48,8 +47,8 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
 
 
 def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """Return the results of `function(i, j, ...)` at each position of an array of this shape. It is called once, under `vmap`:
-    i, j, ... are scalars of `dtype`.
+    """Return `function(i, j, ...)` at each position of an array of this shape. It is called once, under `vmap`: i, j,
+    ... are scalars of `dtype`.
     """
     sizes = canonicalize_shape(shape, "shape argument of jnp.fromfunction()")
     for i in range(len(sizes)):

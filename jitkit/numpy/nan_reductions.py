@@ -70,7 +70,7 @@ def nanmax(
 
 
 def _checked_dtype(name: str, dtype: Any) -> Any:
-    """Return the canonical form of the argument `dtype` of a function; None stays None."""
+    """Return the canonical form of the argument `dtype` of the function `name`; None stays None."""
     return None if dtype is None else dtypes.check_and_canonicalize_user_dtype(dtype, name)
 
 
@@ -84,7 +84,7 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return what `sum` returns, with nan counting as 0."""
+    """Return what `sum` returns, with each nan counted as 0."""
     dtype = _checked_dtype("nansum", dtype)
     return _nan_reduction(
         a, "nansum", reductions.sum, 0, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial
@@ -101,7 +101,7 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """Return what `prod` returns, with nan counting as 1."""
+    """Return what `prod` returns, with each nan counted as 1."""
     dtype = _checked_dtype("nanprod", dtype)
     return _nan_reduction(
         a, "nanprod", reductions.prod, 1, False, axis, keepdims, where, dtype=dtype, out=out, initial=initial
@@ -112,7 +112,7 @@ def nanprod(
 def nanmean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False, where: Any = None
 ) -> Any:
-    """Return the mean over `axis` of the elements that are not nan; nan where all are."""
+    """Return the mean over `axis` of the elements that are not nan; nan if all are."""
     a = ensure_arraylike("nanmean", a)
     where = check_where("nanmean", where)
     refuse_out("nanmean", out)
@@ -138,8 +138,8 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """Return the variance over `axis` of the elements that are not nan; nan where there are at most `ddof` of them.
-    `mean` is their mean, if it is known.
+    """Return the variance over `axis` of the elements that are not nan; nan if there are at most `ddof` of them. `mean`
+    is their mean, if known.
     """
     a = ensure_arraylike("nanvar", a)
     where = check_where("nanvar", where)
@@ -178,14 +178,14 @@ def nanstd(
 
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the position of the first largest element along `axis` that is not nan; -1 where all are."""
+    """Return the position of the first largest element along `axis` that is not nan; -1 if all are."""
     a = ensure_arraylike("nanargmax", a)
     refuse_out("nanargmax", out)
     return _nanargmax(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))
 
 
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the position of the first smallest element along `axis` that is not nan; -1 where all are."""
+    """Return the position of the first smallest element along `axis` that is not nan; -1 if all are."""
     a = ensure_arraylike("nanargmin", a)
     refuse_out("nanargmin", out)
     return _nanargmin(a, None if axis is None else operator.index(axis), keepdims=bool(keepdims))

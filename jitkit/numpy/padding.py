@@ -45,15 +45,15 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
     """Return `array` with a margin along each axis.
 
     Args:
-      pad_width: the margin before and after: an int or a pair for all axes, or a sequence of a pair for each.
+      pad_width: the margin before and after: an int or a pair for all axes, or a sequence with a pair for each axis.
       mode: "constant" (with `constant_values`), "edge", "wrap", "reflect" and "symmetric" (with `reflect_type`), "linear_ramp" (with
         `end_values`), "maximum", "minimum", "mean", "median" (with `stat_length`), "empty". A function
         `mode(vector, margins, axis, kwargs)` gets each vector along each axis in turn, with margins of zeros, and
-        returns it with margins of its own.
+        returns it with its own margins.
 
     Raises:
       TypeError: for margins that are not ints.
-      ValueError: for margins that are negative or of another shape, for options that belong to another mode, and for
+      ValueError: for margins that are negative or of another shape, for options of another mode, and for
         "edge", "wrap", "reflect" and "symmetric" along an axis without elements.
       NotImplementedError: for an unknown mode.
     """
@@ -86,8 +86,8 @@ def pad(array: Any, pad_width: Any, mode: str | Callable[..., Any] = "constant",
 
 
 def _pairs(values: Any, nd: int, name: str) -> Pairs:
-    """Return one pair for each axis, from one number, one pair, or all of them. Raise ValueError for another shape.
-    Raise TypeError for ragged lists, ConcretizationTypeError for a tracer.
+    """Return one pair for each axis, from one number, one pair, or all pairs. Raise ValueError for another shape,
+    TypeError for ragged lists, ConcretizationTypeError for a tracer.
     """
     if isinstance(values, core.Tracer):
         raise errors.ConcretizationTypeError(values, f"{name} argument of jnp.pad")
@@ -195,7 +195,7 @@ def _pad_wrap(array: Any, axis: int, before: int, after: int) -> Any:
 
 
 def _mirror(array: Any, axis: int, width: int, mode: str, reflect_type: str, at_start: bool) -> Any:
-    """Return the array with one margin of mirrored elements, mirrored repeatedly when it is wider than the array."""
+    """Return the array with one margin of mirrored elements, mirrored repeatedly if the margin is wider than the array."""
     size = array.shape[axis]
     offset = 1 if mode == "reflect" and size > 1 else 0  # whether the edge itself is left out
     edge = _slice(array, axis, 0, 1) if at_start else _slice(array, axis, -1, None)
@@ -227,8 +227,8 @@ def _ramps(array: Any, axis: int, widths: tuple[int, int], ends: tuple[Any, Any]
 def _statistics(
     array: Any, axis: int, lengths: tuple[Any, Any] | None, statistic: Callable[..., Any]
 ) -> tuple[Any, Any]:
-    """Return the values of the two margins: a statistic of the whole axis, or of a number of elements at each end.
-    Raise ValueError if that number is 0.
+    """Return the values of the two margins: a statistic of the whole axis, or of `lengths` elements at each end. Raise
+    ValueError for a length of 0.
     """
     if lengths is None:
         before = after = statistic(array, axis=axis, keepdims=True)

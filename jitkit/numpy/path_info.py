@@ -1,4 +1,4 @@
-"""Describes the order in which operands are contracted: what each step multiplies, and what it costs.
+"""Describes the order in which operands are contracted: each step's product and cost.
 
 JAX: jax/_src/numpy/einsum.py:einsum_path
 """
@@ -28,7 +28,7 @@ class Contraction(NamedTuple):
 
 @dataclasses.dataclass
 class PathInfo:
-    """The steps of a path, and what they cost. `print` shows a table, as opt_einsum does."""
+    """The steps of a path, and their cost. `print` shows a table, as opt_einsum does."""
 
     contraction_list: list[Contraction]
     input_subscripts: str
@@ -87,7 +87,7 @@ class PathInfo:
 def describe(
     inputs: Sequence[str], result: str, shapes: Sequence[Shape], sizes: dict[str, int], path: Sequence[Sequence[int]]
 ) -> PathInfo:
-    """Return the steps of a path, and what they cost."""
+    """Return the steps of a path, and their cost."""
     terms, sets, dims = list(inputs), [frozenset(term) for term in inputs], list(shapes)
     labels = frozenset("".join(inputs))
     steps, scales, counts, costs = [], [], [], []
@@ -114,8 +114,8 @@ def describe(
 
 
 def _operations(labels: frozenset[str], is_summed: bool, operands: int, sizes: dict[str, int]) -> int:
-    """Return the number of operations of a contraction over these labels: multiplications, and one addition each if a
-    label is summed over.
+    """Return the number of operations of a contraction over these labels: at each position `operands` - 1
+    multiplications (at least 1), and one addition if a label is summed over.
     """
     return math.prod(sizes[label] for label in labels) * (max(1, operands - 1) + is_summed)
 

@@ -1,4 +1,4 @@
-"""Polynomials, as arrays of coefficients, the highest power first: products, derivatives, roots, fits.
+"""Computes with polynomials, as arrays of coefficients, the highest power first: products, derivatives, roots, fits.
 
 JAX: jax/_src/numpy/polynomial.py:roots
 """
@@ -44,7 +44,7 @@ def _roots_no_zeros(p: Any) -> Any:
 
 @jit
 def _roots_with_zeros(p: Any, num_leading_zeros: Any) -> Any:
-    """Return all roots, followed by a nan for each leading zero."""
+    """Return all roots, and a nan for each leading zero at the end."""
     p = where(len(p) == num_leading_zeros, 1.0, p)  # if all are zero, every root becomes nan below; 1.0 avoids 0 / 0
     found = _roots_no_zeros(roll(p, -num_leading_zeros))
     found = lax.sort_key_val(found == 0, found)[1]
@@ -54,8 +54,8 @@ def _roots_with_zeros(p: Any, num_leading_zeros: Any) -> Any:
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     """Return the roots of the polynomial with coefficients `p`, complex and unordered.
 
-    Leading zeros are removed, which needs their values; without `strip_zeros` each gives a root nan, and the function
-    can be traced.
+    Leading zeros are removed, which needs their values. Without `strip_zeros` each leading zero gives a root nan, and
+    the function can be traced.
 
     Raises:
       ConcretizationTypeError: for a tracer, with `strip_zeros`.
@@ -78,8 +78,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
 
 @jit
 def poly(seq_of_zeros: Any) -> Any:
-    """Return the polynomial that has these roots, and 1 as its first coefficient: for no roots, the scalar 1. For a
-    square matrix, return its characteristic polynomial. Raise ValueError for other shapes.
+    """Return the polynomial with these roots and the first coefficient 1; for no roots, the scalar 1. For a square
+    matrix, return its characteristic polynomial. Raise ValueError for other shapes.
     """
     zeros_of_it = atleast_1d(promote_dtypes_inexact(ensure_arraylike("poly", seq_of_zeros))[0])
     if zeros_of_it.ndim == 2 and zeros_of_it.shape[0] == zeros_of_it.shape[1] != 0:
@@ -97,8 +97,8 @@ def poly(seq_of_zeros: Any) -> Any:
 
 @jit(static_argnames=("N", "increasing"))
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # numpy's name
-    """Return Vandermonde's matrix: the powers of each element of `x` as a row, N of them, in descending order unless
-    `increasing`. Raise ValueError unless `x` is a vector and N is 0 or more.
+    """Return the Vandermonde matrix: N powers of each element of `x` as a row, in descending order unless `increasing`.
+    Raise ValueError unless `x` is a vector and N is 0 or more.
     """
     x = ensure_arraylike("vander", x)
     if x.ndim != 1:
@@ -119,15 +119,15 @@ def polyfit(
     """Return the polynomial of degree `deg` that fits the points best, by least squares.
 
     Args:
-      y: values at x; a matrix has a polynomial in each column.
+      y: values at x; a matrix gives a polynomial for each column.
       rcond: singular values below this share of the largest one count as 0.
-      full: also returns residuals, rank, singular values and rcond.
+      full: whether to return also residuals, rank, singular values and rcond.
       w: weights of the points.
-      cov: also returns the covariances of the coefficients, unless `full`; "unscaled" for weights that are known to be right.
+      cov: whether to return also the covariances of the coefficients, unless `full`; "unscaled" for weights that are known to be right.
 
     Raises:
       TypeError: for arrays of other shapes.
-      ValueError: for a negative degree, and with `cov` for not more points than coefficients.
+      ValueError: for a negative degree, and with `cov` if there are not more points than coefficients.
     """
     arrays = ensure_arraylikes("polyfit", *([x, y] if w is None else [x, y, w]))
     x, y = arrays[:2]
@@ -195,9 +195,7 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """Return the product of two polynomials. With `trim_leading_zeros`, which cannot be traced, leading zeros are
-    removed first.
-    """
+    """Return the product of two polynomials. With `trim_leading_zeros`, which cannot be traced, remove leading zeros first."""
     a1, a2 = promote_dtypes_inexact(*ensure_arraylikes("polymul", a1, a2))
     if trim_leading_zeros and (len(a1) > 1 or len(a2) > 1):
         a1, a2 = trim_zeros(a1, trim="f"), trim_zeros(a2, trim="f")
@@ -206,8 +204,8 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
-    """Return quotient and remainder of two polynomials. With `trim_leading_zeros`, which cannot be traced, leading
-    near-zeros of the remainder are removed.
+    """Return quotient and remainder of two polynomials. With `trim_leading_zeros`, which cannot be traced, remove
+    leading near-zeros of the remainder.
     """
     u, v = promote_dtypes_inexact(*ensure_arraylikes("polydiv", u, v))
     m, n = len(u) - 1, len(v) - 1
@@ -227,8 +225,8 @@ def _without_small(x: Any, tolerance: Any) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Return an array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. It cannot be
-    traced. Raise ValueError for an axis given twice.
+    """Return an array without the zeros at its front ("f") and back ("b"), along `axis` or all axes. Cannot be traced.
+    Raise ValueError for an axis given twice.
     """
     filt = ensure_arraylike("trim_zeros", filt)
     concrete_or_error(lambda x: x, value_if_known(filt), "Error arose in the `filt` argument of trim_zeros()")
@@ -258,7 +256,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 @jit(static_argnames=("m",))
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """Return the m-th antiderivative of p; `k` are the constants, one for all or one for each integration. Raise
+    """Return the m-th antiderivative of p; `k` has the constants of integration, one for all or one for each. Raise
     ValueError for a negative m, or another number of constants.
     """
     m = concrete_or_error(operator.index, m, "'m' argument of jnp.polyint")

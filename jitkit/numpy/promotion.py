@@ -1,10 +1,10 @@
 """Turns operands of any kind into operands that a primitive accepts.
 
-A function of several operands first checks that they are arrays or scalars, and gives them one dtype and one
-rank. The dtype is the least upper bound in the promotion lattice (`dtypes`); a rank is raised by inserting axes of size
-one in front, but a scalar beside an array stays a scalar, since the elementwise primitives accept it.
+A function of several operands first checks that they are arrays or scalars, and gives them one dtype and one rank. The
+dtype is the least upper bound in the promotion lattice (`dtypes`). A rank is raised by inserting axes of size one in
+front, but a scalar beside an array stays a scalar: the elementwise primitives accept it.
 
-This depends only on the operands' types, so it is decided once per combination of types and cached as a *plan*: for
+All this depends only on the operands' types, so it is decided once per combination of types and cached as a *plan*: for
 each operand a conversion, or none. Under a trace an operator costs one lookup in a table of plans (0.5 us) instead of a
 walk through the lattice; usually all operands agree, and the plan is empty.
 
@@ -35,7 +35,7 @@ _PLAN_LIMIT = 8192
 
 
 def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
-    """Return `x` with this dtype and weakness; x itself when it already has them."""
+    """Return `x` with this dtype and weakness; x itself if it already has them."""
     aval = getattr(x, "aval", None)
     if aval is not None and aval.dtype == dtype and aval.weak_type == weak_type and isinstance(x, Operators):
         return x.converted() if isinstance(x, core.Tracer) else x
@@ -43,7 +43,7 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
 
 
 def narrowed(x: Any) -> Any:
-    """Return x itself. But return a numpy scalar in the dtype that it would have as an argument of a jitted function: of 32 bits
+    """Return x, but a numpy scalar in the dtype that it would have as an argument of a jitted function: with 32 bits
     instead of 64, unless x64 mode is on.
     """
     if not isinstance(x, np.generic):
@@ -56,8 +56,8 @@ _Plan = tuple[Any, list[Step | None] | None, list[Step | None] | None]  # dtype,
 
 
 class _Promoter:
-    """Brings operands to their common dtype, or to what the function `to` makes of it, and to one rank. Caches the plan for each
-    combination of types.
+    """Brings operands to one rank, and to their common dtype or the dtype that `to` makes of it. Caches the plan for
+    each combination of types.
     """
 
     def __init__(self, to: Callable[[Any], Any] | None = None) -> None:
@@ -65,9 +65,7 @@ class _Promoter:
         self._plans: dict[Any, _Plan] = {}
 
     def __call__(self, name: str, *args: Any) -> tuple[Any, Sequence[Any]]:
-        """Return the common dtype, and the operands of that dtype, ready for one primitive. Errors name the function
-        `name`.
-        """
+        """Return the common dtype, and the operands in it, ready for one primitive. Errors name the function `name`."""
         try:
             avals = [x.aval if isinstance(x, Operators) else _signature(x) for x in args]
             plan = self._plans[config.local.state.options, *avals]
@@ -110,7 +108,7 @@ class _Promoter:
 
 
 def _signature(x: Any) -> Any:
-    """Return what a plan depends on: the type of a Python scalar, and the aval of everything else."""
+    """Return the key of a plan for x: the type of a Python scalar, and the aval of everything else."""
     t = type(x)
     if t is int and not -(2**31) <= x < 2**31:
         return t, "wide"  # a plan of its own: without x64 mode, making it raises an error
@@ -131,15 +129,15 @@ def _refuse_float0(name: str, avals: Sequence[Any]) -> None:
 
 
 def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:
-    """Raise TypeError where random keys meet numbers. The primitive checks keys among themselves."""
+    """Raise TypeError if random keys meet numbers. The primitive checks keys among themselves."""
     given = [aval.dtype for aval in avals]
     if len(set(given)) > 1 and any(dtypes.issubdtype(dtype, dtypes.prng_key) for dtype in given):
         raise TypeError(f"{name} does not accept dtypes {', '.join(map(str, given))}.{edits.KEY_ARITHMETIC}")
 
 
 def _conversion(x: Any, aval: Any, dtype: Any, weak: bool) -> Step | None:
-    """Return the function that gives one operand this dtype and weakness; None if it has them. Where possible, a Python scalar is
-    converted without an equation, so that it is a literal of the jaxpr.
+    """Return the function that gives one operand this dtype and weakness; None if it has them. Where possible, a Python
+    scalar is converted without an equation, so that it is a literal of the jaxpr.
     """
     if aval.dtype == dtype and aval.weak_type == weak:
         return None
@@ -167,9 +165,7 @@ def _rank_raiser(missing: int) -> Step:
 
 
 def _common_rank(name: str, shapes: Sequence[tuple[int, ...]]) -> int | None:
-    """Return the rank to which all operands are brought. Return None if all operands with axes have the same rank,
-    since scalars may stay.
-    """
+    """Return the rank to which all operands are brought; None if all operands with axes have the same rank, since scalars may stay."""
     if len({len(sizes) for sizes in shapes if sizes}) < 2:
         return None
     _report_rank_promotion(name, shapes)
@@ -212,7 +208,7 @@ def promote_shapes(name: str, *args: Any) -> list[Any]:
 
 
 def _common_type(args: Sequence[Any]) -> tuple[Any, bool]:
-    """Return the common dtype, and whether it is weak. Raise TypeError where there is none, ValueError for None."""
+    """Return the common dtype, and whether it is weak. Raise TypeError if there is none, ValueError for None."""
     try:
         return dtypes.lattice_result_type(*[core.get_aval(x) for x in args])
     except TypeError:
@@ -254,9 +250,7 @@ def promote_dtypes_numeric(*args: Any) -> list[Any]:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """Return the shape of an operation on arrays of these shapes (each a tuple or an int). Raise ValueError when there
-    is none.
-    """
+    """Return the shape of an operation on arrays of these shapes (each a tuple or an int). Raise ValueError if there is none."""
     if not shapes:
         return ()
     result: tuple[int, ...] = lax.broadcast_shapes(*[(s,) if np.ndim(s) == 0 else tuple(s) for s in shapes])
@@ -265,9 +259,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Return `array`, repeated along new leading axes, and along axes of size one, to `shape` (a tuple or an int).
-
-    Raises:
-      ValueError: where the sizes do not fit.
+    Raise ValueError if the sizes do not fit.
     """
     array = ensure_arraylike("broadcast_to", array)
     sizes = canonicalize_shape(shape if isinstance(shape, list | tuple) or np.ndim(shape) else (shape,))
@@ -296,9 +288,7 @@ def _broadcast_arrays(*args: Any) -> list[Any]:
 
 
 def broadcast_arrays(*args: Any) -> list[Any] | tuple[Any, ...]:
-    """Return all arguments, broadcast to one shape: a tuple, up to JAX 0.10 a list. Raise ValueError when that is
-    impossible.
-    """
+    """Return all arguments, broadcast to one shape: a tuple, up to JAX 0.10 a list. Raise ValueError if that is impossible."""
     arrays: list[Any] = _broadcast_arrays(*ensure_arraylikes("broadcast_arrays", *args))
     return tuple(arrays) if since(0, 11) else arrays
 

@@ -1,4 +1,4 @@
-"""put, place, put_along_axis: what numpy writes into an array, as a new array; and packbits, unpackbits.
+"""put, place, put_along_axis: return an array with numpy's changes as a new array. Also packbits, unpackbits.
 
 JAX: jax/_src/numpy/indexing.py:put
 """
@@ -32,8 +32,8 @@ _IMMUTABLE = (
 
 
 def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Any:
-    """Return `a` with the elements at positions `ind` of its row-major order replaced by `v`, which is repeated if it is too
-    short. If one of the three is empty, return `a`.
+    """Return `a` with the elements at positions `ind` of its row-major order replaced by `v`, which is repeated if it
+    is too short. If one of the three is empty, return `a`.
 
     Args:
       mode: for positions out of bounds: None drops them, "clip" takes the nearest, "wrap" wraps around.
@@ -65,9 +65,8 @@ def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = Tr
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """Return `arr` with the elements where `mask` holds replaced by `vals`, in order; if `vals` are too few, they are
-    repeated.
-    Raise ValueError unless `inplace` is False, if `mask` has another size, or `vals` is empty.
+    """Return `arr` with the elements where `mask` holds replaced by `vals`, in order; too few `vals` are repeated.
+    Raise ValueError unless `inplace` is False, if `mask` has another size, or if `vals` is empty.
     """
     data, mask, vals = ensure_arraylikes("place", arr, mask, vals)
     values = vals.ravel()
@@ -124,7 +123,7 @@ def put_along_axis(
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """Return the elements where `condition` holds, in row-major order; `size` and `fill_value` as for `compress`."""
+    """Return the elements where `condition` holds, in row-major order; `size` and `fill_value` are as for `compress`."""
     check_arraylike("extreact", condition, arr, fill_value)
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
@@ -142,9 +141,7 @@ def _in_order(bits: Any, bitorder: str) -> Any:
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Return bools along an axis (of all elements, if `axis` is None) as bits, eight in one uint8, the first as the
     highest unless `bitorder` is "little". An integer counts as 1 unless it is 0. The last uint8 is filled up with
-    zeros.
-
-    Raise TypeError for other dtypes, ValueError for another `bitorder`.
+    zeros. Raise TypeError for other dtypes, ValueError for another `bitorder`.
     """
     arr = ensure_arraylike("packbits", a)
     if not (dtypes.issubdtype(arr.dtype, np.integer) or dtypes.issubdtype(arr.dtype, np.bool_)):
@@ -167,9 +164,8 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 @jit(static_argnames=("axis", "count", "bitorder"))
 def unpackbits(a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Any:
     """Return the bits of each uint8 along an axis (of all elements, if `axis` is None), each bit as a uint8, in the
-    order of `packbits`; `count` of them, with zeros at the end where there are fewer.
-
-    Raise TypeError for other dtypes, ValueError for another `bitorder`.
+    order of `packbits`. `count` cuts the bits, or fills them up with zeros, to this number. Raise TypeError for other
+    dtypes, ValueError for another `bitorder`.
     """
     arr = ensure_arraylike("unpackbits", a)
     if arr.dtype != np.uint8:

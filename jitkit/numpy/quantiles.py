@@ -1,4 +1,4 @@
-"""Computes quantiles, by sorting: quantile, median, and these without nans.
+"""Computes quantiles by sorting: quantile, percentile, median, and these without nans.
 
 JAX: jax/_src/numpy/reductions.py:quantile
 """
@@ -39,8 +39,8 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """Return the values below which fractions `q` of the elements over `axis` lie; nan if one of the elements is nan.
-    The axes of `q` come first.
+    """Return the values below which fractions `q` of the elements over `axis` lie; nan if an element is nan. The axes
+    of `q` come first.
 
     If a value is between two elements, `method` says how to choose it:
     - "linear" interpolates;
@@ -49,8 +49,9 @@ def quantile(
     - "inverted_cdf" takes the first element, in ascending order, at which the running sum of the weights reaches q of
       their total. `weights` are 1 by default, and have the shape of `a` or of its reduced axes.
 
-    Raise ValueError for another method, complex numbers, weights of another shape, a `q` of several axes, repeated axes, and if
-    `out` or `overwrite_input` is given. Raise NotImplementedError for weights with a method other than "inverted_cdf".
+    Raise ValueError for another method, complex numbers, weights of another shape, a `q` of several axes, repeated
+    axes, and if `out` or `overwrite_input` is given. Raise NotImplementedError for weights with a method other than
+    "inverted_cdf".
     """
     a, q = ensure_arraylikes("quantile", a, q)
     weights = None if weights is None else ensure_arraylike("quantile", weights)
@@ -134,8 +135,8 @@ def _with_weights(a: Any, weights: Any, axis: Any, method: str) -> tuple[Any, An
 
 
 def _merge_axes(a: Any, axes: tuple[int, ...]) -> tuple[Any, int]:
-    """Return the array with these axes merged into one, its last axis, and the number of that axis. The elements may get another
-    order, which does not matter to a quantile.
+    """Return the array with these axes merged into its last one, and the number of that axis. Elements may get another
+    order, which does not change a quantile.
     """
     others = [i for i in range(a.ndim) if i not in axes]
     order = list(range(a.ndim))
@@ -181,8 +182,8 @@ def _between(
     ends: tuple[Any, Any, Any, Any],
     nans: bool = True,
 ) -> Any:
-    """Return the quantile by `method`. `ends` has the two sorted elements around its position, each followed by its weight
-    in linear interpolation. "inverted_cdf" is computed from `a`, `weights` and `q` instead.
+    """Return the quantile by `method`. `ends` has the two sorted elements around its position, each followed by its
+    weight in linear interpolation. "inverted_cdf" is computed from `a`, `weights` and `q` instead.
     """
     low_value, low_weight, high_value, high_weight = ends
     if method == "linear":
@@ -292,8 +293,8 @@ def percentile(
 
 @jit(static_argnames=("axis", "overwrite_input", "keepdims"))
 def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
-    """Return the middle one of the sorted elements over `axis`, or the mean of the two middle ones; nan if an element
-    is nan. Since JAX 0.11, raise ValueError for an axis without elements.
+    """Return the middle of the sorted elements over `axis`, or the mean of the two middle ones; nan if an element is
+    nan. Since JAX 0.11, raise ValueError for an axis without elements.
     """
     a = ensure_arraylike("median", a)
     if since(0, 11) and any(a.shape[i] == 0 for i in reduced_axes(a.ndim, axis)):

@@ -24,20 +24,19 @@ from .util import check_arraylike_or_none, concrete_index, ensure_arraylikes
 
 
 def _placed(x: Any, device: Any) -> Any:
-    """Return x on this device; None leaves it where it is. (If the move is recorded, its equation has a sharding in
-    place of the device.)
-    """
+    """Return x on this device; None leaves x where it is. (If the move is recorded, its equation has a sharding, not the device.)"""
     return put(x, runtime.single_device_sharding(device) if hasattr(device, "client") else device)
 
 
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None) -> Any:
-    """Return start, start + step, ... up to before `stop`; `arange(n)` is 0, ..., n - 1. The arguments must be known while
-    tracing.
+    """Return start, start + step, ..., all before `stop`; `arange(n)` is 0, ..., n - 1. The arguments must be known
+    while tracing.
 
     Raises:
       ConcretizationTypeError: for a traced argument.
-      TracerArrayConversionError: for an array within a trace, where a difference of arrays is not known.
-      ValueError: for one that is not a real scalar.
+      TracerArrayConversionError, TracerBoolConversionError: for arrays within a trace, if the length needs arithmetic with
+        them: it is recorded, so its result is not known.
+      ValueError: for an argument that is not a real scalar.
     """
     if dtype is not None:
         dtype = dtypes.check_and_canonicalize_user_dtype(dtype, "arange")
@@ -93,8 +92,8 @@ def linspace(
 ) -> Any:
     """Return `num` values at equal distances from `start` to `stop`, which is the last one unless `endpoint` is False.
 
-    Arrays of starts and stops give arrays of such rows, along a new `axis`. With `retstep`, return the pair of values and
-    distance, which is nan for no values, and for one with `endpoint`. Raise ValueError for a negative `num`.
+    Arrays of starts and stops give arrays of such rows, along a new `axis`. With `retstep`, return the pair of values
+    and distance; the distance is nan for no values, and for one with `endpoint`. Raise ValueError for a negative `num`.
     """
     num = concrete_index(num, "'num' argument of jnp.linspace")
     axis = concrete_index(axis, "'axis' argument of jnp.linspace")
@@ -137,7 +136,6 @@ def _linspace(
 
 def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: int) -> Any:
     """Return first * (1 - t) + last * t for t = 0, 1/n, ..., (n-1)/n: monotone, unlike first + t * (last - first).
-
     Since JAX 0.12 the second product is (last / n) * i, whose last bit may differ.
     """
     working = first.dtype
@@ -154,8 +152,8 @@ def _interpolate(first: Any, last: Any, intervals: int, shape: list[int], axis: 
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """Return `num` values from base**start to base**stop (without `endpoint`, the last is one factor before it). Each
-    value is the one before times a constant factor.
+    """Return `num` values from base**start to base**stop, each a constant factor times the one before. Without
+    `endpoint`, the last is one factor before base**stop.
     """
     num = concrete_index(num, "'num' argument of jnp.logspace")
     axis = concrete_index(axis, "'axis' argument of jnp.logspace")
@@ -173,8 +171,8 @@ def _logspace(
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """Return `num` values from `start` to `stop`, each of which is the one before times a constant factor. Neither may be 0, and
-    real ones need the same sign: otherwise some or all values are nan.
+    """Return `num` values from `start` to `stop`, each a constant factor times the one before. If `start` or `stop` is
+    0, or they are real with different signs, some or all values are nan.
     """
     num = concrete_index(num, "'num' argument of jnp.geomspace")
     axis = concrete_index(axis, "'axis' argument of jnp.geomspace")
@@ -235,7 +233,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
     """Return the index of every position along each axis: an array with a new first axis, or with `sparse` a tuple of
-    arrays that broadcast.
+    arrays that broadcast against each other.
     """
     dtype = dtypes.check_and_canonicalize_user_dtype(int if dtype is None else dtype, "indices")
     shape = tuple(concrete_index(d, "dimensions argument of jnp.indices") for d in dimensions)

@@ -1,8 +1,7 @@
-"""Reduces axes: sum, prod, max, min, all and any; counts what is not zero; finds the largest and the smallest element.
+"""Reduces axes: sum, prod, max, min, all and any; counts nonzero elements; finds the largest and the smallest.
 
-All but argmax and argmin use `reduction`: it converts to a dtype to compute in, reduces, and converts the result. Two
-choices are JAX's. Small integers and bools are summed in the default int type. 16-bit floats are summed in 32 bits and
-rounded once, at the end.
+All but argmax and argmin use `reduction`: it converts to a dtype to compute in, reduces, and converts the result. As in
+JAX, small integers and bools are summed in the default int type, and 16-bit floats in 32 bits, rounded once at the end.
 
 JAX: jax/_src/numpy/reductions.py:_reduction
 """
@@ -35,8 +34,8 @@ _ANY_AXIS = "The axis argument must be known statically."
 
 
 def static_axes(axis: Any, names: bool = False) -> Any:
-    """Return `axis` as None, an int, or a tuple of ints; with `names`, a tuple may also have names of axes of `vmap`. Raise
-    ConcretizationTypeError for a traced one.
+    """Return `axis` as None, an int, or a tuple of ints; with `names`, a tuple may also have names of axes of `vmap`.
+    Raise ConcretizationTypeError for a traced axis.
     """
     if axis is None:
         return None
@@ -50,9 +49,7 @@ def static_axes(axis: Any, names: bool = False) -> Any:
 
 
 def reduced_axes(ndim: int, axis: Any) -> tuple[Any, ...]:
-    """Return the axes that are reduced, each in [0, ndim) or a name. Raise ValueError for an axis given twice, or out
-    of bounds.
-    """
+    """Return the axes to reduce, each in [0, ndim) or a name. Raise ValueError for an axis given twice, or out of bounds."""
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, np.ndarray | tuple | list) else (axis,)
@@ -63,7 +60,7 @@ def reduced_axes(ndim: int, axis: Any) -> tuple[Any, ...]:
 
 
 def own_axes(axes: tuple[Any, ...]) -> tuple[int, ...]:
-    """Return the reduced axes that are axes of the array: the numbers, not the names."""
+    """Return the reduced axes that are numbers, not names."""
     return tuple(axis for axis in axes if not isinstance(axis, str))
 
 
@@ -90,7 +87,7 @@ def upcast_f16(dtype: Any) -> np.dtype[Any]:
 
 
 def promote_integer_dtype(dtype: Any) -> Any:
-    """Return the type to sum in: the default int (or unsigned int) for narrower ones and for bool, other dtypes themselves."""
+    """Return the dtype to sum in: the default int (or unsigned int) for narrower ones and bool, other dtypes themselves."""
     if dtype == np.bool_:
         return dtypes.default_int_dtype()
     if dtypes.issubdtype(dtype, np.integer):
@@ -122,7 +119,7 @@ def _to_numeric(x: Any) -> Any:
 
 
 def to_bool(x: Any) -> Any:
-    """Return whether each element is true, that is, not zero; for a complex number, whether its real part is."""
+    """Return whether each element is not zero; for a complex number, whether its real part is not."""
     return convert(lax.real(x) if dtypes.issubdtype(x.dtype, np.complexfloating) else x, np.dtype(bool))
 
 
@@ -136,7 +133,7 @@ _ANY = Kind("any", *_OR, False, prepare=to_bool)
 
 
 def start_value(dtype: Any, value: float) -> Any:
-    """Return `value` as a scalar of this dtype. If the dtype has no infinity, an infinity becomes the largest or smallest number."""
+    """Return `value` as a scalar of this dtype. In a dtype without infinity, an infinity becomes the largest or smallest number."""
     if dtype == np.bool_:
         return np.bool_(value > 0)
     if np.isinf(value) and not dtypes.supports_inf(dtype):
@@ -156,11 +153,12 @@ def reduction(
     where: Any = None,
     promote_integers: bool = False,
 ) -> Any:
-    """Return `a`, reduced over `axis`; `kind` has the parameters that distinguish one reduction from another.
+    """Return `a`, reduced over `axis`, by the reduction `kind`.
 
     Raises:
       ValueError: for no elements or a `where`, if the reduction has no identity and `initial` is not given; for an `initial`
-        that is not a scalar, a `where` that is not of bools, and axes out of range or repeated. TypeError: for random keys.
+        that is not a scalar, a `where` that is not of bools, and axes out of range or repeated.
+      TypeError: for random keys.
       NotImplementedError: for `out`, and for named axes if the reduction does not take them.
     """
     name = kind.name
@@ -202,7 +200,7 @@ def reduction(
 
 
 def _reduction_dtypes(kind: Kind, given: Any, asked: Any, promote_integers: bool) -> tuple[Any, Any]:
-    """Return the dtypes to reduce in, and to return. Converting to one with 64 bits warns where x64 mode is off."""
+    """Return the dtypes to reduce in, and to return. Converting to one with 64 bits warns unless x64 mode is on."""
     if asked is not None:
         return dtypes.check_and_canonicalize_user_dtype(asked, kind.name), _converted_to(asked)
     result = promote_integer_dtype(given) if promote_integers else given
@@ -269,8 +267,8 @@ def sum(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """Return the sum over `axis` of the elements where `where` holds, plus `initial`. Small integers are summed in the default
-    int type, unless `promote_integers` is False.
+    """Return the sum over `axis` of the elements where `where` holds, plus `initial`. Small integers are summed in the
+    default int type, unless `promote_integers` is False.
     """
     return _apply(_SUM, a, axis, dtype, out, keepdims, initial, where, promote_integers)
 
@@ -292,8 +290,8 @@ def prod(
 def max(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the largest element over `axis`, and at least `initial`; nan where an element is nan. Without `initial`, raise
-    ValueError for no elements, and for a `where`.
+    """Return the largest element over `axis`, and at least `initial`; nan if an element is nan. Without `initial`,
+    raise ValueError for no elements, and for a `where`.
     """
     return _apply(_MAX, a, axis, None, out, keepdims, initial, where)
 
@@ -301,19 +299,19 @@ def max(
 def min(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, initial: Any = None, where: Any = None
 ) -> Any:
-    """Return the smallest element over `axis`, and at most `initial`; nan where an element is nan. Without `initial`, raise
-    ValueError for no elements, and for a `where`.
+    """Return the smallest element over `axis`, and at most `initial`; nan if an element is nan. Without `initial`,
+    raise ValueError for no elements, and for a `where`.
     """
     return _apply(_MIN, a, axis, None, out, keepdims, initial, where)
 
 
 def all(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Return whether all elements over `axis` are true (not zero), as an array of bools."""
+    """Return whether no element over `axis` is zero, as an array of bools."""
     return _apply(_ALL, a, axis, None, out, keepdims, None, where)
 
 
 def any(a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None) -> Any:
-    """Return whether some element over `axis` is true (not zero), as an array of bools."""
+    """Return whether some element over `axis` is not zero, as an array of bools."""
     return _apply(_ANY, a, axis, None, out, keepdims, None, where)
 
 
@@ -345,7 +343,7 @@ def _ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> 
 
 @jit(static_argnames=("axis", "keepdims"))
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the number of elements over `axis` that are not zero, in the default int type."""
+    """Return the number of nonzero elements over `axis`, in the default int type."""
     a = ensure_arraylike("count_nonzero", a)
     return sum(lax.ne(a, constant(a, 0)), axis=axis, dtype=dtypes.default_int_dtype(), keepdims=keepdims)
 
@@ -354,15 +352,16 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the position of the first largest element along `axis`; if `axis` is None, among all in row-major order. A
-    nan counts as largest. Raise ValueError for no elements, IndexError for an `axis` out of bounds, NotImplementedError for `out`.
+    """Return the position of the first largest element along `axis`, or in row-major order if `axis` is None. nan
+    counts as largest. Raise ValueError for no elements, IndexError for an `axis` out of bounds, NotImplementedError for
+    `out`.
     """
     return _arg("argmax", _argmax, a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
-    """Return the position of the first smallest element along `axis`; if `axis` is None, among all in row-major order.
-    A nan counts as smallest. Errors are those of `argmax`.
+    """Return the position of the first smallest element along `axis`, or in row-major order if `axis` is None. nan
+    counts as smallest. Errors are those of `argmax`.
     """
     return _arg("argmin", _argmin, a, axis, out, keepdims)
 

@@ -47,11 +47,12 @@ def cov(
 
     Args:
       bias, ddof: divide by n - ddof. By default `ddof` is 1, or 0 with `bias`.
-      fweights: how often each observation counts, integers; aweights: how much each observation counts. Signs are ignored.
+      fweights: integers: how often each observation counts.
+      aweights: the weight of each observation. Signs of both weights are ignored.
 
     Raises:
-      ValueError: more than two axes, or a dtype that is not inexact.
-      RuntimeError, TypeError: weights that are not one for each observation, or not integers.
+      ValueError: for more than two axes, or a dtype that is not inexact.
+      RuntimeError, TypeError: for weights that are not one for each observation, or `fweights` that are not integers.
     """
     given = ensure_arraylikes("cov", m) if y is None else ensure_arraylikes("cov", m, y)
     variables = promote_dtypes_inexact(*given)
@@ -131,9 +132,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # numpy's name
     """Return the edges of `bins` intervals of equal width over `range`, by default from the least to the greatest
-    element; or `bins`, if those are the edges. `weights` is ignored. Raise NotImplementedError for a string as `bins`,
-    ConcretizationTypeError for a traced number, ValueError unless `range` is a pair, and
-    up to JAX 0.10 for no elements without a `range`.
+    element; or `bins`, if those are the edges. `weights` is ignored.
+
+    Raises:
+      NotImplementedError: for a string as `bins`.
+      ConcretizationTypeError: for a traced number of bins.
+      ValueError: unless `range` is a pair; up to JAX 0.10 also for no elements without a `range`.
     """
     if isinstance(bins, str):
         raise NotImplementedError("string values for `bins` not implemented.")
@@ -157,7 +161,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> tuple[Any, Any]:
-    """Return the number of elements in each bin (or the sum of their weights), and the edges of the bins, as of
+    """Return the number of elements in each bin (or the sum of their weights), and the edges, as of
     `histogram_bin_edges`.
 
     A bin contains its lower edge, the last one also the upper. With `density` the integral over all bins is 1. Raise

@@ -1,4 +1,5 @@
-"""The dtype names of the package: `float32(1.5)` makes a 0-d array, `dtype=float32` and `x.dtype == float32` name a type.
+"""The dtype names of the package: `float32(1.5)` makes a 0-d array; `dtype=float32` and `x.dtype == float32` name a
+dtype.
 
 JAX: jax/_src/numpy/scalar_types.py:_ScalarMeta
 """
@@ -17,13 +18,13 @@ from .creation import asarray
 
 
 class ScalarMeta(type):
-    """The metaclass of the scalar types, which are equal to numpy's scalar class of the same name, and hash like it."""
+    """The metaclass of the scalar types, which equal numpy's scalar class of the same name, and hash like it."""
 
     dtype: np.dtype[Any]
 
     @property
     def __numpy_dtype__(cls) -> np.dtype[Any]:
-        """Return the dtype: numpy calls this where it needs one."""
+        """Return the dtype. numpy calls this."""
         return cls.dtype
 
     def __hash__(cls) -> int:

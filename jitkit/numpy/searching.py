@@ -1,7 +1,7 @@
 """Searches sorted arrays: `searchsorted`, by one of three methods, and `digitize`.
 
-The method "scan" is a binary search: a loop of log2(n) steps, in which every query moves independently. "sort" sorts
-the queries together with the array, and reads their positions. "compare_all" compares every query with every element.
+The method "scan" is a binary search: a loop of log2(n) steps, with all queries side by side. "sort" sorts the queries
+together with the array, and reads their positions. "compare_all" compares every query with every element.
 
 JAX: jax/_src/numpy/hijax.py:_searchsorted_impl
 """
@@ -28,8 +28,8 @@ from .util import ensure_arraylikes
 
 @jit(static_argnames=("side", "method"))
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan") -> Any:
-    """Return where to insert each element of `v` into the sorted one-dimensional `a`, before equal ones or after
-    ("right").
+    """Return the positions at which to insert the elements of `v` into the sorted one-dimensional `a`, before equal
+    ones or after ("right").
 
     Args:
       sorter: indices that sort `a`, if it is not sorted.
@@ -40,7 +40,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
       Positions of the shape of `v`, in int32 (int64 for a very long `a`). nan comes last.
 
     Raises:
-      ValueError: `a` has another number of axes than one; the side or method is unknown.
+      ValueError: for another number of axes of `a`, an unknown side or method.
     """
     a, v, *order = ensure_arraylikes("searchsorted", a, v, *([] if sorter is None else [sorter]))
     if a.ndim != 1:
@@ -64,7 +64,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None, *, meth
 
 @jit(static_argnames=("side", "dtype", "unrolled"))
 def _searchsorted_scan_impl(a: Any, v: Any, side: str, dtype: Any, unrolled: bool) -> Any:
-    """Return the position of each query, by bisection. `vmap` maps the bisection over the axes of `v`, one after the other."""
+    """Return the position of each query, by bisection. `vmap` maps the bisection over each axis of `v` in turn."""
     (n,) = a.shape
     if n == 0:
         return lax.full(v.shape, 0, dtype)
@@ -112,12 +112,12 @@ def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: Any) -> Any
 
 
 def _comes_before(x: Any, y: Any) -> Any:
-    """Whether x < y, where nan is greater than everything, and all zeros are equal."""
+    """Return whether x < y; nan is greater than everything, and all zeros are equal."""
     return _compare(lax.lt_to_p.bind, x, y)
 
 
 def _comes_before_or_is(x: Any, y: Any) -> Any:
-    """Whether x comes before y, or both are equal."""
+    """Return whether x comes before y, or both are equal."""
     return _compare(lax.le_to_p.bind, x, y)
 
 
@@ -132,7 +132,7 @@ def _compare(compare: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
 
 
 def _sort_keys(x: Any) -> list[Any]:
-    """Return the keys to compare: the number, or its two parts, with one zero and one nan."""
+    """Return the keys to compare: the number, or its two parts, with one kind of zero and of nan."""
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return [_with_one_zero_and_nan(lax.real(x)), _with_one_zero_and_nan(lax.imag(x))]
     return [_with_one_zero_and_nan(x)] if dtypes.issubdtype(x.dtype, np.floating) else [x]
@@ -150,8 +150,9 @@ def _with_one_zero_and_nan(x: Any) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """Return the bin of each element of `x`; `bins` are the edges, in ascending or descending order.
 
-    Bin 0 is before the first edge, bin n after the last of n edges. An edge belongs to the bin of larger numbers, or with
-    `right` to the bin of smaller ones. `method` is as for `searchsorted`. Raise ValueError unless `bins` has one axis.
+    Bin 0 is before the first edge, bin n after the last of n edges. An edge belongs to the bin of larger numbers, or
+    with `right` to the bin of smaller ones. `method` is as for `searchsorted`. Raise ValueError unless `bins` has one
+    axis.
     """
     x, edges = ensure_arraylikes("digitize", x, bins)
     right = core.concrete_or_error(bool, right, "right argument of jnp.digitize()")

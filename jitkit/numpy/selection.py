@@ -1,7 +1,7 @@
 """Chooses between values: where, clip, rounding, closeness, and the positions of nonzero elements.
 
-The number of nonzero elements depends on values, so `nonzero` and similar functions cannot be traced unless it is given
-as `size`.
+The number of nonzero elements depends on values. So `nonzero` and similar functions cannot be traced unless this number
+is given as `size`.
 
 JAX: jax/_src/numpy/lax_numpy.py:where
 """
@@ -34,7 +34,7 @@ from .util import check_arraylike, concrete_index, ensure_arraylike
 def where(condition: Any, x: Any = None, y: Any = None, /, *, size: int | None = None, fill_value: Any = None) -> Any:
     """Return elements of `x` where `condition` holds and of `y` elsewhere; without x and y, `nonzero(condition)`.
 
-    The three broadcast against each other; x and y are promoted to one dtype. Both are always computed in full. Raise
+    The three broadcast against each other; x and y are promoted to one dtype, and both are computed in full. Raise
     TypeError if only one of x and y is given, ValueError if `size` or `fill_value` is given beside them.
     """
     if x is None and y is None:
@@ -90,8 +90,8 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # numpy'
 
 @jit(static_argnames=("decimals",))
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # numpy's name
-    """Return `a`, rounded to `decimals` digits after the point, halves to even. Integers stay as they are; raise
-    NotImplementedError for them if `decimals` is negative.
+    """Return `a`, rounded to `decimals` digits after the point, halves to even. Integers stay as they are; for them,
+    raise NotImplementedError if `decimals` is negative.
     """
     a = ensure_arraylike("round", a)
     decimals = concrete_index(decimals, "'decimals' argument of jnp.round")
@@ -126,8 +126,8 @@ def around(a: Any, decimals: int = 0, out: None = None) -> Any:
 
 @jit
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """Return `x` with nan replaced by `nan`, and infinities by `posinf` and `neginf`, which are by default the largest and the smallest
-    finite number. `copy` changes nothing: `x` itself is never changed.
+    """Return `x` with nan replaced by `nan`, and infinities by `posinf` and `neginf`, by default the largest and the
+    smallest finite number. `copy` changes nothing: `x` itself is never changed.
     """
     x = ensure_arraylike("nan_to_num", x)
     if not dtypes.issubdtype(x.dtype, np.inexact):
@@ -148,9 +148,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 @jit(static_argnames=("equal_nan",))
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Return, for each element, whether |a - b| <= atol + rtol * |b|; equal infinities are close, and with `equal_nan`
-    two nans.
-    """
+    """Return, for each element, whether |a - b| <= atol + rtol * |b|; equal infinities are close, and with `equal_nan` two nans."""
     _, (a, b) = promote("isclose", a, b)
     if dtypes.issubdtype(a.dtype, dtypes.extended):  # keys are equal or not
         return lax.eq(a, b)
@@ -167,7 +165,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 @jit(static_argnames=("equal_nan",))
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Return whether all elements are close, as an array of one bool; `isclose` describes the arguments."""
+    """Return whether all elements are close, as an array of one bool; arguments are as for `isclose`."""
     check_arraylike("allclose", a, b)
     return all_(isclose(a, b, rtol, atol, equal_nan))
 
@@ -199,9 +197,9 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
-    """Return the positions of all elements that are not zero: for each axis an int array of length n.
+    """Return the positions of all nonzero elements: for each axis an int array of length n.
 
-    n is the number of such elements, and must be given as `size` under a trace; positions that are missing are 0 or `fill_value`.
+    n is the number of such elements; under a trace it must be given as `size`. Missing positions are 0 or `fill_value`.
 
     Raises:
       ConcretizationTypeError: under a trace without `size`.
@@ -231,17 +229,17 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return the positions, in row-major order, of the elements that are not 0; `size` and `fill_value` are as for `nonzero`."""
+    """Return the positions of nonzero elements in row-major order; `size` and `fill_value` are as for `nonzero`."""
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
-    """Return how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum of
-    the weights of each.
+    """Return how often each of 0, 1, 2, ... occurs in `x`, a one-dimensional array of integers; with `weights`, the sum
+    of the weights of each.
 
-    The result is as long as the largest value requires, and at least `minlength`. With `length`, which is needed under a trace,
-    the result has this length, and larger values are not counted. Negative values count as 0. Raise TypeError unless `x` has
-    integers or bools, ValueError for another number of axes, or weights of another shape.
+    The result is as long as the largest value requires, and at least `minlength`. With `length`, needed under a trace,
+    the result has this length, and larger values are not counted. Negative values count as 0. Raise TypeError unless
+    `x` has integers or bools, ValueError for another number of axes, or weights of another shape.
     """
     x = ensure_arraylike("bincount", x)
     if x.dtype == np.bool_:
@@ -272,18 +270,16 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return the positions of all elements that are not zero, as the rows of a matrix; `size` and `fill_value` as for
-    `nonzero`.
-    """
+    """Return the positions of all nonzero elements, as the rows of a matrix; `size` and `fill_value` are as for `nonzero`."""
     a = ensure_arraylike("argwhere", a)
     result = vstack(nonzero(atleast_1d(a), size=size, fill_value=fill_value)).T
     return (result if a.ndim else result[:0]).reshape(len(result), a.ndim)
 
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
-    """Return, as an array for each axis, the indices of elements that are given by their numbers in row-major order. Negative
-    numbers count from the end; a number out of bounds means the first or the last element. Raise ValueError if
-    `shape` is itself an array of several axes.
+    """Return the indices, as an array for each axis, of elements given by their numbers in row-major order. Negative
+    numbers count from the end; a number out of bounds means the first or the last element. Raise ValueError if `shape`
+    is an array of several axes.
     """
     left = ensure_arraylike("unravel_index", indices)
     sizes = list(shape) if np.iterable(shape) else [shape]

@@ -1,6 +1,6 @@
 """Treats arrays as sets: unique, isin, union1d, setdiff1d.
 
-The number of distinct values depends on values. Under `jit` it must be given, as `size`.
+The number of distinct elements depends on values, so under `jit` it must be given, as `size`.
 
 JAX: jax/_src/numpy/setops.py:unique
 """
@@ -50,12 +50,12 @@ def unique(
     sorted: bool = True,  # numpy's name; the elements always are
 ) -> Any:
     """Return the distinct elements in ascending order, or the distinct slices along `axis`; on request also the first
-    position of each (`return_index`), for every element its place among the distinct ones (`return_inverse`), and how often each
-    of these occurs (`return_counts`).
+    position of each (`return_index`), every element's place among the distinct ones (`return_inverse`), and how often
+    each occurs (`return_counts`).
 
     Args:
       size: how many to return, so that the function can be traced: the least ones if there are more; if there are fewer, the
-        rest is `fill_value`, by default the least one.
+        rest is `fill_value`, by default the least element.
       equal_nan: whether all nans are one value.
       sorted: changes nothing: the elements are always in order.
 
@@ -100,7 +100,7 @@ def _known(x: Any, context: str) -> Any:
 
 @jit(static_argnames=("axis", "equal_nan"))
 def _unique_sorted_mask(ar: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, Any]:
-    """Return the slices, sorted; for each slice whether it is the first of equal ones; and the positions that the slices had."""
+    """Return the slices, sorted; for each whether it is the first of equal ones; and the positions that the slices had."""
     aux = moveaxis(ar, axis, 0)
     if dtypes.issubdtype(aux.dtype, np.complexfloating):  # nan in one part: make both nan
         aux = where(isnan(aux), scalar_like(aux, np.nan), aux)
@@ -123,7 +123,7 @@ def _not_equal(x: Any, y: Any, equal_nan: bool) -> Any:
 
 
 def _filled(values: Any, mask: Any, size: int | None, fill_value: Any) -> Any:
-    """Return the values, with `fill_value` at the positions without a distinct value; None leaves them as they are."""
+    """Return the values, with `fill_value` at the positions without a distinct value; if it is None, the values as they are."""
     if size is None or fill_value is None:
         return values
     fill = lax.asarray(fill_value).astype(values.dtype)
@@ -139,7 +139,7 @@ def _inverse(mask: Any, perm: Any) -> Any:
 
 
 def _counts(mask: Any, size: int | None) -> Any:
-    """Return how often each distinct value occurs: the distances between the first ones of each, and from the last to the end."""
+    """Return how often each distinct value occurs: the distances between first positions, and from the last of them to the end."""
     if size is None:
         return diff(append(nonzero(mask)[0], mask.size))
     first = nonzero(mask, size=size + 1)[0]
@@ -148,8 +148,8 @@ def _counts(mask: Any, size: int | None) -> Any:
 
 def unique_of_size(ar: Any, fill_value: Any = None, return_index: bool = False) -> tuple[Any, ...]:
     """Return the distinct elements of the vector `ar` in ascending order, filled up to the size of `ar` with
-    `fill_value` (None: the least element); with `return_index`, the first position of each; and the number of
-    distinct elements.
+    `fill_value` (None: the least element); with `return_index`, the first position of each; and the number of distinct
+    elements.
     """
     size = ar.size
     aux, mask, perm = _unique_sorted_mask(ar, 0, True)
@@ -160,7 +160,7 @@ def unique_of_size(ar: Any, fill_value: Any = None, return_index: bool = False) 
 
 
 class _UniqueAllResult(NamedTuple):
-    """What `unique_all` returns."""
+    """The result of `unique_all`."""
 
     values: Any
     indices: Any
@@ -169,21 +169,21 @@ class _UniqueAllResult(NamedTuple):
 
 
 class _UniqueCountsResult(NamedTuple):
-    """What `unique_counts` returns."""
+    """The result of `unique_counts`."""
 
     values: Any
     counts: Any
 
 
 class _UniqueInverseResult(NamedTuple):
-    """What `unique_inverse` returns."""
+    """The result of `unique_inverse`."""
 
     values: Any
     inverse_indices: Any
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueAllResult:
-    """Return all that `unique` can return, as a named tuple; nans are distinct. `size` and `fill_value` are as for `unique`."""
+    """Return all results of `unique`, as a named tuple; nans are distinct. `size` and `fill_value` are as for `unique`."""
     x = ensure_arraylike("unique_all", x)
     return _UniqueAllResult(
         *unique(
@@ -199,24 +199,23 @@ def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) ->
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueCountsResult:
-    """Return the distinct elements and how often each occurs, as a named tuple; nans are distinct.
-
-    `size` and `fill_value` are as for `unique`.
+    """Return the distinct elements and how often each occurs, as a named tuple; nans are distinct. `size` and
+    `fill_value` are as for `unique`.
     """
     x = ensure_arraylike("unique_counts", x)
     return _UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> _UniqueInverseResult:
-    """Return the distinct elements, and for each element of x its position among them, as a named tuple; nans are
-    distinct. `size` and `fill_value` are as for `unique`.
+    """Return the distinct elements, and each element's position among them, as a named tuple; nans are distinct. `size`
+    and `fill_value` are as for `unique`.
     """
     x = ensure_arraylike("unique_inverse", x)
     return _UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value))
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return the distinct elements; each nan is a value of its own. `size` and `fill_value` are as for `unique`."""
+    """Return the distinct elements; nans are distinct. `size` and `fill_value` are as for `unique`."""
     return unique(ensure_arraylike("unique_values", x), equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -225,9 +224,9 @@ def isin(
 ) -> Any:
     """Return for each element whether it is among `test_elements` (with `invert`: whether it is not).
 
-    `method` is "compare_all" (also "auto"), which takes memory like the product of the sizes, or "binary_search" or "sort",
-    which take memory like their sum. `assume_unique` promises that neither array has an element twice, which "sort" makes use of.
-    Raise ValueError for another method.
+    `method` is "compare_all" (also "auto"), whose memory grows like the product of the sizes, or "binary_search" or
+    "sort", whose memory grows like their sum. `assume_unique` promises that neither array has an element twice; only
+    "sort" uses this. Raise ValueError for another method.
     """
     element, test_elements = ensure_arraylikes("isin", element, test_elements)
     found = _in1d(element, test_elements, invert=invert, method=method, assume_unique=assume_unique)
@@ -252,7 +251,7 @@ def _in1d(ar1: Any, ar2: Any, invert: bool, method: str = "auto", assume_unique:
 
 
 def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool) -> Any:
-    """Return for each of `values` whether it is among `tested` (with `invert`, whether it is not), by sorting all of them together."""
+    """Return for each of `values` whether it is among `tested` (with `invert`, whether it is not), by sorting all together."""
     inverse: Any = slice(None)
     if not assume_unique:
         values, inverse = unique(values, size=len(values), return_inverse=True, fill_value=tested.max())
@@ -264,7 +263,7 @@ def _in1d_by_sorting(values: Any, tested: Any, invert: bool, assume_unique: bool
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """Return the distinct elements of both arrays in ascending order; `size` and `fill_value` as for `unique`."""
+    """Return the distinct elements of both arrays in ascending order; `size` and `fill_value` are as for `unique`."""
     ar1, ar2 = ensure_arraylikes("union1d", ar1, ar2)
     if size is None:
         ar1, ar2 = (_known(x, "The error arose in union1d()") for x in (ar1, ar2))
@@ -279,8 +278,8 @@ def setdiff1d(
     """Return the distinct elements of `ar1` that are not in `ar2`, in ascending order.
 
     Args:
-      assume_unique: promises that `ar1` has no element twice. Then the elements keep their order.
-      size: how many to return, so that the function can be traced; what is missing is `fill_value`, by default 0.
+      assume_unique: promises that `ar1` has no element twice; then the elements keep their order.
+      size: how many to return, so that the function can be traced; missing ones are `fill_value`, by default 0.
 
     Raises:
       ConcretizationTypeError: for traced arrays without `size`.

@@ -28,8 +28,9 @@ from .util import as_array, check_arraylike, concrete_index, ensure_arraylike, g
 def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """Return the elements of `a`, in row-major order, in another shape. One size may be -1: it is inferred.
 
-    With `order="F"` both are read in column-major order. Raise TypeError where the numbers of elements differ. As in JAX, a numpy array
-    is reshaped by numpy, without an equation, and stays one; then the error is numpy's ValueError. `copy` is not used.
+    With `order="F"` both are read in column-major order. Raise TypeError if the numbers of elements differ. As in JAX,
+    a numpy array is reshaped by numpy, without an equation, and stays one; then the error is numpy's ValueError. `copy`
+    is not used.
     """
     check_arraylike("reshape", a)
     if isinstance(a, np.ndarray | np.generic):
@@ -78,8 +79,8 @@ def _new_shape(a: Any, shape: Any) -> tuple[int, ...]:
 
 @inlined(static_argnames=("order",))
 def ravel(a: Any, order: str = "C") -> Any:
-    """Return all elements in one axis, in row-major order (`order="F"`: column-major). Raise NotImplementedError for the orders "K" and
-    "A", ValueError for an unknown one.
+    """Return all elements in one axis, in row-major order (`order="F"`: column-major). Raise NotImplementedError for
+    the orders "K" and "A", ValueError for an unknown one.
     """
     a = ensure_arraylike("ravel", a)
     if order == "K":
@@ -88,8 +89,8 @@ def ravel(a: Any, order: str = "C") -> Any:
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
-    """Return `a` with its axes in the order `axes`, reversed by default. Raise ValueError for an axis out of bounds, TypeError for
-    one that is missing or repeated.
+    """Return `a` with its axes in the order `axes`, reversed by default. Raise ValueError for an axis out of bounds,
+    TypeError for a missing or repeated one.
     """
     a = ensure_arraylike("transpose", a)
     order = range(a.ndim)[::-1] if axes is None else axes
@@ -120,8 +121,8 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(a: Any, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
-    """Return `a` with the axes `source` at the positions `destination`; the others keep their order. Raise ValueError for axes out of
-    bounds, and for another number of positions than axes.
+    """Return `a` with the axes `source` at the positions `destination`; the others keep their order. Raise ValueError
+    for axes out of bounds, and unless there is one position for each axis.
     """
     check_arraylike("moveaxis", a)
     return _moveaxis(a, index_tuple(source), index_tuple(destination))
@@ -142,7 +143,7 @@ def _moveaxis(a: Any, source: tuple[int, ...], destination: tuple[int, ...]) -> 
 
 @jit(static_argnames=("axis", "start"))
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """Return `a` with the axis `axis` moved before the axis that is at `start`, or to the end if `start` is `a.ndim`. Raise ValueError
+    """Return `a` with `axis` moved before the axis at `start`, or to the end if `start` is `a.ndim`. Raise ValueError
     for a `start` out of bounds.
     """
     a = ensure_arraylike("rollaxis", a)
@@ -168,7 +169,9 @@ def _squeeze(a: Any, axis: tuple[int, ...] | None) -> Any:
 
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
-    """Return `a` with new axes of size 1, at these positions of the result. Raise ValueError for positions repeated or out of bounds."""
+    """Return `a` with new axes of size 1, at these positions of the result. Raise ValueError for positions repeated or
+    out of bounds.
+    """
     return lax.expand_dims(ensure_arraylike("expand_dims", a), index_tuple(axis))
 
 
@@ -215,13 +218,13 @@ def flip(m: Any, axis: int | Sequence[int] | None = None) -> Any:
 
 
 def fliplr(m: Any) -> Any:
-    """Return `m` with its columns reversed: its second axis."""
+    """Return `m` with the order of its columns (its second axis) reversed."""
     check_arraylike("fliplr", m)
     return _flip(given_array(m), 1)
 
 
 def flipud(m: Any) -> Any:
-    """Return `m` with its rows reversed: its first axis."""
+    """Return `m` with the order of its rows (its first axis) reversed."""
     check_arraylike("flipud", m)
     return _flip(given_array(m), 0)
 
@@ -235,8 +238,8 @@ def _flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 
 @jit(static_argnames=("k", "axes"))
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """Return `m`, rotated by k * 90 degrees in the plane of two axes, from the first to the second. Raise ValueError if they are
-    the same axis, or `m` has less than two.
+    """Return `m`, rotated by k * 90 degrees in the plane of two axes, from the first to the second. Raise ValueError if
+    the axes are equal, or `m` has fewer than two.
     """
     m = ensure_arraylike("rot90", m)
     if m.ndim < 2:
@@ -258,8 +261,8 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: int | Sequence[int] | None = None) -> Any:
-    """Return the elements, shifted cyclically along `axis` by `shift` positions. With several axes, `shift` is a number for
-    all of them, or one number for each. If `axis` is None, shift the flattened array, and return it in the shape of `a`.
+    """Return the elements, shifted cyclically along `axis` by `shift` positions. With several axes, `shift` is a number
+    for all of them, or one for each. If `axis` is None, shift the flattened array, and return it in the shape of `a`.
 
     `shift` may be traced. Raise ValueError if it is not a scalar or a vector, or does not fit `axis`.
     """
@@ -305,8 +308,8 @@ def _roll_static(a: Any, shift: Sequence[int], axis: Sequence[int]) -> Any:
 
 @jit(static_argnames=("n", "axis"))
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """Return the n-th differences of neighbours along `axis`, after adding `prepend` and `append` at its ends. For
-    bools: whether they differ. Raise ValueError for a negative n, and for a scalar unless n is 0.
+    """Return the n-th differences of neighbours along `axis`, after adding `prepend` and `append` at its ends; for
+    bools, whether neighbours differ. Raise ValueError for a negative n, and for a scalar unless n is 0.
     """
     arr = ensure_arraylike("diff", a)
     n = concrete_index(n, "'n' argument of jnp.diff")

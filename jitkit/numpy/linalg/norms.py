@@ -1,4 +1,4 @@
-"""Norms of vectors and of matrices, ranks and condition numbers.
+"""Computes norms of vectors and of matrices, ranks and condition numbers.
 
 JAX: jax/_src/numpy/linalg.py:norm
 """
@@ -27,12 +27,12 @@ from .systems import inv
 
 @jit(static_argnames=("ord", "axis", "keepdims"))
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the norm of vectors along one axis, or of matrices along two; of all elements when neither `ord` nor
-    `axis` is given.
+    """Return the norm of vectors along one axis, or of matrices along two; of all elements if neither `ord` nor `axis`
+    is given.
 
     Args:
       ord: of vectors: a number p (2 by default): the sum of |x|**p, to the power 1/p; inf, -inf: the largest and the
-        smallest |x|; 0: how many elements are not 0.
+        smallest |x|; 0: the number of elements that are not 0.
         Of matrices: "fro" (the default): the root of the sum of |x|**2; 1, -1: the largest and the smallest sum of |x|
           over a column; inf, -inf: the same over a row; 2, -2: the largest and the smallest singular value; "nuc": the
           sum of the singular values.
@@ -60,7 +60,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """Return the norm of vectors along `axis`, or of all elements; `ord` as for `norm`. Raise ValueError for a string as `ord`."""
+    """Return the norm of vectors along `axis`, or of all elements; `ord` is as for `norm`. Raise ValueError if it is a string."""
     return _vector_norm(ensure_arraylike("jnp.linalg.vector_norm", x), axis=axis, keepdims=keepdims, ord=ord)
 
 
@@ -107,15 +107,15 @@ def _matrix_norm(x: Any, ord: Any, row_axis: int, column_axis: int, keepdims: bo
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Return the norm of matrices in the last two axes; `ord` as for `norm`."""
+    """Return the norm of matrices in the last two axes; `ord` is as for `norm`."""
     return norm(ensure_arraylike("jnp.linalg.matrix_norm", x), ord=ord, keepdims=keepdims, axis=(-2, -1))
 
 
 @jit(static_argnames=("hermitian",))
 def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any = None) -> Any:  # numpy's names
-    """Return the number of singular values greater than `rtol` (or `tol`): an absolute bound, as in JAX, which is by default
-    the largest singular value times the greater size of the matrix times eps. For a vector, return 1 if it is not zero,
-    else 0. Raise ValueError if both bounds are given. `hermitian` promises that the matrix is Hermitian.
+    """Return the number of singular values greater than `rtol` (or `tol`), an absolute bound, as in JAX. By default the
+    bound is the largest singular value times the greater size of the matrix times eps. For a vector, return 0 if it is
+    zero, else 1. `hermitian` promises that the matrix is Hermitian. Raise ValueError if both bounds are given.
     """
     M = ensure_arraylike("jnp.linalg.matrix_rank", M)
     if tol is not None and rtol is not None:
@@ -132,8 +132,8 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
 
 @jit(static_argnames=("p",))
 def cond(x: Any, p: Any = None) -> Any:
-    """Return how much a matrix magnifies relative errors: its norm times the norm of its inverse; `p` is the `ord` of `norm`,
-    2 if None. Raise ValueError for fewer than two axes, for an empty matrix, and unless p is 2 or -2 for one that is not square.
+    """Return the condition number of a matrix: its norm times the norm of its inverse; `p` is the `ord` of `norm`, 2 if
+    None. Raise ValueError for fewer than two axes, an empty matrix, and one that is not square unless p is 2 or -2.
     """
     x = ensure_arraylike("cond", x)
     if x.ndim < 2:

@@ -1,4 +1,4 @@
-"""Products and powers of matrices, and their parts, by the array API's names. Matrices are in the last two axes.
+"""Computes products and powers of matrices, which are in the last two axes, and their parts.
 
 JAX: jax/_src/numpy/linalg.py:multi_dot
 """
@@ -22,8 +22,8 @@ from .systems import inv
 
 @jit(static_argnames=("n",))
 def matrix_power(a: Any, n: int) -> Any:
-    """Return `a @ a @ ... @ a` with n factors: the identity for n = 0, and -n factors of the inverse for a negative n. Raise
-    TypeError unless the matrices are square and n is an integer.
+    """Return the n-th power of square matrices, for a negative n that of the inverse. Raise TypeError unless the
+    matrices are square and n is an integer.
     """
     a = ensure_arraylike("jnp.linalg.matrix_power", a)
     if a.ndim < 2:
@@ -50,9 +50,9 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
-    """Return the product of several matrices, in an order with few multiplications. For up to four operands it is the
-    best order; for more, the one that `einsum` finds with optimize="auto". The first and the last operand may be
-    vectors. Raise ValueError for less than two operands, or shapes that do not fit.
+    """Return the product of several matrices, in an order with few multiplications: the best one for up to four
+    operands; for more, the one that `einsum` finds with optimize="auto". The first and the last operand may be vectors.
+    Raise ValueError for fewer than two operands, or shapes that do not fit.
     """
     arrays = ensure_arraylikes("jnp.linalg.multi_dot", *arrays)
     if len(arrays) < 2:
@@ -75,7 +75,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """Return the cross products of vectors, which have three elements along `axis`. Raise ValueError for other sizes."""
+    """Return the cross products of vectors with three elements along `axis`. Raise ValueError for other sizes."""
     x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -86,8 +86,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """Return all products of an element of one vector with one of the other. Raise ValueError unless both have one
-    axis.
+    """Return the matrix of the products of each element of one vector with each of the other. Raise ValueError unless
+    both have one axis.
     """
     x1, x2 = ensure_arraylikes("jnp.linalg.outer", x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
@@ -123,12 +123,12 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """Return the diagonals of matrices, `offset` places to the right of the main ones."""
+    """Return the diagonals of matrices, `offset` places to the right of the main diagonal."""
     x = ensure_arraylike("jnp.linalg.diagonal", x)
     return diagonals.diagonal(x, offset=offset, axis1=-2, axis2=-1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """Return the sums of the diagonals of matrices, `offset` places to the right of the main ones."""
+    """Return the sums of the diagonals of matrices, `offset` places to the right of the main diagonal."""
     x = ensure_arraylike("jnp.linalg.trace", x)
     return diagonals.trace(x, offset=offset, axis1=-2, axis2=-1, dtype=dtype)

@@ -23,7 +23,7 @@ from ..vectorizing import vectorize
 
 @jit
 def solve(a: Any, b: Any) -> Any:
-    """Return the x for which a @ x = b; inf and nan where the matrix has no inverse.
+    """Return the x for which a @ x = b; inf and nan if the matrix has no inverse.
 
     Args:
       a: square matrices, of shape [..., m, m].
@@ -54,7 +54,7 @@ def solve(a: Any, b: Any) -> Any:
 
 @jit
 def inv(a: Any) -> Any:
-    """Return the inverses of square matrices; inf and nan where there is none. Raise ValueError unless they are square."""
+    """Return the inverses of square matrices; inf and nan if there is none. Raise ValueError for other shapes."""
     a = ensure_arraylike("jnp.linalg.inv", a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ValueError(f"Argument to inv must have shape [..., n, n], got {a.shape}.{edits.SQUARE}")
@@ -62,8 +62,8 @@ def inv(a: Any) -> Any:
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
-    """Return the inverse of an array, taken as a matrix whose rows are its first `ind` axes. Raise ValueError unless that
-    matrix is square and `ind` positive.
+    """Return the inverse of an array, taken as a matrix: its first `ind` axes are the rows. Raise ValueError unless
+    that matrix is square and `ind` positive.
     """
     a = ensure_arraylike("tensorinv", a)
     ind = operator.index(ind)
@@ -79,8 +79,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Any:
-    """Return the x for which tensordot(a, x, x.ndim) = b, after moving the `axes` of a to its end. Raise ValueError for shapes
-    that do not fit.
+    """Return the x for which tensordot(a, x, x.ndim) = b, after moving the `axes` of a to its end. Raise ValueError if
+    shapes do not fit.
     """
     a, b = ensure_arraylikes("tensorsolve", a, b)
     if axes is not None:
