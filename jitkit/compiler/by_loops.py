@@ -1,7 +1,7 @@
 """traced call -> C -> executable: `jit(f, backend="c")`
 
-This module does with the package `loops` what `program` and `compiler` do with XLA: it writes the jaxpr as C, and compiles
-that to a library, unless the disk cache has it.
+This module does with the package `loops` what `program` and `compiler` do with XLA: it writes the jaxpr as C, and
+compiles that to a library, unless the disk cache has it.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 """
@@ -26,13 +26,13 @@ Program = Any  # the class of this name in `program`, which imports this module
 
 
 class LoopsExecutable(Executable):
-    """A compiled C program; it is called like an `Executable`."""
+    """A compiled C program, called like an `Executable`."""
 
     __slots__ = ()
 
     def host_dispatcher(self) -> Callable[..., Any]:
-        """Return a function that takes host values, and copies each to a buffer in Python: jaxlib's dispatcher can call only XLA's
-        programs.
+        """Return a function that takes host values, and copies each to a buffer in Python: jaxlib's dispatcher can only
+        call XLA's programs.
         """
         taken = [None] * len(self.consts) + [self.arg_avals[i] for i in self.kept]
 
@@ -49,7 +49,7 @@ class LoopsExecutable(Executable):
         return text
 
     def costs(self) -> dict[str, float]:
-        """Return, by name, the numbers of operations and of bytes in the loops, and of the loops themselves."""
+        """Return, by name, the numbers of operations and bytes in the loops, and of the loops themselves."""
         return {**self.loaded.costs, "loops": self.loaded.loops}
 
     def memory(self) -> Any:
@@ -58,8 +58,9 @@ class LoopsExecutable(Executable):
 
 
 def compile_by_loops(program: Program, placement: Placement, options: CompilerOptions = ()) -> Executable:
-    """Write a traced program as C, compile it for the processor, and return the executable. A call copies uncommitted arguments to
-    the processor's memory. Raise NotImplementedError for arguments that are committed to another platform, or to several devices.
+    """Write a traced program as C, compile it for the processor, and return the executable. A call copies uncommitted
+    arguments to the processor's memory. Raise NotImplementedError for arguments committed to another platform or to
+    several devices.
     """
     refuse_options(program.name, options)
     if placement.platform != "cpu" and not placement.committed:
@@ -106,7 +107,7 @@ def _donated(program: Program, kept: Sequence[int], consts: int) -> list[int]:
 
 
 def refuse_options(function: str, options: CompilerOptions) -> None:
-    """Raise ValueError if there are compiler options: they are XLA's, and our compiler has none."""
+    """Raise ValueError if there are compiler options: they are XLA's."""
     if options:
         raise ValueError(
             f'jit({function}, backend="c") takes no compiler_options, got {dict(options)}\n'

@@ -1,10 +1,10 @@
 """StableHLO -> executable
 
-XLA compiles the text of a module for its devices once, to an `Executable`, which takes buffers and returns buffers. If
-a disk cache is configured, it is searched first.
+XLA compiles the text of a module for its devices once, to an `Executable`, which takes buffers and returns buffers. A
+configured disk cache is searched first.
 
-An `Executable` also knows the large constants that lowering took out of the text (they are passed first), which
-arguments are used, and the avals and placement of the results.
+An `Executable` also knows the large constants that lowering took out of the text (they are passed first), the used
+arguments, and the avals and placement of the results.
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
 """
@@ -30,10 +30,9 @@ CompilerOptions = tuple[tuple[str, Any], ...]
 
 
 def compile_module(name: str, module: Module, owners: Sequence[runtime.Device], options: CompilerOptions = ()) -> Any:
-    """Return the executable of a module for these devices: from the disk cache if it is there, by XLA otherwise.
+    """Return the executable of a module for these devices, from the disk cache or else compiled by XLA.
 
-    XLA gets the text with source lines; the cache's key does not have them, so that moving a function does not
-    recompile it.
+    XLA gets the text with source lines; the cache's key lacks them, so that moving a function does not recompile it.
     """
     start = time.perf_counter()
     if module.host_callbacks:  # it calls functions of this process, so do not store it
@@ -63,14 +62,14 @@ def load_or_compile(module: Module, owners: Sequence[runtime.Device], options: C
 
 
 class Executable:
-    """A compiled program with what it takes to call it on a flat list of arguments.
+    """A compiled program and all that a call on a flat list of arguments needs.
 
     `kept` has the positions of the arguments that the program uses, `consts` the buffers that are passed before them,
     and `out_avals` the types of the results.
 
     `sharding` says on which devices the program runs, and so where arguments and results are. In a program for several
-    devices, `spread` has the sharding of each argument, and `results` the one that was asked for each result; if it is
-    None, XLA has chosen it.
+    devices, `spread` has the sharding of each argument, and `results` the one asked for each result; None leaves it to
+    XLA.
 
     The argument `committed` says that a user chose the devices: then results are committed to them. The attribute
     `committed` is also True if the program does not run on the first device. Then arguments that are elsewhere are
@@ -133,8 +132,8 @@ class Executable:
     is_pure: bool = True  # whether the traced program has no effects; a `pure_callback` does not count as an effect
 
     def place(self, x: Any, aval: ShapedArray, sharding: runtime.Sharding | None = None) -> runtime.Buffer:
-        """Return the buffer of an argument on this program's devices; copy only what is elsewhere. Raise RuntimeError for a deleted
-        array.
+        """Return the buffer of an argument on this program's devices, copied only if it is elsewhere. Raise
+        RuntimeError for a deleted array.
         """
         sharding = sharding or self.sharding
         if type(x) is Array:
@@ -168,8 +167,8 @@ class Executable:
         return results
 
     def host_dispatcher(self) -> Callable[..., Any]:
-        """Return a function that runs the program on buffers and on host values of the right dtypes. It returns the
-        buffers of the results, or if there is one result, its buffer. The function is made at first use.
+        """Return a function, made at first use, that runs the program on buffers and on host values of the right
+        dtypes. It returns the buffers of the results, or of one result the buffer itself.
         """
         if self.host_call is None:
             count = len(self.consts) + len(self.kept)
@@ -193,7 +192,7 @@ class Executable:
         return runtime.cost_of_executable(self.loaded)
 
     def memory(self) -> Any:
-        """Return statistics of the memory that the program takes; None if the platform has none."""
+        """Return statistics of the memory that the program takes; None on a platform without any."""
         return runtime.memory_of_executable(self.loaded)
 
     def wrap(self, buffers: Sequence[runtime.Buffer]) -> list[Array]:
@@ -215,15 +214,15 @@ class EffectfulExecutable(Executable):
         self.ordered, self.is_pure = ordered, is_pure
 
     def run(self, buffers: list[runtime.Buffer]) -> list[runtime.Buffer]:
-        """Return the result buffers for buffers that are in place; run after earlier programs with the same ordered effects."""
+        """Return the result buffers for buffers that are in place, after earlier programs with the same ordered effects have run."""
         return tokens.run(self.loaded, buffers, self.handlers, self.ordered, self.place)
 
 
 def output_shardings(
     loaded: Any, sharding: runtime.Sharding, count: int, asked: Sequence[runtime.Sharding | None] = ()
 ) -> list[runtime.Sharding]:
-    """Return the shardings of the results: the program's device, in the requested memory; in a program over a mesh, the requested
-    shardings, or the ones that XLA's partitioner has chosen.
+    """Return the shardings of the results: the program's device, in the requested memory; in a program over a mesh, the
+    requested shardings, or those that XLA's partitioner has chosen.
     """
     if not runtime.is_over_mesh(sharding):
         return [x or sharding for x in asked] or [sharding] * count
@@ -239,9 +238,9 @@ def not_to_be_run(name: str) -> RuntimeError:
 def explain_failure(
     error: Exception, values: Sequence[Any], consts: Sequence[Any] = (), warm: bool = False, in_cpp: bool = False
 ) -> Exception:
-    """Return a better error for a failed run: about a donated argument or constant, or with XLA's message. In a `warm` call of a
-    jitted function JAX up to 0.10 does not check arguments: then an error about an argument is XLA's ValueError. An error of a callback
-    is a ValueError, too, if JAX runs the call in C++ (`in_cpp`).
+    """Return a better error for a failed run: about a donated argument or constant, or with XLA's message. JAX up to
+    0.10 does not check arguments in a `warm` call of a jitted function: then an error about an argument is XLA's
+    ValueError. An error of a callback is a ValueError, too, if JAX runs the call in C++ (`in_cpp`).
     """
     for x in (*values, *consts):
         buffer = x._buf if type(x) is Array else x

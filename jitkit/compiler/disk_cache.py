@@ -5,7 +5,7 @@ folder and found again by the next process, 30 to 80 times faster than compiling
 the machine code depends on: the StableHLO text, the options, jaxlib's version, the platform and the processor's
 features. A file is written under another name and then renamed, so a reader never sees half of one; a damaged or
 foreign file is ignored with a warning. The folder holds at most `JITKIT_CACHE_MAX_SIZE` bytes: the least recently used
-files are deleted before a new one is written, and a file larger than the limit is not written.
+files are deleted before a new one is written; a file above the limit is not written.
 
 Loading an executable runs native code from the folder: it must be as trusted as the program itself.
 
@@ -36,24 +36,26 @@ _UNFINISHED = (".part", ".tmp")  # files being written, as `whole_file` names th
 
 
 def enabled() -> bool:
-    """Whether a folder is configured, and may hold anything."""
+    """Return whether a folder is configured, and may hold anything."""
     wanted = config.value("enable_compilation_cache") and config.value("compilation_cache_max_size") != 0
     return wanted and config.value("compilation_cache_dir") is not None
 
 
 def load(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...]) -> Any:
-    """Return the executable for this text from the folder, or None. The text has no source lines, on which the code does not depend."""
+    """Return the executable for this text from the folder, or None. The text lacks source lines, which do not change the code."""
     return _load(_path(*_parts(text, owners, options)), lambda data: runtime.deserialize(data, owners, options))
 
 
 def load_library(known_by: Sequence[str]) -> bytes | None:
-    """Return the machine code that a C compiler made, or None; `known_by` is everything that it depends on."""
+    """Return the machine code that a C compiler made, or None; `known_by` is all that it depends on."""
     found: bytes | None = _load(_path(*known_by), lambda data: data)
     return found
 
 
 def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
-    """Read a file, and return `made_of(data)`. If the file is missing return None; if it cannot be read or is damaged, also warn."""
+    """Read a file, and return `made_of(data)`; None if the file is missing. If it cannot be read or is damaged, warn
+    and return None.
+    """
     start = time.perf_counter()
     try:
         with open(path, "rb") as file:
@@ -75,12 +77,12 @@ def _load(path: str, made_of: Callable[[bytes], Any]) -> Any:
 
 
 def store(text: str, owners: Sequence[runtime.Device], options: tuple[tuple[str, Any], ...], loaded: Any) -> None:
-    """Write the executable to the folder; warn if that is not possible."""
+    """Write the executable to the folder; warn if that fails."""
     _store(_path(*_parts(text, owners, options)), lambda: runtime.serialize(loaded))
 
 
 def store_library(known_by: Sequence[str], library: bytes) -> None:
-    """Write the machine code that a C compiler made to the folder; warn if that is not possible."""
+    """Write the machine code that a C compiler made to the folder; warn if that fails."""
     _store(_path(*known_by), lambda: library)
 
 
@@ -140,7 +142,7 @@ def _unpack(content: bytes) -> bytes:
 
 
 def _make_room(folder: str, limit: float) -> None:
-    """Delete the least recently used files until the others fit into the limit, and unfinished files that are older than an hour."""
+    """Delete the least recently used files until the others fit into the limit, and unfinished files older than an hour."""
     files, total = [], 0
     for name in os.listdir(folder):
         path = os.path.join(folder, name)

@@ -1,7 +1,7 @@
 """keys of a call's leaves -> where the program runs
 
-A call runs on the default device, unless an argument is committed to a place, or `jit` was given one. Arguments that
-are committed to different places are an error, which names two of the arguments.
+A call runs on the default device, unless an argument is committed to a place, or `jit` was given one. If arguments are
+committed to different places, the error names two of them.
 
 JAX: jax/_src/interpreters/pxla.py:_get_and_check_device_assignment
 """
@@ -48,12 +48,12 @@ def placement_of(
     results: Sequence[runtime.Sharding | None] = (),
     inside: Sequence[runtime.Sharding] = (),
 ) -> Placement:
-    """Return where a call runs: where its committed arguments are; or else where its results must be, or where calls inside
-    of the program must run; or else on the default device. Raise ValueError if these disagree.
+    """Return where a call runs: where its committed arguments are; or else where its results must be, or where calls
+    inside the program must run; or else on the default device.
 
-    `keys` are the keys of the leaves, and `names` their names for the error; `results` has the sharding that is asked
-    for each leaf of the results, or is empty; `inside` has the shardings that calls inside of the program ask for.
-    Raise NotImplementedError for meshes of different shapes.
+    `keys` are the keys of the leaves, and `names` their names for the error; `results` has the sharding asked for each
+    leaf of the results, or is empty; `inside` has the shardings that calls inside the program ask for. Raise ValueError
+    if places disagree, NotImplementedError for meshes of different shapes.
     """
     chosen: runtime.Placed | None = None
     first = 0
@@ -99,8 +99,8 @@ def placement_of(
 
 
 def with_memories(placement: Placement, jaxpr: Jaxpr) -> Placement:
-    """Return the placement, changed if the program itself puts a result into another memory by `device_put`: then this result
-    is placed there, and all results are committed. Over a mesh, return the placement unchanged.
+    """Return the placement, changed if the program itself puts a result into another memory by `device_put`: then this
+    result is placed there, and all results are committed. Over a mesh, return the placement unchanged.
     """
     kinds = _memories(jaxpr)
     if not any(kinds) or runtime.is_over_mesh(placement.sharding):
@@ -112,7 +112,7 @@ def with_memories(placement: Placement, jaxpr: Jaxpr) -> Placement:
 
 
 def _memories(jaxpr: Jaxpr) -> list[str | None]:
-    """Return the kind of memory into which the program itself puts each result; None for the devices' own."""
+    """Return the kind of memory into which the program itself puts each result; None for the device's own."""
     made: dict[Any, str | None] = {}
     for eqn in jaxpr.eqns:
         if eqn.primitive.name == "device_put":
@@ -128,8 +128,8 @@ def _memory(place: Any) -> str | None:
 
 
 def placed_as_asked(key: Any, aval: ShapedArray, asked: runtime.Sharding | None) -> Any:
-    """Return the key of a leaf with the sharding that `in_shardings` asks for. Raise ValueError if the leaf is committed to another
-    sharding; but if both are single devices, the leaf is moved, as in JAX.
+    """Return the key of a leaf with the sharding that `in_shardings` asks for. Raise ValueError if the leaf is
+    committed to another sharding; between single devices, the leaf is moved instead, as in JAX.
     """
     if asked is None:
         return key

@@ -2,7 +2,7 @@
 
 This module connects the stages: it removes dead code and unused arguments, `mlir` writes the rest as StableHLO, with
 attributes for donation and sharding, and `compiler` compiles it. First calls of `jit`, eager operations, and `stages`
-all come through here.
+use it.
 
 JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 """
@@ -28,8 +28,8 @@ from .placement import Placement
 class Program(NamedTuple):
     """One function traced for one signature, with everything that later stages need.
 
-    `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of
-    `out_tree`. `donated` has a flag per leaf, or is empty. `options` are XLA's own.
+    `jaxpr` takes the leaves of `(args, kwargs)`, whose tree is `in_tree`, and returns the leaves of `out_tree`.
+    `donated` has a flag per leaf, or is empty.
     """
 
     name: str
@@ -45,10 +45,10 @@ class Program(NamedTuple):
 def lower_program(
     program: Program, platform: str | None = None, placement: Placement | None = None
 ) -> tuple[Module, list[int]]:
-    """Lower a traced program. Returns the module, and the positions of the arguments that it takes.
+    """Lower a traced program. Return the module, and the positions of the arguments that it takes.
 
-    Without `keep_unused`, dead code and unused arguments are left out. `placement` says where the arguments will be, if
-    they are committed.
+    Without `keep_unused`, dead code and unused arguments are left out. `placement` says where committed arguments will
+    be.
     """
     start = time.perf_counter()
     jaxpr = program.jaxpr
@@ -86,8 +86,8 @@ def _refuse_order(jaxpr: Jaxpr) -> None:
 def _donation_attributes(jaxpr: Jaxpr, donated: Sequence[bool]) -> list[str] | None:
     """Return the attribute of each argument that donates its memory, "" for the others; None if nothing is donated.
 
-    The memory goes to the first free result of the same shape and dtype; if there is none, XLA may use it for a result with
-    as many elements. Warn of an argument for which there is no such result either.
+    The memory goes to the first free result of the same shape and dtype; if there is none, XLA may use it for a result
+    with as many elements. If there is none of those either, warn of the argument.
     """
     if not any(donated):
         return None
@@ -124,8 +124,8 @@ def _sharding_attribute(sharding: runtime.Sharding, aval: Any) -> str:
 
 
 def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str] | None) -> list[str]:
-    """Return the attributes that say how each argument is spread over the devices. XLA decides whether a result can use the memory
-    of a donated argument.
+    """Return the attributes that say how each argument is spread over the devices. XLA decides whether a result can use
+    the memory of a donated argument.
     """
     attributes = [_sharding_attribute(sharding, aval) for sharding, aval in zip(spread, jaxpr.in_avals, strict=True)]
     given_away = donation or [""] * len(attributes)
@@ -135,7 +135,7 @@ def _sharding_attributes(jaxpr: Jaxpr, spread: Sequence[Any], donation: list[str
 def build_executable(
     program: Program, module: Module, kept: Sequence[int], placement: Placement, options: CompilerOptions = ()
 ) -> Executable:
-    """Return the executable of a program for a placement; `module` and `kept` are what `lower_program` returned for it."""
+    """Return the executable of a program for a placement; `module` and `kept` are those from `lower_program`."""
     if program.backend is not None:
         return _by_loops(program, placement, options)
     loaded = compile_module(program.name, module, placement.devices, options)
@@ -170,6 +170,6 @@ def compile_program(program: Program, placement: Placement) -> Executable:
 
 
 def _by_loops(program: Program, placement: Placement, options: CompilerOptions) -> Executable:
-    """Return the executable that the package `loops` makes. It is imported only here."""
+    """Return the executable that the package `loops` makes; it is imported only here."""
     made: Executable = late_rooms.import_room("jitkit.compiler.by_loops").compile_by_loops(program, placement, options)
     return made

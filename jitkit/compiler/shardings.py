@@ -2,8 +2,7 @@
 
 A user gives shardings of arguments and results as a tree, which may end above the leaves: one sharding for a whole
 dictionary of arrays, or `None`, which leaves the choice to XLA. This module expands the tree to the leaves, and checks
-it against the arrays.
-The shardings are JAX's; XLA's partitioner decides what each device computes and sends.
+it against the arrays. The shardings are JAX's; XLA's partitioner decides what each device computes and sends.
 
 JAX: jax/_src/pjit.py:pjit_check_aval_sharding
 """
@@ -29,7 +28,7 @@ from ..tree_util import (
 
 
 class ShardingTree:
-    """A tree of shardings, in a form that can be hashed; None at a leaf leaves it to XLA."""
+    """A hashable tree of shardings; None at a leaf leaves the choice to XLA."""
 
     __slots__ = ("leaves", "treedef")
 
@@ -60,9 +59,10 @@ def _is_none(x: Any) -> bool:
 
 
 def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
-    """Make a ShardingTree of the argument `what` of `jit`; return None if that is not given.
+    """Return a ShardingTree of the argument `what` of `jit`; None if that is not given.
 
-    A `PartitionSpec` becomes a sharding at a call, over the mesh of the context. Raise TypeError for a leaf that is neither.
+    A `PartitionSpec` becomes a sharding at a call, over the mesh of the context. Raise TypeError for a leaf that is
+    neither.
     """
     if isinstance(shardings, list):
         shardings = tuple(shardings)
@@ -74,7 +74,7 @@ def sharding_tree(shardings: Any, what: str) -> ShardingTree | None:
 
 
 def is_sharding(x: Any) -> bool:
-    """Whether something is a sharding; it may be over a mesh without devices."""
+    """Return whether x is a sharding, perhaps over a mesh without devices."""
     return hasattr(type(x), "device_set")
 
 
@@ -94,10 +94,11 @@ def _no_sharding(x: Any, what: str) -> TypeError:
 
 
 def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
-    """Return the sharding over a mesh for a `PartitionSpec`, or for None, which does not spread any axis. A sharding is returned
+    """Return the sharding over a mesh for a `PartitionSpec`, or for None, which does not spread any axis; a sharding
     unchanged.
 
-    If the mesh has no axes, raise RuntimeError for a `PartitionSpec` and ValueError for None. Raise TypeError for anything else.
+    If the mesh has no axes, raise RuntimeError for a `PartitionSpec` and ValueError for None. Raise TypeError for
+    anything else.
     """
     if is_sharding(given):
         return given
@@ -114,8 +115,8 @@ def in_mesh(given: Any, mesh: Any, what: str, who: str) -> runtime.Sharding:
 
 
 def _over_devices(shardings: Sequence[Any], what: str) -> list[runtime.Sharding | None]:
-    """Return the shardings; a `PartitionSpec` among them becomes a sharding over the mesh of the context. Raise RuntimeError
-    for it if no mesh is set.
+    """Return the shardings, each `PartitionSpec` as a sharding over the mesh of the context. Raise RuntimeError for one
+    if no mesh is set.
     """
     specs = [each for each in shardings if is_spec(each)]
     mesh = import_room("jitkit.runtime.meshes").devices_of_context() if specs else None
@@ -127,7 +128,7 @@ def of_arguments(
 ) -> tuple[runtime.Sharding | None, ...]:
     """Return the sharding that each leaf of the arguments must have; an empty tuple if `in_shardings` was not given.
 
-    Raise ValueError for keyword arguments, for a tree of another form, and for an array that cannot be divided in this way.
+    Raise ValueError for keyword arguments, a tree of another form, and an array that cannot be divided in this way.
     """
     if shardings is None:
         return ()
@@ -152,7 +153,9 @@ def of_arguments(
 def of_results(
     shardings: ShardingTree | None, out_tree: PyTreeDef, avals: Sequence[Any]
 ) -> tuple[runtime.Sharding | None, ...]:
-    """Return the sharding that each leaf of the result must have; empty if none was given. Raise ValueError as `of_arguments` does."""
+    """Return the sharding that each leaf of the result must have; empty if none was given. Raise ValueError for a tree
+    of another form, and an array that cannot be divided in this way.
+    """
     if shardings is None:
         return ()
     try:

@@ -1,8 +1,8 @@
 """call of a function with a rule -> its results, under any transformation
 
 Without a transformation the function itself is called. Under `vmap` it is called once for all elements, with a rule for
-batches. Under a derivative the rule is called instead. While tracing, the call is recorded as an equation that has both.
-JVP rules and VJP rules differ only in their `Ways`.
+batches. Under a derivative the rule is called instead. While tracing, the call is recorded as an equation that has
+both. JVP rules and VJP rules differ only in their `Ways`.
 
 JAX: jax/_src/custom_derivatives.py:custom_jvp
 """
@@ -37,8 +37,8 @@ Results = list[tuple[PyTreeDef, list[Any]]]
 class CustomCall(Primitive):
     """The primitive of calls whose parameter `call_jaxpr` is the function.
 
-    As in JAX, evaluating such an equation under a trace traces its jaxpr again. So each equation has a jaxpr of its
-    own, and a printed program does not share them.
+    As in JAX, evaluating such an equation under a trace traces its jaxpr again. So each equation has its own jaxpr, and
+    a printed program does not share them.
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class CustomCall(Primitive):
         mlir.register_lowering(self)(lambda ctx, *args, call_jaxpr, **params: ctx.lower_region(call_jaxpr, args))
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Return the results. Without a trace, run a function with effects operation by operation: a check in it must raise."""
+        """Return the results. Without a trace, run a function with effects operation by operation, so that a check in it can raise."""
         trace, jaxpr = core.current_trace(), params["call_jaxpr"]
         if trace is None and jaxpr.effects:
             return eval_jaxpr(jaxpr, jaxpr.consts, *args)
@@ -65,7 +65,7 @@ class CustomCall(Primitive):
 
 
 class Ways(NamedTuple):
-    """How each transformation treats a rule: there is one `Ways` for JVP rules and one for VJP rules."""
+    """How each transformation treats a rule: one `Ways` for JVP rules and one for VJP rules."""
 
     batched: Callable[[Any, BatchTrace, Values, Values, list[Any]], Any]
     """(rule, trace, values, their batch axes, a list for the results' batch axes that is filled later) -> the rule for batches"""
@@ -76,7 +76,7 @@ class Ways(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """What the functions below share of one call, whatever the transformation."""
+    """What the functions below share of one call, in every transformation."""
 
     ways: Ways
     info: DebugInfo
@@ -91,8 +91,8 @@ def call_with_rule(
     ways: Ways,
     traced_for: str,
 ) -> Any:
-    """Return the result of `fun`, or of its rule where one is needed. `make_rule` makes the rule from the leaves and the tree
-    of the arguments that are not `statics`.
+    """Return the result of `fun`, or of its rule if one is needed. `make_rule` makes the rule from the leaves and the
+    tree of the arguments that are not `statics`.
     """
     differentiated = tuple(x for i, x in enumerate(args) if i not in statics)
     leaves, in_tree = tree_flatten(partial_eval.with_stand_ins_in(differentiated))
@@ -147,7 +147,7 @@ def _call_on_batches(trace: BatchTrace, call: _Call, fun: FlatFun, rule: Any, le
 
 
 def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leaves: Values) -> list[Any]:
-    """Return the results of the rule, which is called instead of the function while a derivative is taken."""
+    """Return the results of the rule, which replaces the function while a derivative is taken."""
     primals, tangents = trace.pairs(leaves)
     known = 0 if trace.writer is None else len(trace.writer.consts)
     if all(type(t) is Zero for t in tangents):
@@ -167,8 +167,8 @@ def _differentiate(trace: DualTrace, call: _Call, fun: FlatFun, rule: Any, leave
 
 
 def _check_closures(trace: DualTrace, known: int) -> None:
-    """Raise UnexpectedTracerError if a function or its rule closes over a tracer of `trace`: the outer program, which had `known`
-    constants before, would take it as a constant, and its tangent would be lost.
+    """Raise UnexpectedTracerError if a function or its rule closes over a tracer of `trace`: the outer program, which
+    had `known` constants before, would take the tracer as a constant, and its tangent would be lost.
     """
     consts = [] if trace.writer is None else trace.writer.consts.values()
     for x in islice(consts, known, None):
@@ -182,7 +182,7 @@ def check_results(
     """Raise TypeError if the first result of a rule has another tree or other types than the function's result (if
     these are known).
 
-    `must` makes the start of the sentence from what differs (the tree, the types); `rule` and `function` are their
+    `must` makes the start of the sentence from the difference (the tree, the types); `rule` and `function` are their
     names.
     """
     if not results:
@@ -205,9 +205,7 @@ def check_results(
 
 
 def fields_of(rule: Any, kind: type) -> dict[str, Any]:
-    """Return those fields of `rule` that the class `kind` declares, from which another rule can be made. Caches are
-    left out.
-    """
+    """Return the fields of `rule` that the class `kind` declares, without caches: another rule can be made from them."""
     return {f.name: getattr(rule, f.name) for f in dataclasses.fields(kind) if f.name not in ("results", "memo")}
 
 
@@ -250,7 +248,7 @@ def numbers_of(
 
 def arguments_at(positions: Sequence[int], args: tuple[Any, ...]) -> dict[int, Any]:
     """Return the arguments at these positions, which are not differentiated, as a dict by position. Raise IndexError if
-    the call does not have one of them.
+    the call lacks one of them.
     """
     try:
         return {i: args[i] for i in positions}
@@ -263,7 +261,7 @@ def by_position(
     decorator: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
     """Return the arguments of a decorated function in the order of its parameters, defaults filled in. Raise TypeError
-    where they do not fit, or where one passed by keyword has no position.
+    if they do not fit, or if one passed by keyword has no position.
     """
     try:
         signature = None if isinstance(fun, functools.partial) else api_util.signature_of(fun)
@@ -285,8 +283,7 @@ def by_position(
 
 def method_of_function(decorated: Any, name: str) -> Any:
     """Return `defvjp`, `defjvp` or `def_vmap` of the decorated function, if that function is itself decorated: so the
-    outer object can set both rules. Decorated functions use this function as `__getattr__`. Raise AttributeError for
-    other names.
+    outer object can set both rules. Used as `__getattr__` of decorated functions. Raise AttributeError for other names.
     """
     if name.startswith("def"):
         return getattr(decorated.fun, name)

@@ -21,7 +21,7 @@ from ..tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 
 def _may_be_differentiated(x: Any) -> bool:
-    """Whether a value is a traced float (or complex number), or a batch that holds one."""
+    """Return whether a value is a traced float (or complex number), or a batch that holds one."""
     while isinstance(x, BatchTracer):
         x = x.val
     return isinstance(x, Tracer) and dtypes.issubdtype(x.dtype, np.inexact)
@@ -29,8 +29,8 @@ def _may_be_differentiated(x: Any) -> bool:
 
 @traceback_util.api_boundary
 def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """Return the function, traced for arguments like `example_args`, with additional arguments at the end; and the values for
-    these arguments: the traced floats that it closed over.
+    """Return the function, traced for arguments like `example_args`, with additional arguments at the end; and the
+    values for these arguments: the traced floats that it closed over.
 
     With it, a `custom_vjp` rule for a function that takes functions can differentiate with respect to values that these
     close over. The returned function raises TypeError for arguments of another structure than the examples.

@@ -2,9 +2,9 @@
 
     b:f32[3] = custom_jvp_call[name=f call_jaxpr={ lambda ; c:f32[3]. let ... } jvp=f_jvp symbolic_zeros=False] a
 
-Called eagerly, such a function does what the undecorated one does. Under a trace the call is one equation, which keeps
-the function as a jaxpr and the user's rule: derivatives use the rule, all other transformations the jaxpr. Lowering
-writes the equations of the jaxpr in place.
+Called eagerly, such a function does what the undecorated one does. Under a trace the call is one equation with the
+function as a jaxpr and the user's rule: derivatives use the rule, all other transformations the jaxpr. Lowering writes
+the equations of the jaxpr in place.
 
 JAX: jax/_src/custom_derivatives.py:custom_jvp
 """
@@ -55,9 +55,7 @@ custom_jvp_call_p = CustomCall("custom_jvp_call")
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, call_jaxpr: Jaxpr, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
 ) -> Any:
-    """Batching rule: batch the jaxpr now, and the JVP rule when it is called. Tangents are batches where their primals
-    are.
-    """
+    """Batching rule: batch the jaxpr now, and the JVP rule when it is called. A tangent has its primal's batch axis."""
     on_batches, out_dims = batch_jaxpr(call_jaxpr, axis, dims)
     rule = batched_rule(jvp_jaxpr_fun, axis, dims[num_consts:], list(out_dims))
     outs = custom_jvp_call_p.bind(*vals, call_jaxpr=on_batches, jvp_jaxpr_fun=rule, num_consts=num_consts, **params)
@@ -67,12 +65,12 @@ def _(
 def _jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, jvp_jaxpr_fun: JvpRule, num_consts: int, **params: Any
 ) -> tuple[list[Any], list[Any]]:
-    """JVP rule: call the user's rule on the arguments; it does not cover closed-over values."""
+    """JVP rule: call the user's rule on the arguments; closed-over values count as constant."""
     return jvp_jaxpr_fun.in_jaxpr(primals[num_consts:], tangents[num_consts:])
 
 
 def _transpose(cts: Sequence[Any], *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
-    """Transpose rule, for a function linear in tangents that was called inside another rule."""
+    """Transpose rule, for a function that is linear in tangents and was called inside another rule."""
     return backward_pass(call_jaxpr, call_jaxpr.consts, operands, cts)
 
 
@@ -143,11 +141,11 @@ class custom_jvp:
     __getattr__ = method_of_function
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """Set the rule: `jvp(*nondiff_args, primals, tangents)` returns the results and their tangents.
+        """Set the rule: `jvp(*nondiff_args, primals, tangents)` returns the results and their tangents. Return `jvp`,
+        as a decorator.
 
-        `primals` and `tangents` are tuples with an entry for each argument that is differentiated. With
-        `symbolic_zeros`, a tangent that is known to be zero is passed as a `SymbolicZero`. Returns `jvp`: this is a
-        decorator, too.
+        `primals` and `tangents` are tuples with an entry for each differentiated argument. With `symbolic_zeros`, a
+        tangent that is known to be zero is passed as a `SymbolicZero`.
         """
         self.jvp = jvp
         self.symbolic_zeros = symbolic_zeros
@@ -155,8 +153,8 @@ class custom_jvp:
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set the rule by parts, one for each argument: `jvp(tangent, result, *primals)` is the argument's contribution
-        to the result's tangent; None for no contribution. Raise TypeError with `nondiff_argnums`. A later call
-        raises ValueError if the parts are not as many as its arguments.
+        to the result's tangent; None for no contribution. Raise TypeError with `nondiff_argnums`. A later call raises
+        ValueError unless there is one part for each argument.
         """
         if self.nondiff_argnums:
             raise TypeError("Can't use ``defjvps`` with ``nondiff_argnums``.")
@@ -174,9 +172,8 @@ class custom_jvp:
 
     @traceback_util.api_boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's results. Under a derivative, call the rule instead; while tracing, record the call with its rule.
-
-        Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit.
+        """Return the function's results. Under a derivative, call the rule instead; while tracing, record the call with
+        its rule. Raise AttributeError if there is no rule yet, TypeError for arguments that do not fit.
         """
         name, jvp = api_util.name_of(self.fun), self.jvp
         if jvp is None:
@@ -214,9 +211,7 @@ _WAYS = Ways(_batched, lambda rule, primals, tangents: rule(primals, tangents), 
 
 
 def _undifferentiated(x: Any) -> Any:
-    """Return a traced value through `stop_gradient`, since the rule does not differentiate it; return any other value
-    unchanged.
-    """
+    """Return a traced value through `stop_gradient`, since the rule does not differentiate it; any other value unchanged."""
     return stop_gradient(x) if isinstance(x, Tracer) else x
 
 

@@ -1,7 +1,7 @@
 """a user's JVP rule -> a function of flat lists
 
-It takes primals and tangents, and returns results and their tangents, checked for structure and types. A rule for
-elements can be turned into one for batches, and a rule for all results into one for some.
+The function takes primals and tangents, and returns results and their tangents, checked for structure and types. A rule
+for elements can be turned into one for batches, and a rule for all results into one for some.
 
 JAX: jax/_src/custom_derivatives.py:_flatten_jvp
 """
@@ -26,7 +26,7 @@ from .calling import Results, check_results, fields_of
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JvpRule:
-    """The rule of one call: `jvp(*static_args, primals, tangents)`, where the last two are trees like `in_tree`.
+    """The rule of one call: `jvp(*static_args, primals, tangents)`; the last two are trees like `in_tree`.
 
     Rules compare and hash by identity: a rule is a parameter of an equation, and its static arguments may have no hash.
     """
@@ -40,8 +40,8 @@ class JvpRule:
     memo: dict[Any, _TracedRule] = dataclasses.field(default_factory=dict, kw_only=True)
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """Return the results and their tangents, flat, and their tree. Raise TypeError if the rule returns anything but
-        two equal trees whose leaves have matching types.
+        """Return the results and their tangents, flat, and their tree. Raise TypeError unless the rule returns two
+        equal trees whose leaves have matching types.
         """
         tangents = list(map(unless_float0, tangents))
         show = SymbolicZero.show if self.symbolic_zeros else instantiate_zeros
@@ -78,8 +78,8 @@ class JvpRule:
         return outs, out_tangents, out_tree
 
     def in_jaxpr(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the results and their tangents, flat, for a call inside a jaxpr: trace the rule, once for each combination of
-        types and nonzero tangents, and evaluate the traced jaxpr.
+        """Return the results and their tangents, flat, for a call inside a jaxpr: trace the rule, once for each
+        combination of types and nonzero tangents, and evaluate the traced jaxpr.
         """
         if not self.symbolic_zeros:
             tangents = list(map(instantiate_zeros, tangents))
@@ -90,7 +90,7 @@ class JvpRule:
         return found[: len(zeros)], [next(made) if zero is None else zero for zero in zeros]
 
     def traced(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
-        """Return the rule, traced to a jaxpr for arguments of these types. `moving` says for each argument whether it has a tangent."""
+        """Return the rule, traced to a jaxpr for arguments of these types. `moving` says which of them have a tangent."""
         if (avals, moving) not in self.memo:
             self.memo[avals, moving] = self._trace(avals, moving)
         return self.memo[avals, moving]
@@ -115,8 +115,8 @@ class JvpRule:
 
 
 class _TracedRule(NamedTuple):
-    """A traced rule. `jaxpr` takes the primals and the nonzero tangents, and returns the results and their nonzero tangents. `zeros`
-    has a Zero for each result whose tangent is zero, and None for the others.
+    """A traced rule. `jaxpr` takes the primals and the nonzero tangents, and returns the results and their nonzero
+    tangents. `zeros` has a Zero for each result with a zero tangent, None for the others.
     """
 
     jaxpr: Jaxpr
@@ -178,13 +178,13 @@ def batched_rule(rule: JvpRule, axis: AxisData, dims: Dims, out_dims: list[Any],
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartOfJvpRule(JvpRule):
-    """A rule without the results that nobody reads, and without what only they need."""
+    """A rule without the unused results, and without the computation that only they need."""
 
     inner: JvpRule
     used: tuple[bool, ...]
 
     def __call__(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any], PyTreeDef]:
-        """Return a list of the results that are read, a list of their tangents, and the tree of such a list."""
+        """Return a list of the used results, a list of their tangents, and the tree of such a list."""
         return *self.in_jaxpr(primals, tangents), tree_structure([0] * sum(self.used))
 
     def _trace(self, avals: tuple[Any, ...], moving: tuple[bool, ...]) -> _TracedRule:
@@ -205,7 +205,7 @@ def without_axis(aval: Any, dim: Any) -> Any:
 
 
 class SymbolicZero:
-    """What a rule with `symbolic_zeros` gets for a tangent that is known to be zero: a shape and a dtype."""
+    """A tangent that is known to be zero, for a rule with `symbolic_zeros`: a shape and a dtype."""
 
     def __init__(self, aval: Any) -> None:
         self.aval = aval

@@ -70,14 +70,14 @@ def linear_call(
     Args:
       fun: takes both arguments.
       fun_transpose: takes `residual_args` and a tree like the results of `fun`, and returns one like `linear_args`. It
-        is linear in the second.
+        is linear in the second argument.
       residual_args: a tree of arrays, in which `fun` need not be linear; it has no derivative with respect to them.
       linear_args: a tree of arrays.
 
     Raises:
-      TypeError: an argument has a leaf that is not an array; in the reverse pass, `fun_transpose` returns another
+      TypeError: if an argument has a leaf that is not an array, or if in the reverse pass `fun_transpose` returns another
         structure.
-      AssertionError: a derivative is taken with respect to `residual_args`, or to what `fun` closes over.
+      AssertionError: for a derivative with respect to `residual_args`, or to values that `fun` closes over.
     """
     residuals, residual_tree = tree_flatten(residual_args)
     operands, tree = tree_flatten(linear_args)

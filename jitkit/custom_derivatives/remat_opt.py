@@ -1,10 +1,11 @@
-"""Replaces fwd of a custom_vjp function by the function itself if nobody reads the residuals: `defvjp(optimize_remat=True)`.
+"""Replaces fwd of a custom_vjp function by the function itself if nobody reads the residuals:
+`defvjp(optimize_remat=True)`.
 
     b:f32[] c:f32[] = remat_opt[fun_jaxpr_thunk=... fwd_jaxpr={ lambda ; ... } num_consts=0 num_res=1] a
 
 Under `checkpoint`, only the recomputation needs residuals; the first computation needs results only, for which the
-undecorated function may be faster than `fwd`. XLA's dead code elimination achieves that for ordinary operations, but
-not for a kernel, which is one operation. So `fwd` is one equation, which is replaced when only its results are read.
+undecorated function may be faster than `fwd`. For ordinary operations XLA's dead code elimination achieves that, but
+not for a kernel, which is one operation. So `fwd` is one equation, which is replaced if only its results are read.
 
 JAX: jax/_src/custom_derivatives.py:optimize_remat_of_custom_vjp_fwd
 """
@@ -43,14 +44,14 @@ class DroppableVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results and the residuals; if operations are recorded, by one equation. Then raise NotImplementedError if
-        `fwd` has effects.
+        """Return the results and the residuals; if operations are recorded, by one equation, with NotImplementedError
+        if `fwd` has effects.
         """
         trace = core.current_trace()
         if trace is None or not trace.writes_down:
             return super().forward(primals, perturbed)
         trees: list[PyTreeDef] = []
-        given: list[int | None] = []  # for each residual, the position of the argument that it is, or None
+        given: list[int | None] = []  # for each residual, the position of the argument that it equals, or None
 
         def fwd(*leaves: Any) -> list[Any]:
             outs, out_tree, residuals, res_tree = VjpRule.forward(self, leaves, perturbed)
@@ -105,7 +106,7 @@ def _(ctx: mlir.LoweringContext, *args: str, fwd_jaxpr: Jaxpr, **params: Any) ->
 def _(
     axis: AxisData, vals: Vals, dims: Dims, *, fun_jaxpr_thunk: Thunk, fwd_jaxpr: Jaxpr, num_consts: int, num_res: int
 ) -> Any:
-    """Batching rule: make all results batches, since the function and `fwd` must have the same."""
+    """Batching rule: make all results batches, since the function and `fwd` must have the same batch axes."""
     of_results = (0,) * (len(fwd_jaxpr.outvars) - num_res)
     on_batches, out_dims = batch_jaxpr(fwd_jaxpr, axis, dims, (*[None] * num_res, *of_results))
 
@@ -175,8 +176,8 @@ def _transpose(cts: Sequence[Any], *operands: Any, **params: Any) -> NoReturn:
 
 
 def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn | None]:
-    """DCE rule: if no residual is read, call the function itself; otherwise call `fwd`, with all its arguments, for the results that
-    are read.
+    """DCE rule: if no residual is read, call the function itself; otherwise call `fwd`, with all its arguments, for the
+    results that are read.
     """
     num_consts, num_res = eqn.params["num_consts"], eqn.params["num_res"]
     if not any(used_results):

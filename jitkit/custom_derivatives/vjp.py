@@ -141,8 +141,8 @@ def _dce(used_results: list[bool], eqn: JaxprEqn) -> tuple[list[bool], JaxprEqn 
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, call_jaxpr: Jaxpr, num_consts: int, **params: Any) -> list[Any]:
-    """Partial evaluation rule: record the whole call for later. If the enclosing trace writes a jaxpr, it gets a call of an
-    empty program, as in JAX.
+    """Partial evaluation rule: record the whole call for later. An enclosing trace that writes a jaxpr gets a call of
+    an empty program, as in JAX.
     """
     if trace.parent is not None and trace.parent.writes_down:
         nothing = Jaxpr((), (), (), (), debug_info=call_jaxpr.debug_info.filter((), ()))
@@ -249,8 +249,8 @@ class custom_vjp:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's results; under a derivative, use its rule.
 
-        Raise AttributeError where there is no rule yet; raise TypeError for arguments that do not fit; raise
-        UnexpectedTracerError for a tracer as an argument that is not differentiated.
+        Raise AttributeError if there is no rule yet, TypeError for arguments that do not fit, UnexpectedTracerError for
+        a tracer as an argument that is not differentiated.
         """
         name, fwd, bwd = api_util.name_of(self.fun), self.fwd, self.bwd
         if fwd is None or bwd is None:

@@ -36,8 +36,8 @@ from .jvp_rule import SymbolicZero, without_axis
 
 @dataclasses.dataclass(slots=True)
 class CustomVJPPrimal:
-    """What `fwd` gets in the place of an array with `symbolic_zeros`: its value, and whether it is differentiated (perturbed). Trees
-    treat it as a leaf.
+    """The argument that `fwd` gets for an array with `symbolic_zeros`: its value, and whether it is differentiated
+    (perturbed). A leaf of trees.
     """
 
     value: Any
@@ -45,7 +45,7 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(tree: Any) -> Any:
-    """Return the tree with the value of each `CustomVJPPrimal` in its place. Raise TypeError for other leaves."""
+    """Return the tree with each `CustomVJPPrimal` replaced by its value. Raise TypeError for other leaves."""
 
     def value(leaf: Any) -> Any:
         if type(leaf) is not CustomVJPPrimal:
@@ -101,7 +101,7 @@ class VjpRule:
         return outs, out_tree, *tree_flatten(pair[1])
 
     def call(self, fun: Callable[..., Any], primals: Sequence[Any]) -> Any:
-        """Return what `fun` returns for the arguments of the call, with the static ones in their places."""
+        """Return the result of `fun` for the arguments of the call, with the static ones in their places."""
         values = iter(self.in_tree.unflatten(primals))
         count = sum(i >= 0 for i in self.statics) + len(self.in_tree.children())
         return fun(*[self.statics[i] if i in self.statics else next(values) for i in range(count)])
@@ -109,7 +109,7 @@ class VjpRule:
     def forward_in_jaxpr(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return what `forward` returns, for a call inside of a jaxpr: trace `fwd` once, and evaluate the traced jaxpr."""
+        """Return the results of `forward`, for a call inside a jaxpr: trace `fwd` once, and evaluate the traced jaxpr."""
         jaxpr, out_tree, res_tree = self.traced(tuple(map(core.typeof, primals)), tuple(perturbed))
         found = eval_jaxpr(jaxpr, jaxpr.consts, *primals)
         return found[: out_tree.num_leaves], out_tree, found[out_tree.num_leaves :], res_tree
@@ -132,7 +132,7 @@ class VjpRule:
         return _TracedForward(trace_to_jaxpr(both, avals, info), *trees)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """Return a cotangent for each leaf of the arguments: a Zero where `bwd` returns None or a `SymbolicZero`, or
+        """Return a cotangent for each leaf of the arguments: a Zero if `bwd` returns None or a `SymbolicZero`, or if
         the argument is an integer. Raise TypeError unless `bwd` returns a tuple or list with one cotangent for each
         argument, ValueError for a cotangent of another shape.
         """
@@ -177,8 +177,8 @@ class BatchedVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the leaves and the tree of the results, with their batch axes at `out_dims`; then the leaves and the tree of the
-        residuals, with their own.
+        """Return the leaves and the tree of the results, with batch axes at `out_dims`; then the leaves and the tree of
+        the residuals, with their own batch axes.
         """
         made: list[Any] = []
 
@@ -235,7 +235,7 @@ class BatchedVjpRule(VjpRule):
 def batched_vjp_rule(
     rule: VjpRule, axis: AxisData, dims: Dims, out_dims: list[Any], in_avals: tuple[Any, ...], tag: object = None
 ) -> BatchedVjpRule:
-    """Return the rule for batches, which are arguments of the types `in_avals`; for the other parameters see `BatchedVjpRule`."""
+    """Return the rule for batches, whose arguments have the types `in_avals`; for the other parameters see `BatchedVjpRule`."""
     fields = fields_of(rule, VjpRule) | {"in_avals": in_avals}
     return BatchedVjpRule(**fields, inner=rule, axis=axis, dims=tuple(dims), out_dims=out_dims, tag=tag)
 
@@ -253,7 +253,7 @@ class _ResidualsOfBatch:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PartOfVjpRule(VjpRule):
-    """The rule of a function whose results are read only in part (`used`). It has the same residuals as the whole rule."""
+    """The rule of a function with only some of its results (`used`). It has the same residuals as the whole rule."""
 
     inner: VjpRule
     used: tuple[bool, ...]
@@ -261,9 +261,7 @@ class PartOfVjpRule(VjpRule):
     def forward(
         self, primals: Sequence[Any], perturbed: Sequence[bool]
     ) -> tuple[list[Any], PyTreeDef, list[Any], PyTreeDef]:
-        """Return the results that are read and the residuals, each as leaves and tree. Compute nothing that only other results
-        need.
-        """
+        """Return the used results and the residuals, each as leaves and tree. Compute nothing that only other results need."""
         return self.forward_in_jaxpr(primals, perturbed)
 
     def _trace(self, avals: tuple[Any, ...], perturbed: tuple[bool, ...]) -> _TracedForward:
@@ -274,8 +272,8 @@ class PartOfVjpRule(VjpRule):
         return _TracedForward(left, tree_structure([0] * sum(self.used)), residuals)
 
     def backward(self, residuals: Any, cotangents: Any) -> list[Any]:
-        """Return the cotangents of the arguments: call the whole rule on the cotangents of the results that are read, and
-        zeros for the others.
+        """Return the cotangents of the arguments: call the whole rule on the cotangents of the used results, and zeros
+        for the others.
         """
         whole: _ResidualsOfWhole = residuals.func
         given, show = iter(cotangents), SymbolicZero.show if self.symbolic_zeros else instantiate_zeros

@@ -1,8 +1,9 @@
 """The derivatives that users call.
 
-Input: a function of trees. Output: its derivative, a function of trees. The work on flat lists and jaxprs is done in
-`interpreters` (`ad`, `ad_linearize`, `ad_transpose`). Derivative rules stand beside their primitives in `lax`; this package imports
-the modules there that contain only such rules, such as `lax.powers_derivatives`. In the order of reading:
+Input: a function of trees. Output: its derivative, a function of trees. `interpreters` (`ad`, `ad_linearize`,
+`ad_transpose`) does the work on flat lists and jaxprs. Derivative rules stand beside their primitives in `lax`; this
+package imports the modules there that contain only such rules, such as `lax.powers_derivatives`. In the order of
+reading:
 
     linear_maps   jvp, linearize, vjp, linear_transpose
     gradients     grad, value_and_grad

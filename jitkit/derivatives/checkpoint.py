@@ -1,11 +1,11 @@
 """function -> the same function, which keeps fewer residuals
 
-`checkpoint`, also called `remat`, does not save the function's intermediate values for the reverse pass, but recomputes
-them from its arguments. It trades time for memory.
+`checkpoint`, also called `remat`, recomputes the function's intermediate values from its arguments in the reverse pass instead of saving
+them. It trades time for memory.
 
-A call is one equation, `remat2`, which has the function as a jaxpr. To linearise it, its results are computed as usual,
-and the linear program is another `remat2`: it takes the arguments and the tangents, and recomputes the values by which
-tangents are multiplied. A policy may name operations whose results are saved nevertheless.
+A call is one equation, `remat2`, which has the function as a jaxpr. To linearise it, its results are computed as usual, and the linear
+program is another `remat2`: it takes the arguments and the tangents, and recomputes the values by which tangents are multiplied. A policy
+may name operations whose results are saved nevertheless.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint
 """
@@ -74,7 +74,7 @@ def _(
     differentiated: bool,
     policy: Any,
 ) -> list[str]:
-    """Lowering rule: write the jaxpr; if it recomputes, behind a barrier, which keeps XLA's CSE from merging it with the original."""
+    """Lowering rule: write the jaxpr; if it recomputes, behind a barrier, so that XLA's CSE does not merge it with the original."""
     hidden = (prevent_cse,) * len(args) if isinstance(prevent_cse, bool) else prevent_cse
     if not (differentiated and any(hidden)):
         return ctx.lower_region(jaxpr, list(args), "checkpoint")
@@ -88,7 +88,7 @@ def _(
 def _preventing(
     prevent_cse: bool | tuple[bool, ...], before: int = 0, kept: Sequence[bool] | None = None, after: int = 0
 ) -> Any:
-    """Return `prevent_cse` for a new list of inputs: `before` new inputs, then the old inputs that are `kept`, then `after` new inputs."""
+    """Return `prevent_cse` for a new list of inputs: `before` new ones, then the old ones that are `kept`, then `after` new ones."""
     if isinstance(prevent_cse, bool):
         return prevent_cse
     old = prevent_cse if kept is None else tuple(compress(prevent_cse, kept))
@@ -134,8 +134,8 @@ def _jvp(
 
 
 def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Policy | None, **params: Any) -> list[Any]:
-    """Partial evaluation rule: compute the results now; recompute later what operations on tangents need, from the operands and
-    from what the policy saves.
+    """Partial evaluation rule: compute the results now; later recompute what operations on tangents need, from the operands and the
+    values that the policy saves.
     """
     check_effects(jaxpr)
     known = tuple(not trace.is_tangent(x) for x in operands)
@@ -153,8 +153,8 @@ def _partial_eval(trace: PartialTrace, *operands: Any, jaxpr: Jaxpr, policy: Pol
 
 @remembered
 def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None) -> tuple[Jaxpr, Jaxpr, list[bool]]:
-    """Split a jaxpr in two; also return which outputs are known. The first takes the known inputs, and returns the known outputs
-    and the saved values; the second takes the saved values and all inputs, and returns the other outputs.
+    """Split a jaxpr in two; also return which outputs are known. The first takes the known inputs, and returns the known outputs and the
+    saved values; the second takes the saved values and all inputs, and returns the other outputs.
     """
     count = len(known)
     split = split_by_policy(
@@ -175,8 +175,8 @@ def split_for_later(jaxpr: Jaxpr, known: tuple[bool, ...], policy: Policy | None
 
 
 def _with_exact_residuals(jaxpr: Jaxpr, residuals: Sequence[Any]) -> Jaxpr:
-    """Return the jaxpr, changed so that it rounds residuals to their types before it reads them itself. Otherwise XLA might compute with
-    more bits than it saves, and the recomputation, which begins with the saved values, would give other results.
+    """Return the jaxpr, changed to round residuals to their types before it reads them itself. Otherwise XLA might compute with more bits
+    than it saves, and the recomputation, which begins with the saved values, would give other results.
     """
     read = {x for eqn in jaxpr.eqns for x in eqn.invars if isinstance(x, Var)}
     exact = {v: Var(v.aval) for v in residuals if v in read and dtypes.issubdtype(v.aval.dtype, np.inexact)}
@@ -196,7 +196,7 @@ def _rounding(rough: Var, exact: Var, made_by: JaxprEqn | None = None) -> JaxprE
 
 
 def _split(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split rule of a checkpoint inside of another one: split its jaxpr by the outer one's policy."""
+    """Split rule of a checkpoint inside another one: split its jaxpr by the outer one's policy."""
     jaxpr = eqn.params["jaxpr"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     residuals = [Var(aval) for aval in split.second.in_avals[: split.num_residuals]]
@@ -243,7 +243,7 @@ def _transpose(cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, **params: Any) 
 
 @remembered
 def _transpose_anew(jaxpr: Jaxpr, linear: tuple[bool, ...], given: tuple[bool, ...]) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """Transpose a jaxpr with parts that are not linear, which are recomputed. Return what `transpose_jaxpr` returns."""
+    """Transpose a jaxpr with nonlinear parts, which are recomputed. Return the same as `transpose_jaxpr`."""
     count = len(linear) - sum(linear)
     of_known = [aval for aval, is_linear in zip(jaxpr.in_avals, linear, strict=True) if not is_linear]
     nonzero: list[bool] = []
@@ -288,10 +288,10 @@ def checkpoint(
       fun: a function of trees of arrays. If it cannot be called, raise TypeError.
       prevent_cse: whether to keep XLA from merging the recomputation with the original (CSE). False makes better code if
         the call is in the body of a scan. A tuple has a bool, or a tree of bools, for each argument: with False, XLA may
-        merge what is computed from that argument alone, such as weights.
+        merge operations on that argument alone, such as weights.
       policy: which results are saved, too: one of `checkpoint_policies`; by default none.
       static_argnums: the positions of arguments that are Python values; ValueError if a call lacks one. Equal values share a trace.
-      static_argnames: accepted, and not used: JAX uses it only with an option that jitkit does not have.
+      static_argnames: not used: JAX uses it only with an option that jitkit lacks.
       concrete: an old option. As in JAX, anything but None raises NotImplementedError.
     """
     if concrete is not None:
@@ -341,8 +341,8 @@ def checkpoint(
 
 
 def _positions(given: Any, count: int) -> tuple[int, ...]:
-    """Return the positions of the static arguments in a call with `count` arguments. Raise TypeError for anything but a tuple of
-    ints, and ValueError for a position that the call does not have.
+    """Return the positions of the static arguments in a call with `count` arguments. Raise TypeError for anything but a tuple of ints,
+    and ValueError for a position that the call lacks.
     """
     fits = [
         -count <= i if since(0, 12) else i >= -count for i in given
@@ -366,7 +366,7 @@ def _positions(given: Any, count: int) -> tuple[int, ...]:
 
 
 class _Static:
-    """A static argument in a key: its type and value, or the object itself if it cannot be hashed."""
+    """A static argument in a key: its type and value, or the object itself if it has no hash."""
 
     def __init__(self, value: Any) -> None:
         self.value = value

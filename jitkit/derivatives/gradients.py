@@ -1,7 +1,7 @@
 """function -> its gradient: `grad`, `value_and_grad`
 
-The result is a single number, so one reverse pass says how it changes with each element of an argument. This module
-selects the arguments, and refuses what has no gradient; `linear_maps` does the pass.
+The result is a single number, so one reverse pass gives its derivative by each element of an argument. This module
+selects the arguments, and refuses functions without a gradient; `linear_maps` does the pass.
 
     value_and_grad(f)(x)      y, f_vjp = vjp(f, x);  y, f_vjp(1.0)
 
@@ -111,7 +111,7 @@ def fwd_and_bwd(
         y, residuals = fwd(x, w)                # with `has_aux`, what `fun` returns beside y comes third
         ct_x, ct_w = bwd(residuals, ct_y)       # one cotangent if `argnums` is an int, else a tuple of them
 
-    With `jitted=False` they are not jitted, to be called inside of another `jit`.
+    With `jitted=False` they are not jitted, to be called inside another `jit`.
     """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
@@ -128,9 +128,7 @@ def fwd_and_bwd(
 
 
 def as_argnums(argnums: Any) -> int | tuple[int, ...]:
-    """Return `argnums` as an int, or a tuple of ints. Raise ConcretizationTypeError for a tracer, TypeError for
-    anything else.
-    """
+    """Return `argnums` as an int, or a tuple of ints. Raise ConcretizationTypeError for a tracer, TypeError for anything else."""
     if isinstance(argnums, core.Tracer):
         raise errors.ConcretizationTypeError(argnums, "expected a static index or sequence of indices.")
     try:
@@ -147,8 +145,8 @@ def as_argnums(argnums: Any) -> int | tuple[int, ...]:
 def fix_others(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], argnums: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Return a function of the arguments `argnums`, with all others fixed, and the values of `argnums` in this call. Raise
-    TypeError if the call has too few arguments.
+    """Return a function of the arguments `argnums`, with all others fixed, and the values of `argnums` in this call.
+    Raise TypeError if the call has too few arguments.
     """
     highest = max(numbers) if isinstance(numbers, tuple) else numbers
     if highest >= len(args):
@@ -163,8 +161,8 @@ def fix_others(
 def split_arguments(
     fun: Callable[..., Any], numbers: int | tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], list[Any]]:
-    """Return a function of the arguments `numbers`, with all others fixed, and the values of `numbers` in this call. Raise
-    ValueError for a position that the call does not have.
+    """Return a function of the arguments `numbers`, with all others fixed, and the values of `numbers` in this call.
+    Raise ValueError for a position that the call lacks.
     """
     positions = api_util.counted_from_zero(numbers if isinstance(numbers, tuple) else (numbers,), len(args))
     others, chosen = list(args), []
@@ -183,7 +181,7 @@ def split_arguments(
 
 
 def check_scalar(value: Any) -> None:
-    """Raise TypeError for a result that has no gradient: one that is not an array, or not a single number."""
+    """Raise TypeError for a result without a gradient: anything but an array of one number without axes."""
     message = "Gradient only defined for scalar-output functions. Output"
     try:
         aval = core.typeof(value)
@@ -201,7 +199,7 @@ def check_scalar(value: Any) -> None:
 
 
 def _instead_of(value: Any) -> str:
-    """Return advice on what to return instead of a result that is not one number."""
+    """Return advice for a function whose result is not one number."""
     if value is None:
         return "The function returns None: is a `return` missing?"
     if isinstance(value, tuple) and len(value) == 2:
@@ -210,7 +208,7 @@ def _instead_of(value: Any) -> str:
 
 
 def dtype_of_input(x: Any) -> Any:
-    """Return the dtype of an argument's leaf; raise TypeError for one that is not an array of numbers."""
+    """Return the dtype of an argument's leaf. Raise TypeError for one that is not an array of numbers."""
     try:
         return core.typeof(x).dtype
     except TypeError:
@@ -219,8 +217,8 @@ def dtype_of_input(x: Any) -> Any:
 
 
 def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
-    """Raise TypeError for an argument with respect to which `name` ("grad", "jacrev") cannot differentiate: if `holomorphic`, for
-    one that is not complex; otherwise for integers and bools, unless `allow_int`.
+    """Raise TypeError for an argument by which `name` ("grad", "jacrev") cannot differentiate: if `holomorphic`, one
+    that is not complex; otherwise integers and bools, unless `allow_int`.
     """
     dtype = dtype_of_input(x)
     if holomorphic and not dtypes.issubdtype(dtype, np.complexfloating):
@@ -233,8 +231,8 @@ def check_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
 
 
 def check_output(name: str, x: Any, holomorphic: bool) -> None:
-    """Raise TypeError for a result that `name` cannot differentiate: if `holomorphic`, one that is not complex; otherwise one that
-    is not real.
+    """Raise TypeError for a result that `name` cannot differentiate: if `holomorphic`, one that is not complex;
+    otherwise one that is not real.
     """
     for leaf in tree_leaves(x):
         dtype = core.typeof(leaf).dtype

@@ -1,8 +1,8 @@
 """function -> its matrices of derivatives
 
-A Jacobian has the derivative of each element of the result with respect to each element of the arguments. `jacfwd`
-computes its columns from tangents, `jacrev` its rows from cotangents; all of them are computed at once, as a batch
-(`vmap`). `hessian`, the second derivatives, is `jacfwd` of `jacrev`.
+A Jacobian has the derivative of each element of the result by each element of the arguments. `jacfwd` computes its
+columns from tangents, `jacrev` its rows from cotangents, all at once, as a batch (`vmap`). `hessian`, the second
+derivatives, is `jacfwd` of `jacrev`.
 
 JAX: jax/_src/api.py:jacrev
 """
@@ -36,8 +36,8 @@ def jacfwd(
 
     Args:
       fun: a function of trees of floats.
-      argnums: the position of the argument with respect to which to differentiate, or a sequence of positions.
-      has_aux: `fun` returns a pair: what is differentiated, and other data, which is returned beside the Jacobian.
+      argnums: the position of the argument by which to differentiate, or a sequence of positions.
+      has_aux: `fun` returns a pair: the result to differentiate, and other data, which is returned beside the Jacobian.
       holomorphic: `fun` is a holomorphic function of complex numbers.
 
     Returns:
@@ -46,7 +46,7 @@ def jacfwd(
 
     Raises (when the function is called):
       TypeError: for an argument that is not of floats, or with `holomorphic` an argument or a result that is not complex.
-      ValueError: for a number in `argnums` that the call does not have.
+      ValueError: for a number in `argnums` that the call lacks.
     """
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
@@ -127,23 +127,23 @@ jacobian = jacrev
 def hessian(
     fun: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Callable[..., Any]:
-    """Return a function that takes the arguments of `fun` and returns all second derivatives: a tree like the result, of trees
-    like the argument, of trees like the argument. `hessian` takes the same arguments as `jacfwd`.
+    """Return a function that takes the arguments of `fun` and returns all second derivatives: a tree like the result,
+    of trees like the argument, of trees like the argument. Parameters are those of `jacfwd`.
     """
     rows = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return jacfwd(rows, argnums, has_aux=has_aux, holomorphic=holomorphic)
 
 
 def basis_of(tree: Any) -> Any:
-    """Return a batch of trees like this one. In each of them one element is 1, and all others are 0."""
+    """Return a batch of trees like this one, each with 1 in another element, and 0 in all others."""
     leaves, _ = tree_flatten(tree)
     count = sum(map(np.size, leaves))
     return split_like(tree, 1, _identity(count, dtypes.result_type(*leaves)), None)
 
 
 def _of_leaf(block: Any, leaf: Any) -> Any:
-    """Return a part of the basis, converted to its leaf's type. While jitkit follows a JAX before 0.11, record the
-    conversion as that JAX does: even if the part has this type, unless the leaf is weakly typed.
+    """Return a part of the basis, converted to its leaf's type. Following a JAX before 0.11, record the conversion as
+    that JAX does: even if the part has this type, unless the leaf is weakly typed.
     """
     block = _of_type(block, leaf)
     trace, aval = core.current_trace(), core.get_aval(leaf)
@@ -163,9 +163,9 @@ def _identity(count: int, dtype: Any) -> Any:
 
 
 def split_like(tree: Any, axis: int, x: Any, example: Any) -> Any:
-    """Split an axis of x into parts, one for each leaf of a tree; return a tree of the parts. The axes of the leaf take the place
-    of the axis. A part is converted to the type of `example`, or, if that is None, of its leaf; for a real type, its imaginary part
-    is dropped.
+    """Split an axis of x into parts, one for each leaf of a tree; return a tree of the parts. The axes of the leaf
+    replace the axis. A part is converted to the type of `example`, or if that is None, of its leaf; a real type drops
+    the imaginary part.
     """
     leaves, treedef = tree_flatten(tree)
     axis %= x.ndim

@@ -1,9 +1,8 @@
 """function + point -> its derivative there, a linear map: `jvp`, `linearize`, `vjp`, `linear_transpose`
 
 `jvp` applies the map to one tangent. `linearize` returns the map, a function of tangents; `vjp` returns the transposed
-map, a function of cotangents.
-`interpreters/ad`, `ad_linearize` and `ad_transpose` do the work on flat lists; this module flattens trees, and refuses
-tangents and cotangents that do not fit the function.
+map, a function of cotangents. `interpreters/ad`, `ad_linearize` and `ad_transpose` do the work on flat lists; this
+module flattens trees, and refuses tangents and cotangents that do not fit the function.
 
     vjp(f, x)                 y, program = linearize(f, x);  transpose the program
 
@@ -37,12 +36,12 @@ from ..tree_util.paths import equality_errors_pytreedef
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """Return `fun(*primals)`, and its tangent when `primals` have the tangents `tangents`.
+    """Return `fun(*primals)`, and its tangent for the tangents `tangents` of `primals`.
 
     Args:
       primals: the arguments, a tuple or list of trees.
       tangents: a tree like `primals`, of the same shapes and dtypes; the tangent of integers has the dtype float0.
-      has_aux: `fun` returns a pair: what is differentiated, and other data, which comes third.
+      has_aux: `fun` returns a pair: the result to differentiate, and other data, which comes third.
 
     Raises:
       TypeError: for trees or dtypes that do not match.
@@ -92,8 +91,8 @@ def _check_tangent(aval: Any, tangent: Any) -> None:
 
 
 class _Flat:
-    """Turns a function of trees into a function of flat lists. After a call, `out_tree` is the tree of its result; with `has_aux`,
-    `aux` has the leaves of its other data.
+    """Turns a function of trees into a function of flat lists. After a call, `out_tree` is the tree of its result; with
+    `has_aux`, `aux` has the leaves of its other data.
     """
 
     def __init__(self, fun: Callable[..., Any], in_tree: PyTreeDef, has_aux: bool) -> None:
@@ -129,8 +128,8 @@ class _Flat:
 def _linearize(
     fun: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool, check: Callable[[Any], Any] = core.typeof
 ) -> tuple[_Flat, list[Any], list[Any], LinearProgram]:
-    """Linearise `fun` at `primals`. Return it as a flat function, the leaves of its arguments and of its results, and the linear
-    program. `check` raises an error for a leaf that is not an array.
+    """Linearise `fun` at `primals`. Return `fun` as a flat function, the leaves of its arguments and of its results,
+    and the linear program. `check` raises an error for a leaf that is not an array.
     """
     api_util.check_callable(fun)
     leaves, tree = tree_flatten(partial_eval.with_stand_ins_in(primals))
@@ -147,10 +146,9 @@ def _linearize(
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Return `fun(*primals)`, and a function from tangents of `primals` to the tangent of the result.
 
-    The function of tangents keeps the values that it needs in memory, and does not compute them again. With `has_aux`,
-    `fun` returns a pair, and the pair's second part comes third.
-
-    The function of tangents raises TypeError for another tree than that of `primals`, ValueError for other shapes or dtypes.
+    The function of tangents keeps the values that it needs in memory, and does not compute them again. It raises
+    TypeError for another tree than that of `primals`, ValueError for other shapes or dtypes. With `has_aux`, `fun`
+    returns a pair, whose second part comes third.
     """
     flat, leaves, outs, program = _linearize(fun, primals, has_aux)
     avals = [core.get_aval(x) for x in leaves]
@@ -187,10 +185,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
     """Return `fun(*primals)`, and a function from a cotangent of this result to a tuple of cotangents of `primals`.
 
     A cotangent is a tree like the result, with a weight for each of its elements. With `has_aux`, `fun` returns a pair,
-    and its second part comes third.
+    whose second part comes third.
 
-    Raise InvalidInputException for a primal that is not an array. The function of cotangents raises TypeError unless it gets one
-    argument, ValueError if that has another tree, shapes or dtypes than the result.
+    Raise InvalidInputException for a primal that is not an array. The function of cotangents raises TypeError unless it
+    gets one argument, ValueError if that has another tree, shapes or dtypes than the result.
     """
     leaves, tree = tree_flatten(primals)
     primals = tree_unflatten(tree, core.with_dtypes(leaves))
@@ -201,7 +199,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
 
 
 def _check_primal(x: Any) -> None:
-    """Raise InvalidInputException for a leaf that is not an array: JAX raises this class in `vjp` only."""
+    """Raise InvalidInputException for a leaf that is not an array, as JAX does in `vjp` only."""
     try:
         core.typeof(x)
     except TypeError:
@@ -272,9 +270,9 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
       primals: arguments, of which only shapes and dtypes matter: arrays or `ShapeDtypeStruct`s.
 
     Raises:
-      TypeError: `fun` turns floats into integers, a cotangent has another structure or type than the result, or (when
-        the transpose is called) `fun` is not linear, as in `x * x`.
-      NotImplementedError: an operation in `fun` is not linear in any operand, such as `sin`.
+      TypeError: if `fun` turns floats into integers; when the transpose is called, if the cotangent has another structure or
+        type than the result, or if `fun` is not linear, as in `x * x`.
+      NotImplementedError: if an operation in `fun` is not linear in any operand, such as `sin`.
     """
     leaves, in_tree = tree_flatten(primals)
     avals = [aval_of_argument(x) for x in leaves]

@@ -1,7 +1,7 @@
 """operation -> whether its result is saved for the reverse pass
 
-`checkpoint` calls its policy for each operation that can be computed before any cotangent is known, with the primitive,
-the avals of its operands and its parameters.
+`checkpoint` calls its policy for each operation that does not depend on a cotangent, with the primitive, the avals of
+its operands and its parameters.
 
 JAX: jax/_src/ad_checkpoint.py:checkpoint_policies
 """
@@ -30,9 +30,7 @@ class RecomputeType:
 
 
 class Offloadable(NamedTuple):
-    """What a policy returns for a value that is kept in another memory until the reverse pass. Here it stays on the
-    device.
-    """
+    """A policy's answer for a value that waits in another memory until the reverse pass. Here it stays on the device."""
 
     src: str
     dst: str
@@ -57,12 +55,12 @@ def nothing_saveable(*operation: Any, **params: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class DotsSaveable:
-    """Saves matrix products and convolutions; or only products without batch axes, which in a network are products with weights."""
+    """Saves matrix products and convolutions; or only products without batch axes, in a network the products with weights."""
 
     only_if_no_batch_dims: bool
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether to save the result of the operation."""
+        """Return whether to save the result of the operation."""
         if self.only_if_no_batch_dims:
             return primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
         return primitive in (lax.dot_general_p, lax.conv_general_dilated_p)
@@ -75,18 +73,18 @@ class SaveOnlyTheseNames:
     saveable_names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether the operation is `checkpoint_name` with one of these names."""
+        """Return whether the operation is `checkpoint_name` with one of these names."""
         return primitive is name_p and params["name"] in self.saveable_names
 
 
 @dataclasses.dataclass(frozen=True)
 class SaveAnyNamesButThese:
-    """Saves values that `checkpoint_name` gave a name that is not one of these."""
+    """Saves values that `checkpoint_name` gave another name than these."""
 
     names: frozenset[str]
 
     def __call__(self, primitive: Primitive, *avals: Any, **params: Any) -> bool:
-        """Whether the operation is `checkpoint_name` with a name that is not in `names`."""
+        """Return whether the operation is `checkpoint_name` with a name that is not in `names`."""
         return primitive is name_p and params["name"] not in self.names
 
 
@@ -96,13 +94,13 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Return a policy that saves the values that `checkpoint_name` gave a name, if it is not one of these."""
+    """Return a policy that saves the values that `checkpoint_name` gave another name than these."""
     return SaveAnyNamesButThese(frozenset(names_not_to_save))
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Return a policy that saves every result: as in JAX, a named value is a copy of an unnamed one, which is saved, so excluding
-    names has no effect.
+    """Return a policy that saves every result: as in JAX, a named value is a copy of an unnamed one, which is saved, so
+    excluding names has no effect.
     """
     return lambda *operation, **params: True
 
@@ -114,8 +112,9 @@ def save_and_offload_only_these_names(
     offload_src: str,
     offload_dst: str,
 ) -> Policy:
-    """Return a policy that saves the values that `checkpoint_name` gave one of these names. In JAX, those of the second sequence
-    wait in another memory, such as "pinned_host"; here all stay on the device. Raise ValueError for a name in both.
+    """Return a policy that saves the values that `checkpoint_name` gave one of these names. In JAX, those of the second
+    sequence wait in another memory, such as "pinned_host"; here all stay on the device. Raise ValueError for a name in
+    both.
     """
     saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
     if both := saved & offloaded:
@@ -136,7 +135,9 @@ def save_and_offload_only_these_names(
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
-    """Return a policy that saves matrix products without batch axes. In JAX they wait in another memory; here they stay."""
+    """Return a policy that saves matrix products without batch axes. In JAX these wait in another memory; here they
+    stay on the device.
+    """
 
     def policy(primitive: Primitive, *avals: Any, **params: Any) -> Any:
         is_saved = primitive is lax.dot_general_p and not any(params["dimension_numbers"][1])
@@ -146,8 +147,8 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy
 
 
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
-    """Return a policy that saves a value if at least one of the two policies saves it. It raises ValueError if one of
-    them does not return a bool.
+    """Return a policy that saves a value if at least one of the two policies saves it. It raises ValueError unless both
+    return bools.
     """
 
     def policy(*operation: Any, **params: Any) -> bool:

@@ -206,9 +206,7 @@ primitive_transposes[select_and_scatter_add_p] = _transpose_scatter
 
 
 def _of_source(primitive: Primitive) -> None:
-    """Define a primitive as linear in its first operand; the tangent of the second one counts as zero, and a batch axis
-    comes first.
-    """
+    """Define a primitive as linear in its first operand; the second one's tangent counts as zero. A batch axis comes first."""
     defjvp(primitive, lambda g, out, source, x, **params: primitive.bind(g, x, **params), None)
 
     @register_batcher(primitive)
