@@ -233,10 +233,10 @@ class custom_vjp:
           fwd: takes the arguments of the function, returns a pair: its result, and a tree of arrays for `bwd`.
           bwd: takes the arguments that are not differentiated, then that tree, then the cotangents, a tree like the result; returns a
               tuple with a cotangent for each other argument: a tree like the argument, or None for zero.
-          symbolic_zeros: `fwd` gets pairs with the fields `value` and `perturbed` in the places of arrays, and `bwd`
+          symbolic_zeros: `fwd` gets pairs with the fields `value` and `perturbed` instead of arrays, and `bwd`
             objects of the class `SymbolicZero` for cotangents that are known to be zero.
           optimize_remat: within `checkpoint`, compute the results the first time with the function, not with `fwd`.
-            Useful where `fwd` is a kernel, from which XLA cannot remove the residuals.
+            Useful if `fwd` is a kernel, from which XLA cannot remove the residuals.
 
         Raise NotImplementedError for the last two together.
         """

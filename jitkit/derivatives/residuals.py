@@ -3,8 +3,8 @@
     f32[4] from the argument x
     f32[4] output of sin from model.py:6:9 (layer)
 
-`checkpoint_name` gives a value a name for the policies of `checkpoint`, and does nothing else. To list what is saved,
-`vjp` is traced: the residuals are what the program returns beside the result.
+`checkpoint_name` only gives a value a name for the policies of `checkpoint`. To list the saved values, `vjp` is traced:
+the program returns them, the residuals, beside the result.
 
 JAX: jax/_src/ad_checkpoint.py:saved_residuals
 """
@@ -40,7 +40,7 @@ def _(x: Any, *, name: str) -> Any:
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, name: str) -> tuple[Any, Any]:
-    """JVP rule: name the primal, and leave its tangent without a name."""
+    """JVP rule: name the primal, but not its tangent."""
     return name_p.bind(*primals, name=name), tangents[0]
 
 
@@ -61,8 +61,8 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 @traceback_util.api_boundary
 def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tuple[core.ShapedArray, str]]:
-    """Return a list of what a gradient of `f(*args, **kwargs)` saves for the reverse pass: the type of each array, and where it
-    comes from.
+    """Return a list of the values that a gradient of `f(*args, **kwargs)` saves for the reverse pass: the type and the
+    origin of each.
     """
     leaves, tree = tree_flatten((args, kwargs))
 
@@ -77,7 +77,7 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
 
 
 def _sources(jaxpr: Jaxpr, kept: Sequence[Any], names: Sequence[str]) -> list[tuple[core.ShapedArray, str]]:
-    """Return, for each residual in the order of the program, its type and where it comes from, in words."""
+    """Return the type and the origin, in words, of each residual, in the order of the program."""
     looked_through = {eqn.outvars[0]: eqn.invars[0] for eqn in jaxpr.eqns if eqn.primitive.name == "reduce_precision"}
     wanted = {looked_through.get(x, x) for x in kept if not isinstance(x, Literal)}
     found = [(x.aval, "from a literal") for x in kept if isinstance(x, Literal)]

@@ -1,13 +1,13 @@
 """jaxpr + unknown inputs + policy -> what is computed now, and what is computed later or recomputed
 
 A program with some unknown inputs becomes two. The first computes what does not depend on these, and also returns the
-values that are saved: the *residuals*. The second takes the residuals. It recomputes what the policy did not save, and
+values that are saved: the *residuals*. The second takes the residuals, recomputes what the policy did not save, and
 computes what depends on an unknown input.
 
-For each variable we track two facts: whether it is *unknown* in the first program, and whether it is *there* in the
-second, as an input or recomputed. A variable that the second program reads, and that is not there, becomes a residual.
+Two facts are tracked for each variable: whether it is *unknown* in the first program, and whether it is *there* in the
+second, as an input or recomputed. A variable that the second program reads, but that is not there, becomes a residual.
 An operation with a jaxpr inside, such as a jitted call or a loop, is split in the same way, so the policy applies
-inside of it, too.
+inside it, too.
 
 JAX: jax/_src/interpreters/partial_eval.py:partial_eval_jaxpr_custom
 """
@@ -35,8 +35,8 @@ from .policies import Policy, nothing_saveable
 
 class Split(NamedTuple):
     """The two halves of a jaxpr: `first` takes the known inputs, and returns the known outputs and then the residuals;
-    `second` takes the residuals and those inputs that are *there* (given to it), and returns those outputs that are there (given
-    to it, or computed by it).
+    `second` takes the residuals and the inputs that are *there* (given to it), and returns the outputs that are there
+    (given to it, or computed by it).
     """
 
     first: Jaxpr
@@ -69,13 +69,13 @@ def split_by_policy(
     all_there: bool,
     policy: Policy,
 ) -> Split:
-    """Split a jaxpr in two: what is done now, and what is done later, from the residuals.
+    """Split a jaxpr in two: one to compute now, and one to compute later, from the residuals.
 
     Args:
       unknown, there: for each input, whether it is unknown in the first jaxpr, and whether it is there in the second.
       unknown_out: for each output, whether to treat it as unknown.
-      all_there: whether the second jaxpr is to return all outputs.
-      policy: says of an operation that can be done now whether its results are saved, and not recomputed.
+      all_there: whether the second jaxpr must return all outputs.
+      policy: says of an operation that can be done now whether its results are saved, not recomputed.
     """
     state = dict(zip(jaxpr.invars, zip(unknown, there, strict=True), strict=True))
     residuals: dict[Var, None] = {}
@@ -134,7 +134,7 @@ def split_by_policy(
 
 
 def check_effects(jaxpr: Jaxpr) -> None:
-    """Raise NotImplementedError if a recomputed program has effects that may not happen twice and must not be left out."""
+    """Raise NotImplementedError if a program to recompute has effects that may not happen twice and must not be left out."""
     refused = [effect for effect in (io_effect, ordered_io_effect, no_dce_effect) if effect in jaxpr.effects]
     if refused:
         raise NotImplementedError(
@@ -144,13 +144,14 @@ def check_effects(jaxpr: Jaxpr) -> None:
 
 
 def not_there(eqn: JaxprEqn, there: Sequence[bool]) -> list[Var]:
-    """Return the variables that an equation of the second program reads and that the second program does not have yet."""
+    """Return the variables that an equation of the second program reads and that are not there yet."""
     return [x for x, t in zip(eqn.invars, there, strict=True) if isinstance(x, Var) and not t]
 
 
 def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a print, which is an equation with a debug effect and without results. It happens in both programs. But if an operand is
-    unknown, it happens only in the second; if the policy saves it and the second program lacks an operand, only in the first.
+    """Split a print: an equation with a debug effect and without results. It happens in both programs. But if an
+    operand is unknown, it happens only in the second; if the policy saves it and the second program lacks an operand,
+    only in the first.
     """
     if any(unknown):
         return Parts(None, eqn, [], [], not_there(eqn, there))
@@ -162,9 +163,7 @@ def _of_print(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_call(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a call in two. If a residual is an operand or a result of the first call, this call does not also return it as a
-    residual.
-    """
+    """Split a call in two. The first call does not return a residual that is already its operand or result."""
     jaxpr, donated = eqn.params["jaxpr"], eqn.params["donated_invars"]
     split = split_by_policy(jaxpr, tuple(unknown), tuple(there), (False,) * len(jaxpr.outvars), False, policy)
     known, _ = partition_list(unknown, eqn.invars)
@@ -212,8 +211,8 @@ split_rules[jit_p] = _of_call
 
 
 def _of_cond(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a `cond` into two with the same index. In the first, a branch returns placeholders for residuals that only other branches
-    have. If the index is unknown, there is no first `cond`.
+    """Split a `cond` into two with the same index. In the first, a branch returns placeholders for residuals of other
+    branches. If the index is unknown, there is no first `cond`.
     """
     branches: Sequence[Jaxpr] = eqn.params["branches"]
     needed = not_there(eqn, there)
@@ -250,9 +249,9 @@ split_rules[lax.cond_p] = _of_cond
 
 
 def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a while loop in two: the first loop computes the known parts of the carry; there is none if the
-    condition is unknown. The number of trips is not known, so nothing inside can be saved: the second loop computes
-    everything again.
+    """Split a while loop in two: the first loop computes the known parts of the carry; there is none if the condition
+    is unknown. The number of trips is unknown, so nothing inside can be saved: the second loop computes everything
+    again.
     """
     cond, body = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     of_cond, of_body, carry = split_list(unknown, [eqn.params["cond_nconsts"], eqn.params["body_nconsts"]])
@@ -279,8 +278,8 @@ def _of_while(policy: Policy, unknown: list[bool], there: list[bool], eqn: Jaxpr
 
 
 def _of_scan(policy: Policy, unknown: list[bool], there: list[bool], eqn: JaxprEqn) -> Parts:
-    """Split a scan in two. The residuals of each step are stacked; a residual that is the same in each step is computed once,
-    before the first loop.
+    """Split a scan in two. The residuals of each step are stacked; a residual that is the same in each step is computed
+    once, before the first loop.
     """
     jaxpr, num_carry = eqn.params["jaxpr"], eqn.params["num_carry"]
     of_consts, carry, of_xs = split_list(unknown, [eqn.params["num_consts"], num_carry])

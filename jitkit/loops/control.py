@@ -1,7 +1,7 @@
 """`cond`, `while` and `scan` as C
 
-A carry has two places in memory: an iteration reads one and writes the other, and then they are swapped. A scan writes
-each iteration's outputs in their final place.
+A carry has two places in memory: an iteration reads one and writes the other, then they are swapped. A scan writes each
+iteration's outputs in their final place.
 
 JAX: jax/_src/lax/control_flow/loops.py:while_p
 """
@@ -26,7 +26,7 @@ def _settle(writer: Writer, x: Atom) -> None:
 
 
 def _result(writer: Writer, out: Value) -> Place:
-    """Return the place where a result is stored. The whole buffer is kept (`pinned`)."""
+    """Return the place of a result. Its whole buffer is kept (`pinned`)."""
     place = writer.aims.pop(out, None) or writer.allocate(out.aval)
     place.buffer.pinned = True
     return place

@@ -1,8 +1,8 @@
 """Reductions and other operations along an axis: loops with an accumulator
 
 A sum over the last axis, or over all, has its accumulator in a register; the compiler may use several (`omp simd
-reduction`) and add them up at the end, as XLA does. A sum over other axes adds to its result in memory, row by row, so
-that memory is read in order.
+reduction`) and add them up at the end, as XLA does. A sum over other axes adds to its result in memory, row by row, to
+read memory in order.
 
 JAX: jax/_src/lax/lax.py:reduce_sum
 """
@@ -64,7 +64,7 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
 
 
 def fold_in_memory(writer: Writer, op: Op, place: Place) -> None:
-    """Write a reduction over other axes as a loop that adds to its result in memory, which another loop has filled."""
+    """Write a reduction over other axes as a loop that adds to its result in memory; an earlier loop fills this memory."""
     (x,), (out,) = op.ins, op.outs
     kind, axes, ndim = op.name.removeprefix("reduce_"), sorted(op.params["axes"]), len(x.shape)
     ctype, dtype = c_type(out.aval), out.aval.dtype
@@ -85,7 +85,7 @@ def fold_in_memory(writer: Writer, op: Op, place: Place) -> None:
 
 
 def _is_flat(writer: Writer, x: Any) -> bool:
-    """Whether a value can be read element by element in one loop, without its axes."""
+    """Return whether a value can be read element by element in one loop, without its axes."""
     if len(x.shape) <= 1:
         return True
 
@@ -97,9 +97,7 @@ def _is_flat(writer: Writer, x: Any) -> bool:
 
 
 def _along(writer: Writer, op: Op, axis: int) -> tuple[tuple[int, ...], Any]:
-    """Return the operand's shape with `axis` moved to the end, and a function that maps indices in this shape to
-    indices of the operand.
-    """
+    """Return the operand's shape with `axis` moved to the end, and a function from indices in this shape to indices of the operand."""
     shape = op.ins[0].shape
     axis %= len(shape)
     order = (*shape[:axis], *shape[axis + 1 :], shape[axis])
@@ -162,7 +160,5 @@ def _cumulative(writer: Writer, op: Op) -> None:
 
 
 def with_axes(body: Any) -> Any:
-    """Return `body`, which takes an index for each axis, as a body for a loop over one axis that may be flat: there it gets
-    `("i0",)`.
-    """
+    """Return `body`, which takes an index for each axis, for a loop over one axis that may be flat: then it gets `("i0",)`."""
     return lambda nest, index: body(nest, ("i0",) if index is FLAT else index)

@@ -1,12 +1,12 @@
 """Elementwise operation -> expression of C
 
-Each row of the table makes an expression from the names of the operands. Anything longer than an expression is a function
-in `HELPERS`, which the C text includes if it is called.
+Each row of the table makes an expression from the names of the operands. Anything longer is a function in `HELPERS`,
+which the C text includes if it is called.
 
 Exponential, logarithm and hyperbolic tangent of float32 are polynomials without branches, so that the compiler computes
 eight or sixteen numbers at once. The C library's functions take one number, and are forty times as slow in a loop. With
-`-ffast-math` a compiler uses vectorised functions, but may also reorder sums and ignore nan, which would change results.
-Coefficients: S. Moshier, Cephes Mathematical Library, single precision (expf, logf, tanhf), 1984-2000.
+`-ffast-math` a compiler uses vectorised functions, but may also reorder sums and ignore nan, which would change
+results. Coefficients: S. Moshier, Cephes Mathematical Library, single precision (expf, logf, tanhf), 1984-2000.
 
 JAX: jax/_src/lax/lax.py:standard_naryop
 """
@@ -31,7 +31,7 @@ def c_type(aval: Any) -> str:
 
 
 def literal(number: Any) -> str:
-    """Return a number as text in C that stands for exactly this number."""
+    """Return the text in C of exactly this number."""
     kind, name = number.dtype.kind, ELEMENTS[number.dtype.name]
     if kind == "f":
         value, suffix = float(number), "f" if name == "f32" else ""
@@ -161,7 +161,7 @@ DEAR = {
 
 
 def cost(name: str) -> int:
-    """Return an estimate of how many additions an operation costs."""
+    """Return the cost of an operation, estimated in additions."""
     return 20 if name in DEAR else 5 if name in ("div", "sqrt", "rsqrt") else 1
 
 
@@ -260,8 +260,8 @@ def _helpers() -> dict[str, str]:
 
 
 def _float_to_integer(to: str, t: str) -> str:
-    """Return a function in C that converts a float to an integer as XLA does: a number out of range becomes the nearest integer
-    of the type, and nan becomes 0.
+    """Return a function in C that converts a float to an integer as XLA does: a number out of range becomes the nearest
+    integer of the type, and nan becomes 0.
     """
     bits = int(to[1:])
     low, high = (0, 2**bits - 1) if to[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -280,7 +280,7 @@ _CALL = re.compile(r"\b(\w+_[iuf]\d+)\(")
 
 
 def helpers_of(text: str) -> str:
-    """Return the helpers that a text calls, and the helpers that these call; a callee comes before its caller."""
+    """Return the helpers that a text calls, directly or through other helpers; a callee comes before its caller."""
     wanted: list[str] = []
     waiting = [text]
     while waiting:

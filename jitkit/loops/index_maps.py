@@ -1,7 +1,7 @@
 """Operations that only move elements: an element of the result is an element of the operand, at another index
 
-A broadcast reads with stride 0, a transpose changes the order of the indices, a slice adds to them. None of these operations has a loop or
-stores anything: they are part of the loop that reads their result.
+A broadcast reads with stride 0, a transpose changes the order of the indices, a slice adds to them. These operations
+have no loop and store nothing: they are part of the loop that reads their result.
 
 JAX: jax/_src/lax/lax.py:broadcast_in_dim
 """
@@ -21,7 +21,7 @@ IndexMap = Callable[[Emitter, Nest, Op, Index], str]
 
 
 class NeedsAxes(Exception):
-    """Raised if one flat loop over all elements does not work, since an index for each axis is needed."""
+    """Raised if one flat loop over all elements does not work, because an index for each axis is needed."""
 
 
 def _by_axes(move: Callable[[Op, Any], Index]) -> IndexMap:
@@ -61,9 +61,7 @@ def broadcast_index(op: Op, index: Any) -> Index:
 
 
 def _reshape(op: Op, index: Any) -> Index:
-    """Return the index in the operand for an index of a reshape that only adds or removes axes of size 1. (Other reshapes are views of
-    memory.)
-    """
+    """Return the index in the operand of a reshape that only adds or removes axes of size 1. (Other reshapes are views of memory.)"""
     parts = [part for part, size in zip(index, op.outs[0].shape, strict=True) if size != 1]
     return tuple(parts.pop(0) if size != 1 else "0" for size in op.ins[0].shape)
 

@@ -21,8 +21,8 @@ Move = Callable[[Nest, Index], Index]
 def write_piece(
     writer: Writer, place: Place, x: Atom, shape: Sequence[int], read: Move | None, write: Move, name: str
 ) -> None:
-    """Write a loop over `shape` that reads an operand at one index, and writes it at another: `read` and `write` make these
-    from the loop's index. If `read` is None, the operand is read at the loop's index.
+    """Write a loop over `shape` that reads an operand at one index, and writes it at another: `read` and `write` make
+    these from the loop's index. If `read` is None, the operand is read at the loop's index itself.
     """
 
     def body(nest: Nest, index: Index) -> None:
@@ -118,7 +118,7 @@ def _dynamic_update_slice(writer: Writer, op: Op) -> None:
 
 @rule("reshape")
 def _reshape(writer: Writer, op: Op) -> None:
-    """Make the result a view of the operand's memory. If the operand is not in memory yet, store it where the result goes."""
+    """Make the result a view of the operand's memory. An operand that is not in memory yet is stored where the result goes."""
     (x,), (out,) = op.ins, op.outs
     if x in writer.where and isinstance(writer.where[x], Later) and out in writer.aims and x not in writer.aims:
         aim = writer.aims.pop(out)

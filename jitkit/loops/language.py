@@ -3,8 +3,8 @@
     { lambda a. let b = jit[jaxpr={ lambda c. let d = sin c in (d,) }] a in (b,) }        block: [sin] a -> b
 
 Calls of a jitted function, of one with its own derivative, or of a checkpoint are inlined; control flow keeps its
-jaxprs, as blocks. Arrays that a jaxpr closed over become inputs of the whole program. What the backend cannot compile
-is refused here, with its name and Python line.
+jaxprs, as blocks. Arrays that a jaxpr closed over become inputs of the whole program. An operation that the backend
+cannot compile is refused here, with its name and Python line.
 
 JAX: jax/_src/core.py:eval_jaxpr
 """
@@ -47,7 +47,7 @@ class Value:
 
 
 class Constant:
-    """A number that is written into the program."""
+    """A number written into the program."""
 
     __slots__ = ("aval", "number")
     shape = ()
@@ -73,9 +73,7 @@ class Op:
 
     @property
     def line(self) -> str:
-        """The source line, such as `model.py:12`, with the name of the innermost scope if there is one; "" if it is not
-        known.
-        """
+        """The source line, such as `model.py:12`, with the name of the innermost scope, if any; "" if the line is not known."""
         position = self.source.position
         scopes = "".join(f"  {scope.replace(' ', '_')}" for scope in self.source.name_stack[-1:])
         return f"{os.path.basename(position.file)}:{position.line}{scopes}" if position else scopes[2:]
@@ -98,8 +96,8 @@ class Reader:
         self.const_values: list[Value] = []
 
     def block(self, jaxpr: Jaxpr, call: SourceInfo | None = None) -> Block:
-        """Return the block of a jaxpr with its own inputs. `call` is the place of the call that the jaxpr is in, if any. The
-        operations get the line of that call, since the callee may have been traced for another call, and have the lines of that.
+        """Return the block of a jaxpr with its own inputs. `call` is the place of the call that the jaxpr is in, if
+        any: the operations get its line, since their own may belong to another call, for which the callee was traced.
         """
         ins = [Value(var.aval) for var in jaxpr.invars]
         ops: list[Op] = []
@@ -172,9 +170,7 @@ def _inner(eqn: JaxprEqn) -> Sequence[Jaxpr]:
 
 
 def check(function: str, jaxpr: Jaxpr, known: Iterable[str]) -> None:
-    """Raise NotImplementedError if a program has an operation or an element type for which there is no C. The error has the
-    line.
-    """
+    """Raise NotImplementedError, with the line, if a program has an operation or an element type without C."""
     known = {*known, *CALLS, *SAME, *CONTROL}
     avals = [*jaxpr.in_avals, *(var.aval for var in jaxpr.constvars)]
     _check_types(function, "its arguments", avals, "")

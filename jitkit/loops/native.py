@@ -1,8 +1,8 @@
 """C -> machine code in this process: runs the machine's C compiler, and loads the library with ctypes
 
-The compiler is the option `cc` (`JITKIT_CC`), else `cc`, `clang` or `gcc`, else the package `ziglang`, which `pip
-install ziglang` brings. `-fno-math-errno` and `-fno-trapping-math` change no result: they only give up `errno` and
-traps. A product may be added without rounding in between (`-ffp-contract=fast`), as in XLA. There is no `-ffast-math`.
+The compiler is the option `cc` (`JITKIT_CC`), else `cc`, `clang` or `gcc`, else the package `ziglang` (`pip install
+ziglang`). `-fno-math-errno` and `-fno-trapping-math` change no result: they only give up `errno` and traps. A product
+may be added without rounding in between (`-ffp-contract=fast`), as in XLA. There is no `-ffast-math`.
 
 JAX: jax/_src/compiler.py:backend_compile_and_load
 """
@@ -37,7 +37,7 @@ _COMPLAINT = re.compile(r"program\.c:(\d+)")
 
 
 def command() -> list[str]:
-    """Return the command of the C compiler. If there is none, raise JaxRuntimeError, which says what to install."""
+    """Return the command of the C compiler. If there is none, raise JaxRuntimeError that says what to install."""
     asked = config.value("cc")
     if asked:
         return shlex.split(asked)
@@ -54,16 +54,16 @@ def command() -> list[str]:
 
 @functools.cache
 def fingerprint(compiler: tuple[str, ...]) -> str:
-    """Return what machine code depends on, besides the text and the processor: the compiler's command, its version, and
-    the flags.
+    """Return all that machine code depends on besides the text and the processor: the compiler's command, its version,
+    and the flags.
     """
     version = _run([*compiler, "--version"]).stdout.splitlines()
     return f"{' '.join(compiler)} {version[0] if version else ''} {' '.join(FLAGS)}"
 
 
 def compiled(text: str) -> bytes:
-    """Compile a program, and return its library. If that fails, raise JaxRuntimeError, with the compiler's message, the line of C and the
-    line of Python.
+    """Compile a program, and return its library. If that fails, raise JaxRuntimeError with the compiler's message, the
+    line of C and the line of Python.
     """
     libraries: list[tuple[str, ...]] = [("-lm",)]
     if (
@@ -74,15 +74,15 @@ def compiled(text: str) -> bytes:
 
 
 def assembly(text: str, flags: Sequence[str] = ()) -> str:
-    """Return the program in the processor's language, as text. With `-g1` among the flags, each instruction names its line of C. Raise
+    """Return the program in assembly language. With `-g1` among the flags, each instruction names its line of C. Raise
     JaxRuntimeError if the C compiler refuses the text.
     """
     return _compiled(text, ("-S", *flags), "program.s", [()]).decode()
 
 
 def _compiled(text: str, mode: Sequence[str], result: str, libraries: Sequence[Sequence[str]]) -> bytes:
-    """Return what the compiler makes of a C text, with the first of these libraries that it finds; raise JaxRuntimeError if it
-    fails with all of them.
+    """Return the compiler's output for a C text, with the first of these libraries that it finds. Raise JaxRuntimeError
+    if it fails with all of them.
     """
     compiler = command()
     with tempfile.TemporaryDirectory(prefix="jitkit-", ignore_cleanup_errors=True) as folder:
@@ -113,7 +113,7 @@ def _run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], text: str) -> str:
-    """Return the compiler's message, the line of C that it is about, and the line of Python for which that C was written."""
+    """Return the compiler's message, its line of C, and the line of Python for which that C was written."""
     said = "\n".join((done.stderr or done.stdout).strip().splitlines()[:20])
     message = f"{' '.join(compiler)} failed with exit status {done.returncode}:\n{said}"
     if match := _COMPLAINT.search(said):
@@ -127,8 +127,8 @@ def _failure(compiler: Sequence[str], done: subprocess.CompletedProcess[str], te
 
 
 def python_line(lines: Sequence[str], number: int) -> str:
-    """Return the operation and the Python line of a line of C (numbered from 1): the text of its comment, or of the last comment
-    before it; "" if there is none.
+    """Return the operation and the Python line of a line of C (numbered from 1): the text of the last comment up to
+    that line; "" if there is none.
     """
     for line in reversed(lines[:number]):
         if match := re.search(r"// (\w+  \S+:\d+)(?:  \S+)?$", line):
@@ -137,7 +137,7 @@ def python_line(lines: Sequence[str], number: int) -> str:
 
 
 def loaded(library: bytes) -> Any:
-    """Load a library into this process for good, and return its function `run`. Raise JaxRuntimeError if it cannot be loaded."""
+    """Load a library into this process for good, and return its function `run`. Raise JaxRuntimeError if that fails."""
     folder = tempfile.mkdtemp(prefix="jitkit-")
     path = os.path.join(folder, "program.dll" if os.name == "nt" else "program.so")
     try:

@@ -8,10 +8,11 @@ A nest has a loop over each axis of a shape; over the last axis there may be sev
       for (i1 ...) out[i0, i1] = e[i1] / s
     }
 
-Operations between two stores have no loops of their own: they are expressions in the loop that needs them. That is fusion. The next loop
-over the same shape joins the last nest if it can. It may read an array that this nest writes if each element was written before: in the
-same iteration of the inner loop (then it is in a register), or in an earlier inner loop of the same outer iteration. Otherwise there is a
-`Conflict`, and the loop begins a new nest. `e` above is read within one outer iteration only, so only one row of it needs memory.
+Operations between two stores have no loops of their own: they are expressions in the loop that needs them. That is
+fusion. The next loop over the same shape joins the last nest if it can. It may read an array that this nest writes if
+each element was written before: in the same iteration of the inner loop (then it is in a register), or in an earlier
+inner loop of the same outer iteration. Otherwise there is a `Conflict`, and the loop begins a new nest. `e` above is
+read within one outer iteration only, so only one row of it needs memory.
 
 A nest over all elements in order, ignoring their shape, is `flat`: one loop.
 
@@ -65,8 +66,8 @@ class Place(NamedTuple):
 
 
 class Access(NamedTuple):
-    """An element of a buffer that a nest reads or writes. Its offset is the sum of two expressions: `outer`, of the outer loops'
-    indices, and `inner`, of the last loop's.
+    """An element of a buffer that a nest reads or writes. Its offset is the sum of two expressions: `outer`, of the
+    outer loops' indices, and `inner`, of the last loop's index.
     """
 
     buffer: Buffer
@@ -145,15 +146,15 @@ class Nest:
         self.names = {}
 
     def is_inner(self, *texts: str) -> bool:
-        """Whether one of these expressions may change in each iteration of the innermost loop."""
+        """Return whether one of these expressions may change in each iteration of the innermost loop."""
         return bool(self.shape) and any(self._is_inner(text) for text in texts)
 
     def _is_inner(self, text: str) -> bool:
         return any(word == self.last or word[0] == "w" for word in _WORD.findall(text))
 
     def variable(self, key: Any, ctype: str, expression: str, operands: list[str], note: str) -> str:
-        """Write a new variable for an expression, and return its name: `w1` inside the innermost loop if it has to be
-        there, else `v1` before it.
+        """Write a new variable for an expression, and return its name: `w1` if it must be inside the innermost loop,
+        else `v1` before that.
         """
         self.counted += 1
         is_inner = self.is_inner(*operands)
@@ -170,8 +171,8 @@ class Nest:
     # --- memory -----------------------------------------------------------------------------------------------------
 
     def access(self, place: Place, index: Index, is_write: bool) -> str:
-        """Return the element of an array at an index, as C. It is a placeholder, which `source` replaces when it is known how much
-        of the buffer is kept.
+        """Return the element of an array at an index, as C: a placeholder, which `source` replaces once it is known how
+        much of the buffer is kept.
         """
         shape = place.shape
         if index is FLAT:
@@ -227,8 +228,8 @@ class Nest:
         raise Conflict
 
     def store(self, place: Place, index: Index, name: str, after: bool = False, whole: bool = True) -> None:
-        """Write the line that stores an element: in the innermost loop, or, with `after`, after it. Without `whole`, no later loop of
-        this nest can read the array.
+        """Write the line that stores an element: in the innermost loop, or, with `after`, after it. Without `whole`, no
+        later loop of this nest can read the array.
         """
         target = self.access(place, index, True)
         (self.loop.after if after else self.loop.body).append(f"{target} = {name};")

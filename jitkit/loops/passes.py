@@ -1,8 +1,8 @@
 """Block -> Block: removes operations that are not needed
 
-Dead operations are removed, equal operations are merged, and operations that change nothing are left out: `x * 1`,
-`x + 0` of integers, a broadcast to the same shape, a conversion to the same type. For floats only exact changes are
-made: `x + 0.0` turns -0.0 into 0.0, so it stays, but `x - 0.0` is removed. Operations on known numbers are computed.
+Dead operations are removed, equal operations are merged, and operations that change nothing are left out: `x * 1`, `x +
+0` of integers, a broadcast to the same shape, a conversion to the same type. For floats only exact changes are made: `x
++ 0.0` stays, since it turns -0.0 into 0.0, but `x - 0.0` is removed. Operations on known numbers are computed.
 
 JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 """
@@ -52,7 +52,7 @@ def simplified(block: Block, outer: Env) -> Block:
 
 
 def _key(x: Atom) -> Any:
-    """Return a key that is equal for equal operands. For a number it is the bytes, which distinguish 0.0 and -0.0."""
+    """Return a key that is equal for equal operands. The key of a number has its bytes, which distinguish 0.0 and -0.0."""
     return id(x) if isinstance(x, Value) else (x.number.dtype, x.number.tobytes())
 
 
@@ -85,7 +85,7 @@ def _free(blocks: tuple[Block, ...]) -> set[Value]:
 
 
 def _unchanged(op: Op) -> Atom | None:
-    """Return the value that an operation's result equals, if the operation changes nothing; else None."""
+    """Return the value that an operation's result equals if the operation changes nothing or its operands are known; else None."""
     out = op.outs[0].aval
     x = op.ins[0] if op.ins else None
     if x is None:

@@ -1,7 +1,7 @@
 """Buffers -> bytes: the lifetime of each buffer, and its place in the workspace
 
-A buffer lives from the first step that uses it to the last one. A buffer that was written before a loop of control flow
-and is used in it lives to the end of the loop. Two buffers whose lives do not overlap may share bytes. A buffer that only
+A buffer lives from the first step that uses it to the last. A buffer that was written before a loop of control flow and
+is used in it lives to the end of the loop. Two buffers whose lives do not overlap may share bytes. A buffer that only
 one nest uses, always within one outer iteration, needs one row. A buffer that is never read needs no bytes, and is not
 written.
 
@@ -20,7 +20,7 @@ LINE = 64  # bytes of a cache line: each buffer begins at one
 
 @dataclasses.dataclass
 class Plan:
-    """Says where buffers are: their offsets in the workspace, which of them keep only one row, and which are never read."""
+    """The places of buffers: their offsets in the workspace, which of them keep only one row, and which are never read."""
 
     offsets: dict[Buffer, int]
     size: int
@@ -74,7 +74,7 @@ def placed(lives: dict[Buffer, tuple[int, int]], sizes: dict[Buffer, int]) -> di
 
 
 def meet(a: tuple[int, int], b: tuple[int, int]) -> bool:
-    """Whether two lives have a step in common."""
+    """Return whether two lives have a step in common."""
     return a[0] <= b[1] and b[0] <= a[1]
 
 

@@ -1,8 +1,8 @@
 """`dot_general` -> a tiled matrix product, or a plain sum of products
 
-Large products of floats use a C function, `GEMM`. While it runs along the summed axis, it keeps a tile of 6 x 16 results (6 x 8 of
-float64) in registers, and a panel of the right operand, as wide as the tile, in the L1 cache. Smaller products, and products of integers,
-are ordinary loops over all axes, with the operands as expressions.
+Large products of floats use a C function, `GEMM`. While it runs along the summed axis, it keeps a tile of 6 x 16
+results (6 x 8 of float64) in registers, and a panel of the right operand, as wide as the tile, in the L1 cache. Smaller
+products, and products of integers, are ordinary loops over all axes, with the operands as expressions.
 
 JAX: jax/_src/lax/lax.py:dot_general
 """
@@ -31,8 +31,8 @@ class View(NamedTuple):
 
 @rule("dot_general")
 def _dot_general(writer: Writer, op: Op) -> None:
-    """Write a `dot_general`: sum over the contracting axes. The result has the batch axes, then the free axes of the left operand, then
-    the free axes of the right one.
+    """Write a `dot_general`: a sum over the contracting axes. The result has the batch axes, then the free axes of the
+    left operand, then those of the right one.
     """
     left, right = op.ins
     (out,) = op.outs
@@ -52,8 +52,8 @@ Axes = tuple[list[int], list[int], list[int]]  # the batch axes, the free axes, 
 
 
 def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) -> None:
-    """Add up products in the loop order batch, left, summed, right; or with the summed axis innermost, if the right
-    operand has no free axis.
+    """Add up products in the loop order batch, left, summed, right; with the summed axis innermost if the right operand
+    has no free axis.
     """
     left, right = (_settled(writer, x) for x in op.ins)
     ctype, dtype = c_type(op.outs[0].aval), op.outs[0].aval.dtype
@@ -89,7 +89,7 @@ def _plain(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _settled(writer: Writer, x: Atom) -> Atom:
-    """Return the operand, which is going to be read many times; store it in memory first, unless it is there or is a constant."""
+    """Return the operand, stored in memory (unless it is a constant), because it is going to be read many times."""
     if isinstance(x, Value) and isinstance(writer.where[x], Later):
         writer.place(x)
     return x
@@ -137,8 +137,8 @@ def _tiled(writer: Writer, op: Op, place: Place, of_left: Axes, of_right: Axes) 
 
 
 def _merged(axes: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Merge neighbouring axes that are contiguous in both operands. Return the size and both strides of each; if there
-    is no axis, return one of size 1.
+    """Merge neighbouring axes that are contiguous in both operands. Return the size and both strides of each; for no
+    axis, one of size 1.
     """
     merged: list[tuple[int, int, int]] = []
     for size, x, y in axes:
@@ -159,8 +159,8 @@ def _dense(shape: Sequence[int]) -> list[int]:
 
 
 def _view(writer: Writer, x: Atom) -> View:
-    """Return an operand in memory. A transpose, squeeze, slice or broadcast of an array is a view of that array; what is not in
-    memory yet is stored.
+    """Return an operand in memory. A transpose, squeeze, slice or broadcast of an array is a view of that array; any
+    other operand is stored if it is not in memory yet.
     """
     if isinstance(x, Constant):
         return View(writer.place(x), ())

@@ -1,10 +1,10 @@
 """Machine code + buffers -> buffers
 
 Runs our programs through the same interface as XLA's: `execute_sharded` takes the inputs' buffers, and returns an
-object that gives the results' buffers. The GIL is released while a program runs. The workspace of a call is kept for the
-next call; concurrent threads have one each. The memory of a large result is kept, too, when nothing holds the result any
-more: the system clears memory that it hands out, which takes as long as writing it (SELU of 10**6 numbers: 1.4 ms with
-new memory, 1.0 ms with kept memory).
+object that gives the results' buffers. The GIL is released while a program runs. The workspace of a call is kept for
+the next call; concurrent threads have one each. The memory of a large result is kept, too, when nothing holds the
+result any more: the system clears memory that it hands out, which takes as long as writing it (SELU of 10**6 numbers:
+1.4 ms with new memory, 1.0 ms with kept memory).
 
 JAX: jax/_src/interpreters/pxla.py:ExecuteReplicated
 """
@@ -29,7 +29,7 @@ _SPARE = 2  # at most this many pieces of memory are kept for each result
 
 
 class MemoryStats(NamedTuple):
-    """Bytes that a program takes, under the names that XLA has for them."""
+    """The bytes that a program takes, under XLA's names."""
 
     argument_size_in_bytes: int
     output_size_in_bytes: int
@@ -94,8 +94,8 @@ class Loaded:
 
 
 def _memory(aval: ShapedArray, spare: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    """Return memory for a result: a piece from `spare`, which an earlier result used, or a new one. Every view of the memory holds
-    its lease, and when the last view is gone, the piece goes back into `spare`.
+    """Return memory for a result: a piece from `spare`, which an earlier result used, or a new one. Every view of the
+    memory holds its lease; when the last view is gone, the piece goes back into `spare`.
     """
     size = aval.size * aval.dtype.itemsize
     if not _LEAST <= size <= _MOST:
@@ -127,5 +127,5 @@ class Results:
 
 
 def without_notes(text: str) -> str:
-    """Return C without comments: then it does not depend on where the function is in its file."""
+    """Return C without comments, so that it does not depend on the function's place in its file."""
     return re.sub(r" *//.*", "", text)

@@ -1,8 +1,8 @@
 """Nests, steps and a plan -> C
 
-Each nest is a function, and its buffers are arguments with `restrict`: the plan ensures that no two buffers share memory
-within a nest, and the compiler cannot move reads from one function to another. `run` takes the pointers of the inputs,
-the pointers of the outputs, and the workspace.
+Each nest is a function, and its buffers are arguments with `restrict`: the plan ensures that no two buffers share
+memory within a nest, and the compiler cannot move reads between functions. `run` takes the pointers of the inputs, the
+pointers of the outputs, and the workspace.
 
 JAX: jax/_src/interpreters/mlir.py:lower_jaxpr_to_module
 """
@@ -33,8 +33,8 @@ _COUNTER = re.compile(r"\bk\d+\b")
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """A C program, with the bytes of its workspace, its loops and costs, and the arrays that are passed before the
-    arguments.
+    """A C program, with the size of its workspace in bytes, its loops and costs, and the arrays that are passed before
+    the arguments.
     """
 
     text: str
@@ -50,7 +50,7 @@ def refuse_unknown(function: str, jaxpr: Jaxpr) -> None:
 
 
 def write(function: str, jaxpr: Jaxpr) -> Source:
-    """Return a traced function as C. Its inputs are its `consts`, and then the inputs of the jaxpr."""
+    """Return a traced function as C. Its inputs are its `consts`, then the inputs of the jaxpr."""
     refuse_unknown(function, jaxpr)
     reader = Reader()
     block = reader.block(jaxpr)
@@ -108,7 +108,7 @@ def _is_named(buffer: Buffer, steps: Sequence[str]) -> bool:
 
 
 def _function(nest: Nest, plan: Plan) -> tuple[str, str]:
-    """Return a nest as a function in C, and the call of the function."""
+    """Return a nest as a function in C, and the call of that function."""
     writes = {access.buffer for access in nest.accesses if access.is_write}
     used = {access.buffer.name: access.buffer for access in nest.accesses if access.buffer not in plan.unread}
     rows = {buffer.name for buffer in plan.rows}
@@ -166,7 +166,7 @@ def _pragmas(inner: Inner, indent: int) -> list[str]:
 
 
 def _reductions(body: str) -> str:
-    """Return pragmas that define the reductions which the C text `body` uses, such as `reduction(max_f32:a)`."""
+    """Return pragmas that define the reductions in the C text `body`, such as `reduction(max_f32:a)`."""
     lines = []
     for name in sorted(set(re.findall(r"reduction\((\w+_\w+):", body))):
         kind, ctype = name.split("_")
@@ -177,8 +177,8 @@ def _reductions(body: str) -> str:
 
 
 def _costs(writer: Writer, nests: Sequence[Nest], plan: Plan) -> dict[str, float]:
-    """Return the numbers of operations ("flops"), of expensive ones among them ("transcendentals"), and of bytes moved ("bytes
-    accessed"): a nest counts each array that it reads or writes once.
+    """Return the numbers of operations ("flops"), of expensive ones among them ("transcendentals"), and of bytes moved
+    ("bytes accessed"): a nest counts each array that it reads or writes once.
     """
     costs: dict[str, float] = dict(writer.costs)
     for nest in nests:

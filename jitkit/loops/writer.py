@@ -28,7 +28,7 @@ DEEPEST = 100  # nesting of expressions: Python's stack is limited
 
 @dataclasses.dataclass
 class Later:
-    """A value that is computed where it is read, by `op`. `depth` says how deep its expression is nested."""
+    """A value that `op` computes where it is read. `depth` says how deep its expression is nested."""
 
     op: Op
     depth: int
@@ -68,7 +68,7 @@ class Writer:
         return Place(buffer, shape)
 
     def text(self, line: str, *used: Place) -> None:
-        """Add a line of C as a step of its own, which is not a nest, and note that it uses the memory of these places."""
+        """Add a line of C as its own step, which is not a nest, and note that it uses the memory of these places."""
         self.time += 1
         self.steps.append(line)
         for place in used:
@@ -76,7 +76,7 @@ class Writer:
             place.buffer.times.append(self.time)
 
     def place(self, x: Atom) -> Place:
-        """Return the place of an operand in memory; store it now if necessary."""
+        """Return the place of an operand in memory; store the operand now if necessary."""
         if isinstance(x, Constant):
             place = self.allocate(x.aval)
             self.nest(x.shape, lambda nest, index: nest.store(place, index, literal(x.number)))
@@ -102,8 +102,8 @@ class Writer:
     # --- nests ------------------------------------------------------------------------------------------------------
 
     def nest(self, shape: tuple[int, ...], body: Body, flat: bool = True, alone: bool = False) -> Nest:
-        """Write a loop over a shape, into the last nest if possible, and return its nest: with one loop for each axis, or, for
-        `flat` and if possible, as one loop over all elements. With `alone`, the nest has no other loop.
+        """Write a loop over a shape, into the last nest if possible, and return its nest: with one loop for each axis,
+        or, for `flat` and if possible, as one loop over all elements. With `alone`, the nest has no other loop.
         """
         ways: list[tuple[tuple[int, ...], bool]] = [((math.prod(shape),), True)] if flat and len(shape) > 0 else []
         ways.append((shape, False))
@@ -126,9 +126,7 @@ class Writer:
         raise AssertionError("a nest of its own can be written for every value")
 
     def attempt(self, nest: Nest, body: Body, with_new_loop: bool) -> bool:
-        """Try to write a loop into a nest, in its last inner loop or in a new one; if it does not fit, undo and return
-        False.
-        """
+        """Try to write a loop into a nest, in its last inner loop or in a new one. If it does not fit, undo this and return False."""
         state = nest.saved()
         try:
             if with_new_loop:
@@ -233,8 +231,8 @@ def known_primitives() -> set[str]:
 
 
 def stored_values(block: Block) -> set[Value]:
-    """Return the expressions to store: expensive ones that several steps read, or that a broadcast repeats. What reads stored
-    values becomes cheaper, so this takes two passes.
+    """Return the expressions to store: expensive ones that several steps read, or that a broadcast repeats. Readers of
+    stored values become cheaper, so this takes two passes.
     """
     return _stored(block, _stored(block, set()))
 
@@ -266,7 +264,7 @@ def _stored(block: Block, before: set[Value]) -> set[Value]:
 
 
 def _repeats(op: Op) -> bool:
-    """Whether a loop over the result needs each element of the operand in several outer iterations."""
+    """Return whether a loop over the result needs each element of the operand in several outer iterations."""
     if op.name != "broadcast_in_dim":
         return op.name == "tile"
     shape, axes = op.params["shape"], op.params["broadcast_dimensions"]

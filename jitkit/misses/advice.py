@@ -2,12 +2,12 @@
 
 A user who follows the advice must not lose any value. If one dtype holds every value of the other, converting to it is
 safe. If neither does, promotion may find a third dtype that holds both. If the promoted dtype does not (int32 and
-float16 promote to float16, which ends at 65,504), there is no advice, with one exception: if integers come after
-floats, they can be converted to floats up to a limit, which the advice names.
+float16 promote to float16, which ends at 65,504), there is no advice, with one exception: integers that come after
+floats can be converted to floats up to a limit, which the advice names.
 
-An integer that becomes a float16 or bfloat16 keeps its value, and what is computed of it has fewer digits: the advice says so. The
-advice must not change what the function computes, either. Roots and logarithms differ between complex and real
-numbers, and `~` and `+` between bools and integers: for these there is no advice.
+An integer that becomes a float16 or bfloat16 keeps its value, but results have fewer digits: the advice says so. The
+advice must not change what the function computes, either. Roots and logarithms differ between complex and real numbers,
+and `~` and `+` between bools and integers: for these there is no advice.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -75,8 +75,8 @@ def conversion(name: str, before: Any, now: Any, entry: str = "the entry") -> st
 
 
 def loss(before: Any, now: Any) -> int:
-    """Return how much is lost if `now` is converted to the dtype of `before`: 0 for nothing, 1 for the exactness of
-    large integers, 2 for digits, 3 if such a conversion is not advised.
+    """Return the loss if `now` is converted to the dtype of `before`: 0 for nothing, 1 for the exactness of large
+    integers, 2 for digits, 3 if such a conversion is not advised.
     """
     if not conversion("x", before, now):
         return 3
@@ -86,7 +86,7 @@ def loss(before: Any, now: Any) -> int:
 
 
 def _digits_lost(target: DType, *dtypes_: DType) -> int:
-    """Return how many digits results have if an integer or bool is converted to this float dtype, which is shorter than
+    """Return the digits of results if an integer or bool is converted to this float dtype, if that is shorter than
     float32; otherwise 0. (JAX computes means and roots of integers in float32.)
     """
     if not dtypes.issubdtype(target, np.floating) or all(dtypes.issubdtype(each, np.inexact) for each in dtypes_):
@@ -96,8 +96,8 @@ def _digits_lost(target: DType, *dtypes_: DType) -> int:
 
 
 def batches(before: tuple[Any, ...], now: tuple[Any, ...]) -> str:
-    """Return advice for a batch with fewer rows than the one before, else "". Padding must not count in sums and means; only the
-    program can mask it.
+    """Return advice for a batch with fewer rows than the one before, else "". Padding must not count in sums and means;
+    only the program can mask it.
     """
     if len(before) != len(now) or before[1:] != now[1:] or before[0] < _BATCH or not 0 < now[0] < before[0]:
         return ""
@@ -171,7 +171,7 @@ def holding_both(one: DType, other: DType) -> DType | None:
 
 
 def holds(wide: DType, narrow: DType) -> bool:
-    """Whether the dtype `wide` has every value of the dtype `narrow`."""
+    """Return whether the dtype `wide` has every value of the dtype `narrow`."""
     if wide == narrow or narrow.kind == "b":
         return True
     if wide.kind == "b":

@@ -1,6 +1,6 @@
 """a change + the cached calls -> advice to share an entry other than the closest
 
-The closest call has the fewest differences, but a conversion to its types may lose values, and another entry may lose
+The closest call has the fewest differences, but a conversion to its types may lose values, while another entry may lose
 none: an int32 array that comes after a bfloat16 array may also find an entry for float32. Or another entry may be for a
 function with the same code.
 
@@ -19,8 +19,8 @@ from .short_text import static_text
 
 
 def on_dtypes(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> str:
-    """Return advice to convert to another cached dtype: among the cached calls that differ only in this dtype, the one
-    whose dtype loses least. Return "" if all of them lose too much. `change` compares `now` with the closest call.
+    """Return advice to convert to another cached dtype: the one that loses least, among cached calls that differ only
+    in this dtype. Return "" if all lose too much. `change` compares `now` with the closest call.
     """
     old, new = aval_of(change.before), aval_of(change.now)
     advised = conversion(change.name, old, new)
@@ -32,7 +32,7 @@ def on_dtypes(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> s
 
 
 def _others(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> Iterator[Any]:
-    """Yield the avals that this leaf had in cached calls that otherwise equal `now`, the latest first. Leave out weak types and
+    """Yield the avals of this leaf in cached calls that otherwise equal `now`, the latest first, without weak types and
     Python numbers.
     """
     for record in reversed(known):
@@ -44,7 +44,7 @@ def _others(change: Change, now: CallRecord, known: Sequence[CallRecord]) -> Ite
 
 
 def on_functions(change: Change, known: Sequence[CallRecord]) -> str:
-    """Return advice for a static function that has the same code as one in a cached call; else ""."""
+    """Return advice for a static function with the same code as one in a cached call; else ""."""
     new = change.now.value
     for record in reversed(known):
         for argument in record.arguments:
@@ -56,7 +56,7 @@ def on_functions(change: Change, known: Sequence[CallRecord]) -> str:
 
 
 def define_once(function: str) -> str:
-    """Return the advice for a function whose code is that of another one, which is cached."""
+    """Return the advice for a function with the same code as another one, which is cached."""
     return (
         f"The code is that of {function}, which is cached. A function is equal to itself only: define it once, and pass it in every "
         "call."
@@ -64,14 +64,14 @@ def define_once(function: str) -> str:
 
 
 def _is_alike(one: Any, other: Any) -> bool:
-    """Whether two functions have the same code and defaults, and close over nothing."""
+    """Return whether two functions have the same code and defaults, and close over nothing."""
     body = body_of(one)
     return body is not None and body == body_of(other) and one.__globals__ is other.__globals__
 
 
 def body_of(fun: Any) -> str | None:
-    """Return what a function does, as text that is equal for equal code and defaults; None for another value, and for a function that
-    closes over something.
+    """Return a function's code and defaults as text, to compare; None for another value, and for a function that closes
+    over something.
     """
     if not isinstance(fun, types.FunctionType) or fun.__closure__:
         return None

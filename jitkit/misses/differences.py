@@ -1,9 +1,8 @@
-"""two calls -> how they differ, in words
+"""two calls -> their differences, in words
 
-Most sentences have the form "x: float32[3] before, float32[4] now", with the path of the argument in front; those about
-trees say what was added or is of another kind: "log['loss 0'] is new". Advice follows if there may be something to
-mend: a second shape is normal, a fourth may be a mistake. A batch with fewer rows than the one before is usually the
-last of an epoch.
+Most sentences have the form "x: float32[3] before, float32[4] now", with the path of the argument in front; those about trees name an
+added node, or one of another kind: "log['loss 0'] is new". Advice follows if there may be something to mend: a second shape is normal, a
+fourth may be a mistake. A batch with fewer rows than the one before is usually the last of an epoch.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -44,7 +43,7 @@ class Difference(NamedTuple):
         jit options                other options of `jit`: recompiled, not retraced
         host                       moved between host and device memory: neither retraced nor recompiled
 
-    `sentence` says it in words; `advice` what to do about it, or is "".
+    `sentence` says it in words; `advice` says how to avoid it, or is "".
     """
 
     kind: str
@@ -65,13 +64,13 @@ class Calls(NamedTuple):
     fun: Callable[..., Any] | None = None
 
     def default_of(self, name: str) -> Any:
-        """Return a parameter's default; `inspect.Parameter.empty` if it has none, or the function's parameters are not known."""
+        """Return a parameter's default; `inspect.Parameter.empty` if it has none, or if the function's parameters are not known."""
         signature = None if self.fun is None else signature_of(self.fun)
         parameter = None if signature is None else signature.parameters.get(name)
         return inspect.Parameter.empty if parameter is None else parameter.default
 
     def keys_of(self, path: str) -> list[Any]:
-        """Return the keys (see `Argument`) that the leaf at a path has had in the known calls."""
+        """Return the keys (see `Argument`) of the leaf at a path in the known calls."""
         at = [(i, a.paths.index(path)) for i, a in enumerate(self.now.arguments) if path in a.paths]
         found = []
         for record in self.known:
@@ -96,8 +95,9 @@ def differences(
     shown: int,
     fun: Callable[..., Any] | None = None,
 ) -> tuple[list[Difference], int]:
-    """Return up to `shown` differences between two calls, those with at least this weight, and how many more there are. `known` has all
-    records, the oldest first; different values of an argument are counted in the latest of them. `fun` gives the defaults of parameters.
+    """Return up to `shown` differences between two calls, those with at least this weight, and the number of further ones. `known` has
+    all records, the oldest first; different values of an argument are counted in the latest of them. `fun` gives the defaults of
+    parameters.
     """
     found: list[Difference] = []
     all_changes = changes(old, new, weight)
@@ -160,7 +160,7 @@ def _passing(change: Change, calls: Calls) -> Iterator[Difference]:
 
 
 def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
-    if not name.isidentifier():  # one of *args or **kwargs that the other call does not have
+    if not name.isidentifier():  # one of *args or **kwargs that the other call lacks
         more = "Each number of arguments is a program of its own: stack them into one array, or pass as many in every call."
         return "" if passed.by_keyword else more
     if passed.static is None and passed.keys:
@@ -181,7 +181,7 @@ def _advice_on_defaults(name: str, passed: Argument, default: Any) -> str:
 
 
 def _how(before: Argument | None, now: Argument | None, default: Any) -> tuple[str, str]:
-    """Return how each of the two calls passes an argument, in words, without what both have in common."""
+    """Return how each of the two calls passes an argument, in words, without the words that both share."""
     differ_in_being_static = before and now and (before.static is None) != (now.static is None)
     return _how_of(before, differ_in_being_static, default), _how_of(now, differ_in_being_static, default)
 
@@ -350,7 +350,7 @@ def _static(change: Change, calls: Calls) -> Iterator[Difference]:
 
 
 def _instead(value: Any, name: str) -> str:
-    """Return the edit for an object whose class has no `__eq__`. Arrays have no hash, so an object that holds some cannot be static."""
+    """Return the edit for an object whose class has no `__eq__`. An object that holds arrays cannot be static: arrays have no hash."""
     arrays = [
         each
         for each, part in getattr(value, "__dict__", {}).items()

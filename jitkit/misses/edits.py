@@ -1,6 +1,6 @@
 """the lines on a miss -> the same lines, and below each difference without advice that no edit is needed
 
-`explain` says so once, below all misses. The Explorer's page shows one miss at a time, so it says so for each.
+`explain` says so once, below all misses. The Explorer's page shows one miss at a time, so it says so for each miss.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -16,8 +16,8 @@ ONE_MORE_SHAPE = f"{_NO_EDIT} If sizes keep coming, pad to a few of them, and ma
 
 
 def with_edits(lines: Sequence[str], differences: Sequence[Difference]) -> list[str]:
-    """Return the lines on a miss. For each kind of difference that has no advice, a new line below the first such difference says that
-    no edit is needed.
+    """Return the lines on a miss. For each kind of difference without advice, add a line that no edit is needed, below
+    the first difference of that kind.
     """
     found, kinds = [*lines], {each.kind for each in differences if each.advice}
     for difference in differences:
@@ -35,7 +35,7 @@ def _without_an_edit(difference: Difference) -> str:
 
 
 def one_more_static_value(text: str) -> str:
-    """Return what to say if a static argument had one more value: `text` is that value."""
+    """Return the sentence for one more value of a static argument; `text` is that value."""
     is_number = text.removeprefix("-")[:1].isdigit()
     return (
         f"{_NO_EDIT} If it is to compute with, and no shape, make it an ordinary argument." if is_number else _NO_EDIT

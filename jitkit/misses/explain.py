@@ -4,7 +4,7 @@
 `explain_cache_misses` each miss is logged when it happens.
 
 The words are made at the miss, since text does not keep arrays or functions alive. That costs about 100 us; tracing and
-compiling have cost milliseconds. A hit does not come here.
+compiling have cost milliseconds. A hit does not run this module.
 
 JAX: jax/_src/interpreters/partial_eval.py:explain
 """
@@ -42,7 +42,7 @@ class Miss(NamedTuple):
         first call      the function had not been called
         new function    the function had not been called, but the same source has made others: a lambda in a loop
         new signature   `differences` compare it with the closest signature in the cache, from the miss `closest`
-        traced before   it had been traced, not compiled: by `trace` or `lower`, or inside of another function
+        traced before   it had been traced, not compiled: by `trace` or `lower`, or inside another function
         evicted         its entry was the least recently used one of a full table
         cleared         `clear_cache` or `clear_caches` was called
         other closure   the function was traced when it closed over values of an outer trace that has ended
@@ -65,7 +65,7 @@ class Miss(NamedTuple):
 
     @property
     def happened(self) -> str:
-        """What `jit` did for this miss, in words: traced, compiled, both or neither."""
+        """The work of `jit` for this miss, in words: traced, compiled, both or neither."""
         if self.traced:
             if self.inside and not self.compiled:
                 return f"traced under {self.inside}"
@@ -111,7 +111,7 @@ class MissLog:
         self._lock = threading.Lock()
 
     def note_making(self, fun: Callable[..., Any]) -> None:
-        """Note whether the user's running code, which hands the function to `jit`, is in a loop."""
+        """Note whether the user's running code, which calls `jit` on the function, is in a loop."""
         self._made_in_loop = made_in_loop(fun)
 
     def misses(self) -> tuple[int, list[Miss]]:
@@ -146,7 +146,7 @@ class MissLog:
         call_site = _call_site()
         with self._lock:
             self._count += 1
-            # Without compiling, this was `trace`, `lower`, or a call inside of another function.
+            # Without compiling, this was `trace`, `lower`, or a call inside another function.
             record = record._replace(number=self._count, has_entry=compiled or not traced)
             if self._count == 1:
                 self._origin = origin_of(fun)
@@ -181,8 +181,8 @@ class MissLog:
     def _story(
         self, fun: Callable[..., Any], record: CallRecord, known: Sequence[CallRecord], weight: int, before: int | None
     ) -> _Story:
-        """Return the reason of a miss. `weight` is what the call had to do: `TRACES`, `COMPILES` or `DISPATCHES`. `before` is the number of
-        the miss that cached the same signature, if any.
+        """Return the reason of a miss. `weight` is the work of the call: `TRACES`, `COMPILES` or `DISPATCHES`. `before`
+        is the number of the miss that cached the same signature, if any.
         """
         origin = self._origin
         if record.number == 1 and self._times_made > 1:
@@ -240,7 +240,7 @@ listeners: list[Callable[[Callable[..., Any], Miss, CallRecord], None]] = []
 
 
 def _call_site() -> str:
-    """Return the user's line that is running now, as JAX writes it."""
+    """Return the running line of the user's code, as JAX writes it."""
     return source_info.summarize(source_info.current())
 
 
@@ -266,7 +266,7 @@ _NOTHING_TO_MEND = (
 
 
 class Explanation(RichDisplay):
-    """Misses and their reasons. It prints as text, and is a table in notebooks. `misses` has the data, and `as_dicts()`
+    """Misses and their reasons: prints as text, and is a table in notebooks. `misses` has the data, and `as_dicts()`
     returns them as dicts.
     """
 
@@ -326,11 +326,11 @@ def explain(fun: Callable[..., Any] | None = None) -> Explanation:
         that users have written.
 
     Returns:
-      An `Explanation`: print it, or take its `misses` (see `Miss`), in the order in which they happened. The latest
-      256 misses of each function are kept, and the latest 512 of all functions.
+      An `Explanation`: print it, or take its `misses` (see `Miss`), in order of time. The latest 256 misses of each
+      function are kept, and the latest 512 of all functions.
 
     Raises:
-      TypeError: `fun` was not made by `jit`.
+      TypeError: if `fun` was not made by `jit`.
     """
     if fun is None:
         misses = list(_all_misses)
@@ -360,7 +360,7 @@ def _summary(count: int, misses: Sequence[Miss]) -> str:
 
 
 def explain_cache_misses(new_val: bool = True) -> AbstractContextManager[None]:
-    """Return a context in which each cache miss is logged with its reason; with False, no miss is. The environment variable
+    """Return a context that logs each cache miss with its reason; with False, none. The environment variable
     `JITKIT_EXPLAIN_CACHE_MISSES=1` turns this on everywhere.
     """
     return config.override(explain_cache_misses=new_val)

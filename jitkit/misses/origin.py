@@ -1,8 +1,8 @@
 """function -> the source that made it, and how many functions that source has made
 
-`jit` knows functions by identity: two functions with the same code are two functions, each traced and compiled for
-itself. So a lambda, a `functools.partial` or `jit(model.step)` in a loop recompiles every time, and nothing in the
-arguments says why. What such functions share is the source that made them: this module counts functions per source.
+`jit` knows functions by identity: two functions with the same code are two functions, each with its own trace and
+program. So a lambda, a `functools.partial` or `jit(model.step)` in a loop recompiles every time, and nothing in the
+arguments says why. Such functions share the source that made them: this module counts functions per source.
 
 It keeps the counts of the sources that were used last, and does not keep functions alive.
 
@@ -26,8 +26,8 @@ _SOURCES = 4096  # at most this many sources are counted
 
 
 class Origin(NamedTuple):
-    """The source that made a function. `kind` is "lambda", "function", "partial", "method", "wrapper" (what `jit` and `functools.cache`
-    return), "instance" (of a class with `__call__`), or "builtin", which has no source.
+    """The source that made a function. `kind` is "lambda", "function", "partial", "method", "wrapper" (made by `jit` or
+    `functools.cache`), "instance" (of a class with `__call__`), or "builtin", which has no source.
     """
 
     kind: str
@@ -44,7 +44,7 @@ class Origin(NamedTuple):
 
     @property
     def function(self) -> str:
-        """Return `f at /path/file.py:12`, or only the name when there is no source."""
+        """Return `f at /path/file.py:12`, or only the name if there is no source."""
         return f"{self.name} at {self.place}" if self.file else self.name
 
     @property
@@ -53,9 +53,7 @@ class Origin(NamedTuple):
         return source_info.place(self.file, self.line)
 
     def describe(self) -> str:
-        """Return the function as part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`; jitkit's
-        own by name.
-        """
+        """Return the function as part of a sentence: `the lambda at ...`, `a functools.partial of f at ...`; jitkit's own by name."""
         if self.is_ours:
             name = f"jitkit's {self.name}"
             return f"a functools.partial of {name}" if self.kind == "partial" else name
@@ -76,7 +74,9 @@ UNKNOWN = Origin("builtin", "a function", "", 0, 0)
 
 
 def origin_of(fun: Callable[..., Any]) -> Origin:
-    """Return the origin of a callable, found through partials, bound methods and wrappers. Without Python code its kind is "builtin"."""
+    """Return the origin of a callable, found through partials, bound methods and wrappers. Without Python code its kind
+    is "builtin".
+    """
     kind = ""
     inner: Any = fun
     while True:
@@ -102,15 +102,13 @@ def origin_of(fun: Callable[..., Any]) -> Origin:
 
 
 def made_in_loop(fun: Callable[..., Any]) -> bool:
-    """Whether the user's running code, which hands this function to `jit`, is in a loop. False for jitkit's own
-    functions.
-    """
+    """Return whether the user's running code, which calls `jit` on this function, is in a loop. False for jitkit's own functions."""
     code = getattr(fun, "__code__", None)
     return not (code is not None and is_own_file(code.co_filename)) and source_info.in_loop()
 
 
 def _hides_its_code(wrapper: Any) -> bool:
-    """Whether a wrapper has no Python code to show: it is written in C, as `functools.cache` is, or it is jitkit's."""
+    """Return whether a wrapper has no Python code to show: it is written in C, such as `functools.cache`, or is jitkit's."""
     code = getattr(wrapper, "__code__", None)
     return code is None or is_own_file(code.co_filename)
 
@@ -139,8 +137,8 @@ def forget_counts() -> None:
 
 
 def made_again(origin: Origin, count: int, in_loop: bool) -> str:
-    """Return a sentence that says that one source has made `count` functions, and what to do about it. With `in_loop`,
-    the advice is about the loop in which the latest of them was made.
+    """Return a sentence that says that one source has made `count` functions, with advice. With `in_loop`, the advice
+    is about the loop in which the latest of them was made.
     """
     what, make, besides = _MADE_AGAIN[origin.kind]
     if origin.of_module and not in_loop and source_info.cell(origin.file) is not None:

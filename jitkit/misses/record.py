@@ -1,4 +1,4 @@
-"""call -> what a later call can be compared with
+"""call -> its signature, to compare with later calls
 
 A `CallRecord` is the signature of a call, by the names of the function's parameters. It is kept as long as something is
 cached for that signature. When a call misses, its record is compared with the kept ones. The reader probably expected
@@ -6,15 +6,15 @@ to hit the *closest* of them, the one with the fewest differences.
 
 Differences have weights. Another shape, tree or static value needs a trace; another device needs only a compilation; a
 value that moved from host to device needs only another look-up. So if a call was traced, only differences that need a
-trace explain it; if it was not traced, it is compared with a record that does not differ in this way.
+trace explain it; otherwise it is compared with a record that does not differ in this way.
 
-Among differences that need a trace, a leaf's shape, dtype and weak type count one each, and a leaf that only one call
-has counts three. Tree nodes that differ count, too.
+Among differences that need a trace, a leaf's shape, dtype and weak type count one each, and a leaf of only one call
+counts three. Tree nodes that differ count, too.
 
 A miss must not get slower with every known signature. Each record has a *sketch* of 1024 bits; the more alike two
 records are, the more bits agree: the odd sketch of Mitzenmacher, Pagh and Pham, "Efficient estimation for high
-similarities using odd sketches", WWW 2014. Comparing 256 sketches takes 60 us; the records with the nearest sketches
-are then compared in full.
+similarities using odd sketches", WWW 2014. Comparing 256 sketches takes 60 us; only records with the nearest sketches
+are compared in full.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
 """
@@ -63,8 +63,8 @@ _NOTHING = Argument("", False, None)
 class CallRecord(NamedTuple):
     """The signature of a call for which something is cached.
 
-    `number` is the number of the miss; `has_entry` says whether the miss left an entry that runs calls: it did if the call
-    was not only traced. With `sketch`, the likeness of two records is estimated quickly.
+    `number` is the number of the miss; `has_entry` says whether the miss left an entry that runs calls: not if the call
+    was only traced. `sketch` serves to estimate quickly how alike two records are.
     """
 
     number: int
@@ -134,8 +134,8 @@ def record_call(
 
 
 def _sketch_of_argument(argument: Argument) -> int:
-    """Return a sketch of everything in an argument whose change needs a trace. A change that counts one in `distance` flips two
-    bits: the bit of the old fact and the bit of the new one.
+    """Return a sketch of all parts of an argument whose change needs a trace. A change that counts one in `distance`
+    flips two bits: the bit of the old fact and the bit of the new one.
     """
     facts: list[Any] = [(argument.name, argument.by_keyword)]
     if argument.static is not None:
@@ -148,8 +148,8 @@ def _sketch_of_argument(argument: Argument) -> int:
 
 @functools.lru_cache(maxsize=1 << 13)
 def _sketch_of_leaf(path: str, aval: Any) -> int:
-    """Return a sketch with three bits for the path and one each for shape, dtype and weak type: an added leaf then counts as
-    much as one that changed in all three. Written without loops: a tree of new shapes has many new leaves.
+    """Return a sketch with three bits for the path and one each for shape, dtype and weak type: an added leaf then
+    counts as much as one that changed in all three. Written without loops: a tree of new shapes has many new leaves.
     """
     at = hash(path)
     shape, dtype, weak = hash((at, aval.shape)), hash((at, getattr(aval, "dtype", None))), at ^ is_weak(aval)
@@ -181,7 +181,7 @@ class Change(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """What the difference costs: `TRACES`, `COMPILES` or `DISPATCHES`."""
+        """The cost of the difference: `TRACES`, `COMPILES` or `DISPATCHES`."""
         return _WEIGHTS.get(self.name if self.kind == "option" else self.kind, TRACES)
 
 
@@ -206,8 +206,9 @@ def closest(
 
 
 def latest_first(records: Sequence[CallRecord], record: CallRecord) -> Sequence[CallRecord]:
-    """Return the records worth comparing with `record`, the latest first: of the latest 256, the 3 to 24 with the nearest sketches
-    (fewer for large records). One would not do: if bits collide, the nearest record may have a sketch that is further away.
+    """Return the records worth comparing with `record`, the latest first: of the latest 256, the 3 to 24 with the
+    nearest sketches (fewer for large records). One would not do: if bits collide, the nearest record may have a more
+    distant sketch.
     """
     recent = records[: -SEARCHED - 1 : -1]
     likest = sorted(recent, key=lambda other: (other.sketch ^ record.sketch).bit_count())
@@ -248,7 +249,7 @@ def _all_changes(old: CallRecord, new: CallRecord) -> Iterator[Change]:
 
 
 def _changed_fields(kind: str, old: Any, new: Any) -> Iterator[Change]:
-    """Yield the fields in which two sets of options differ, and for nested options their fields."""
+    """Yield the fields in which two sets of options differ; for nested options, their fields."""
     was = _fields(old)
     for name, now in _fields(new).items():
         if _fields(now):
@@ -327,17 +328,17 @@ def changed_leaves(leaves: Iterable[tuple[str, Any, Any]]) -> Iterator[Change]:
 
 
 def of_python(key: Any) -> bool:
-    """Whether a leaf was a Python number."""
+    """Return whether a leaf was a Python number."""
     return isinstance(key, OnHost) and key.of_python
 
 
 def sharding_of(key: Any) -> Any:
-    """Return the sharding that a leaf is committed to; None if there is none."""
+    """Return the sharding to which a leaf is committed; None if there is none."""
     return key.sharding if isinstance(key, Placed) else None
 
 
 def kinds_of_types(old: Any, new: Any) -> list[str]:
-    """Return a list of what differs between two types that are not the same: "shape", "dtype", "weak type", in this order."""
+    """Return the differences between two unequal types: "shape", "dtype", "weak type", in this order."""
     kinds = ["shape"] if old.shape != new.shape else []
     if getattr(old, "dtype", None) != getattr(new, "dtype", None):
         kinds.append("dtype")
@@ -347,7 +348,7 @@ def kinds_of_types(old: Any, new: Any) -> list[str]:
 
 
 def is_weak(aval: Any) -> bool:
-    """Whether an aval has a weak type."""
+    """Return whether an aval has a weak type."""
     return bool(getattr(aval, "weak_type", False))
 
 
@@ -360,7 +361,7 @@ def aval_of(key: Any) -> Any:
 
 
 def safe_equal(old: Any, new: Any) -> bool:
-    """Whether two values are equal; False if comparing them raises."""
+    """Return whether two values are equal; False if comparing them raises."""
     try:
         return bool(old == new)
     except Exception:

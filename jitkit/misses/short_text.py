@@ -1,4 +1,4 @@
-"""value -> a few words, without an address; two values -> words in which a reader sees where they differ
+"""value -> a few words, without an address; two values -> words that show where they differ
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """
@@ -34,8 +34,8 @@ def shortened(text: str) -> str:
 
 
 def shortened_pair(one: str, two: str) -> tuple[str, str]:
-    """Return both texts, shortened. If they differ only after the first 77 characters, the beginning is cut off too, so that the
-    difference is shown.
+    """Return both texts, shortened. If they differ only after the first 77 characters, their beginning is cut off too,
+    to show the difference.
     """
     if one != two and one[: _WIDE - 3] == two[: _WIDE - 3]:
         alike = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two)))

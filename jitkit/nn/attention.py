@@ -54,11 +54,11 @@ def dot_product_attention(
       key, value: [batch, S, heads, size]; they may have fewer heads, each for a group of the query's heads.
       bias, mask: broadcast to [batch, heads, T, S]. Where the mask is False, the weight is 0.
       scale: 1 / sqrt(size) by default.
-      is_causal: no query attends to later positions.
+      is_causal: whether no query attends to later positions.
       query_seq_lengths, key_value_seq_lengths: int32, the valid length of each element of the batch.
       local_window_size: how many places to the left and to the right a query attends to; an int stands for both.
       implementation: None or "xla". (There is no cuDNN here.)
-      return_residual: whether the logarithms of the softmax's denominators, [batch, T, heads], are returned, too.
+      return_residual: whether to return also the logarithms of the softmax's denominators, [batch, T, heads].
 
     Raises:
       ValueError: for shapes and dtypes that do not fit, and for another `implementation`.
@@ -152,7 +152,7 @@ def _attention(
     precision = _PRECISIONS.get(query.dtype.name)
     try:
         logits = einsum("BTNH,BSNH->BNTS", query, key, precision=precision, preferred_element_type=dtype)
-    except ValueError:  # outside of `jit`, on a chip that does not have this algorithm
+    except ValueError:  # outside `jit`, on a chip without this algorithm
         logits = einsum("BTNH,BSNH->BNTS", query, key, preferred_element_type=dtype)
     logits *= array(scale, dtype=logits.dtype)
     if bias is not None:
