@@ -1,7 +1,7 @@
 """Activation functions of neural networks, softmax and similar functions, one-hot encoding.
 
 Functions whose derivative differs from that of their equations, at a corner or for accuracy, have their own rule
-(`custom_jvp`), as in JAX; in jaxprs it is an equation around the function.
+(`custom_jvp`), as in JAX; jaxprs have an equation around the function.
 
 JAX: jax/_src/nn/functions.py:relu
 """
@@ -112,7 +112,7 @@ def mish(x: Any) -> Any:
 
 @jit
 def log_sigmoid(x: Any) -> Any:
-    """Return log(sigmoid(x)), accurate where sigmoid(x) is near 0."""
+    """Return log(sigmoid(x)), accurate also where sigmoid(x) is near 0."""
     x = ensure_arraylike("log_sigmoid", x)
     return -softplus(-x)
 
@@ -154,9 +154,7 @@ def selu(x: Any) -> Any:
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
-    """Return x * P(X <= x) for a standard normal X. With `approximate`, compute it with tanh instead of erf
-    (https://arxiv.org/abs/1606.08415).
-    """
+    """Return x * P(X <= x) for a standard normal X. `approximate` uses tanh instead of erf (https://arxiv.org/abs/1606.08415)."""
     dtype, (x,) = promote_inexact("gelu", x)
     x = ensure_arraylike("gelu", x)
     if approximate:
@@ -214,8 +212,8 @@ def logsumexp(
 ) -> Any:
     """Return log(sum(b * e**a)) over `axis`, without overflow: the largest element is factored out first.
 
-    With `where`, only elements where it is True count. With `return_sign`, return the logarithm of the sum's absolute value,
-    and its sign; without, the result is nan where a real sum is negative.
+    With `where`, only elements where it is True count. With `return_sign`, return the logarithm of the sum's absolute
+    value, and its sign; otherwise the result is nan if a real sum is negative.
     """
     if where is not None:
         a = jnp.where(where, a, 0)
@@ -286,7 +284,7 @@ def standardize(
     """Return x minus its mean over `axis`, divided by its standard deviation there.
 
     Args:
-      mean, variance: by default, the mean and variance over `axis` of the elements of x where `where` holds.
+      mean, variance: by default, those over `axis` of the elements of x where `where` holds.
       epsilon: added to the variance.
       algorithm: the variance as the mean of squares minus the square of the mean ("fast"), or as the mean squared
         distance ("stable").
@@ -310,11 +308,11 @@ def standardize(
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Any:
-    """Return, for each index in x, a vector of `num_classes` numbers: 1 at the index and 0 elsewhere, all 0 for an index out of
-    bounds. The vectors lie along a new axis of the result, `axis`.
+    """Return, for each index in x, a vector of `num_classes` numbers along the new axis `axis`: 1 at the index and 0
+    elsewhere; all 0 for an index out of bounds.
 
     `axis` may be the name of a `vmap` axis with `num_classes` elements: each computes its own entry. Raise ValueError
-    for another size. Warn if x does not have an integer type.
+    for another size. Warn unless x has an integer type.
     """
     num_classes = concrete_index(num_classes, "The error arose in jax.nn.one_hot argument `num_classes`.")
     x = jnp.asarray(x)

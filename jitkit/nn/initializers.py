@@ -4,8 +4,8 @@
     w = init(random.key(0), (784, 128))
 
 The ones named after people are `variance_scaling` with a choice of scale, mode and distribution: the variance of the
-weights is `scale` over the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or a mean of both. `glorot_*`
-is also called `xavier_*` (http://proceedings.mlr.press/v9/glorot10a.html), and `he_*` is also called `kaiming_*`
+weights is `scale` over the number of inputs of a unit ("fan_in"), of its outputs ("fan_out"), or a mean of both.
+`glorot_*` is also called `xavier_*` (http://proceedings.mlr.press/v9/glorot10a.html), and `he_*` also `kaiming_*`
 (https://arxiv.org/abs/1502.01852); `lecun_*` keeps the variance of the inputs.
 
 JAX: jax/_src/nn/initializers.py:variance_scaling
@@ -41,12 +41,12 @@ def _float(dtype: Any) -> Any:
 
 
 def zeros(key: Any, shape: Any, dtype: Any = None) -> Any:
-    """Return zeros, whatever the key: this is itself an initializer."""
+    """Return zeros for any key: this is itself an initializer."""
     return jnp.zeros(shape, _float(dtype))
 
 
 def ones(key: Any, shape: Any, dtype: Any = None) -> Any:
-    """Return ones, whatever the key: this is itself an initializer."""
+    """Return ones for any key: this is itself an initializer."""
     return jnp.ones(shape, _float(dtype))
 
 
@@ -70,8 +70,8 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def _scaled_normal(key: Any, shape: Any, dtype: Any, stddev: Callable[[], Any]) -> Any:
-    """Return normal numbers multiplied by `stddev()`. For real dtypes and since JAX 0.12, `stddev()` is first
-    multiplied by the factor sqrt(2) of the normal distribution, which rounds differently.
+    """Return normal numbers multiplied by `stddev()`. Since JAX 0.12, for real dtypes, `stddev()` is first multiplied
+    by the factor sqrt(2) of the normal distribution, which rounds differently.
     """
     if not (since(0, 12) and dtypes.issubdtype(dtype, np.floating)):
         return random.normal(key, shape, dtype) * stddev()
@@ -92,9 +92,8 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
 
 
 def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, upper: Any = 2.0) -> Initializer:
-    """Return an initializer of normal numbers between `lower` and `upper`, then multiplied by `stddev`.
-
-    Their standard deviation is less than `stddev`, since the tails are missing.
+    """Return an initializer of normal numbers between `lower` and `upper`, then multiplied by `stddev`. Their standard
+    deviation is less than `stddev`, since the tails are missing.
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
@@ -126,9 +125,9 @@ def variance_scaling(
       mode: "fan_in", inputs; "fan_out", outputs; "fan_avg", the mean of both; "fan_geo_avg", their geometric mean.
       distribution: "normal"; "truncated_normal", cut off at two standard deviations; or "uniform", for complex numbers
         on a disk.
-      in_axis, out_axis, batch_axis: the axes of inputs, the axes of outputs, and axes to ignore. The other axes are the axes of a
+      in_axis, out_axis, batch_axis: the axes of inputs, the axes of outputs, and axes to ignore. Other axes are those of a
         convolution's window.
-      dtype: used where the initializer is not given one.
+      dtype: used if the initializer is not given one.
 
     Raises, when called:
       ValueError: for another mode or distribution, or a shape without these axes.
@@ -169,7 +168,7 @@ def _fans(
     shape: tuple[int, ...], in_axis: int | Sequence[int], out_axis: int | Sequence[int], batch_axis: int | Sequence[int]
 ) -> tuple[float, float]:
     """Return the number of weights that lead to each output ("fan in"), and from each input ("fan out"). Raise
-    ValueError for the default `in_axis` and less than 2 axes.
+    ValueError for the default `in_axis` and fewer than 2 axes.
     """
     if isinstance(in_axis, int) and in_axis == -2 and len(shape) <= 1:
         raise ValueError(
@@ -194,7 +193,7 @@ def _complex_uniform(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _complex_truncated_normal(key: Any, upper: float, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return complex normal numbers, truncated to a modulus below `upper`; their variance before truncation is 1."""
+    """Return complex normal numbers of variance 1, then truncated to a modulus below `upper`."""
 
     def modulus(u: Any, dtype: Any) -> Any:
         t = (1 - jnp.exp(jnp.array(-(upper**2), dtype))) * u.astype(dtype)
@@ -241,7 +240,7 @@ he_normal = kaiming_normal = _scaled("he_normal", 2.0, "fan_in", "truncated_norm
 def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
     """Return an initializer of `scale` times random matrices whose rows or columns, whichever are fewer, are orthogonal
     unit vectors. `column_axis` counts the columns; the other axes together count the rows. The initializer raises
-    ValueError for a shape of less than two axes.
+    ValueError for fewer than two axes.
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
@@ -259,9 +258,9 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
 
 
 def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
-    """Return an initializer of convolution kernels, whose windows have one to three axes, with a matrix of `orthogonal` in the
-    middle of the window and 0 elsewhere (https://arxiv.org/abs/1806.05393). The last two axes count inputs and outputs. The
-    initializer raises ValueError for other shapes, and for more inputs than outputs.
+    """Return an initializer of convolution kernels, whose windows have one to three axes, with a matrix of `orthogonal`
+    in the middle of the window and 0 elsewhere (https://arxiv.org/abs/1806.05393). The last two axes count inputs and
+    outputs. The initializer raises ValueError for other shapes, and for more inputs than outputs.
     """
 
     def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:

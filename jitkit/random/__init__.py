@@ -13,7 +13,7 @@ In the order of reading:
     gamma, poisson, binomial        by rejection
     multivariate                    vectors and matrices
 
-A sampler takes `out_sharding` only for JAX's signature: a sharding over a mesh with axes raises NotImplementedError.
+A sampler has `out_sharding` only for JAX's signature: a sharding over a mesh with axes raises NotImplementedError.
 
 JAX: jax/_src/random/core.py:key
 """

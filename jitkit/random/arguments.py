@@ -17,9 +17,7 @@ Shape = tuple[int, ...]
 
 
 def floating_dtype(function: str, dtype: Any, kind: type = np.floating) -> Any:
-    """Return the dtype of the result: `dtype`, or the default float for None. Raise ValueError if it is not of this
-    kind.
-    """
+    """Return the dtype of the result: `dtype`, or the default float for None. Raise ValueError if it is not of this kind."""
     chosen = dtypes.check_and_canonicalize_user_dtype(float if dtype is None else dtype)
     if not dtypes.issubdtype(chosen, kind):
         wanted = "a float dtype" if kind is np.floating else "a float or complex dtype"
@@ -40,8 +38,8 @@ def check_shape(function: str, shape: Shape, *parameter_shapes: Shape) -> None:
 
 
 def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
-    """Return `shape`, or if it is None, the shape to which the parameters broadcast. Raise ValueError where the parameters do
-    not broadcast to it.
+    """Return `shape`, or if it is None, the shape to which the parameters broadcast. Raise ValueError if the parameters
+    do not broadcast to it.
     """
     shapes = [np.shape(x) for x in parameters]
     if shape is None:
@@ -52,9 +50,7 @@ def shape_of_result(function: str, shape: Any, *parameters: Any) -> Shape:
 
 
 def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
-    """Raise TypePromotionError where a parameter's dtype cannot be cast safely to the result's. Raise ValueError for
-    None.
-    """
+    """Raise TypePromotionError if a parameter's dtype cannot be cast safely to the result's, ValueError for None."""
     for x in parameters:
         of_parameter = dtypes.dtype(x)
         if not dtypes.safe_to_cast(x, dtype):
@@ -64,7 +60,7 @@ def check_safe_to_cast(function: str, dtype: Any, *parameters: Any) -> None:
 
 
 def constant_like(x: Any, value: Any) -> Any:
-    """Return `value` as a scalar of the dtype of x. For a weakly typed scalar x it is a Python number, if these have that dtype."""
+    """Return `value` as a scalar of the dtype of x; for a weakly typed scalar x, as a Python number if these have that dtype."""
     if x.weak_type and not x.ndim and x.dtype == dtypes.canonical_scalar_dtype(dtypes.scalar_type_of(x)):
         return dtypes.scalar_type_of(x)(value)
     return np.asarray(value).astype(x.dtype)[()]

@@ -33,7 +33,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     """Draw numbers of successes among `n` trials with success probability `p`, as floats.
 
     Args:
-      n: how many trials, rounded down; a negative number gives nan, infinity gives infinity.
+      n: the number of trials, rounded down; a negative number gives nan, infinity gives infinity.
       p: from 0 to 1; another number gives nan.
       shape: of the result; by default the shape to which n and p broadcast.
       dtype: a float dtype, by default the default float.
@@ -66,7 +66,7 @@ def _binomial(key: Any, count: Any, prob: Any, shape: Shape | None, dtype: Any) 
     is_few = is_no_count | (count * q <= 10.0)
     count = jnp.floor(count)
 
-    # each method gets harmless numbers for the elements that the other one computes
+    # each method gets harmless numbers for the elements of the other one
     few = lax.select(is_few, count, lax.full_like(count, 0.0))
     many = lax.select(is_few, lax.full_like(count, 1e4), count)
     q_of_many = lax.select(is_few, lax.full_like(q, 0.5), q)
@@ -106,8 +106,8 @@ def _by_waiting(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most:
 
 @functools.partial(jit, static_argnums=(3, 4, 5), inline=True)
 def _by_rejection(key: Any, count: Any, prob: Any, shape: Shape, dtype: Any, most: Any) -> Any:
-    """Return numbers of successes: draw candidates from a curve above the distribution, until each element has one below the
-    distribution. The names are the paper's.
+    """Return numbers of successes: draw candidates from a curve above the distribution, until each element has one
+    below the distribution. Names are the paper's.
     """
     deviation = jnp.sqrt(count * prob * (1 - prob))
     b = 1.15 + 2.53 * deviation
@@ -161,9 +161,7 @@ _REST_OF_STIRLING = (
 
 
 def _rest_of_stirling(k: Any) -> Any:
-    """Return log(k!) minus Stirling's approximation, from a table; for all k > 9 return the value of the series at 9,
-    as JAX does.
-    """
+    """Return log(k!) minus Stirling's approximation, from a table; for k > 9 the value of the series at 9, as in JAX."""
     table = jnp.array(_REST_OF_STIRLING, dtype=k.dtype)
     is_small = k <= 9
     k = lax.clamp(k.dtype.type(0.0), k, k.dtype.type(9.0))
@@ -177,18 +175,17 @@ def _rest_of_stirling(k: Any) -> Any:
 
 
 def multinomial(key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: int | bool = 1) -> Any:
-    """Draw how many of `n` things fall into each box: for one box after the other, a binomial number of the remaining things.
+    """Draw how many of `n` things fall into each box: for each box in turn, a binomial number of the remaining things.
 
     Args:
-      n: how many things.
+      n: the number of things.
       p: the probability of each box, along the last axis.
-      shape: of the result, which has by default the shape of `p`. Since JAX 0.12, `shape` leaves out the last axis,
-        that of the boxes.
+      shape: of the result, by default that of `p`. Since JAX 0.12, `shape` leaves out the last axis, that of the boxes.
       dtype: any dtype, by default the default float.
-      unroll: how many boxes one iteration of the loop does.
+      unroll: the number of boxes in one iteration of the loop.
 
     Raises:
-      ValueError: where n and p do not broadcast to the shape.
+      ValueError: if n and p do not broadcast to the shape.
     """
     key, _ = check_key("multinomial", key)
     check_arraylike("multinomial", n, p)

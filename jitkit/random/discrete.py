@@ -34,7 +34,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
     Args:
       x: an array, or an integer that is known while tracing.
       axis: along which to shuffle.
-      independent: shuffle each vector along the axis independently.
+      independent: whether to shuffle each vector along the axis independently.
 
     Raises:
       TypeError: for a scalar that is not an integer.
@@ -56,9 +56,9 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *, o
 
 @functools.partial(jit, static_argnums=(2,))
 def _shuffle(key: Any, x: Any, axis: int) -> Any:
-    """Return x in random order: sort its elements by random 32-bit numbers. In a large array some of these numbers are
-    equal. So sort several times, until probably no two elements had equal numbers each time. (The swaps of Fisher and
-    Yates would run one after the other.)
+    """Return x in random order: sort its elements by random 32-bit numbers. In a large array some of these are equal.
+    So sort several times, until probably no two elements had equal numbers each time. (The swaps of Fisher and Yates
+    would run one after the other.)
     """
     exponent = 3  # the probability of failure is below about size**-exponent
     rounds = int(np.ceil(exponent * np.log(max(1, x.size)) / np.log(np.iinfo(np.uint32).max)))
@@ -78,17 +78,16 @@ def choice(
 
     Args:
       a: an array, or an integer n for the numbers below n.
-      shape: of the draws; it takes the place of the axis in the result. If there are no draws, the result has this
-        shape alone, as in JAX, and `p` is not looked at.
+      shape: of the draws; it replaces the axis in the result. If there are no draws, the result has this shape alone, as in
+        JAX, and `p` is ignored.
       replace: whether an element may be drawn more than once.
       p: the probability of each element; by default all are equal.
       axis: of `a`, along which the elements are.
-      mode: the `mode` of `gumbel`, which is used only for draws with `p` and without replacement.
+      mode: the `mode` of `gumbel`, used only for draws with `p` and without replacement.
 
     Raises:
       TypeError: for a shape that is not a sequence.
-      ValueError: for more draws than elements without replacement, for none to draw from, and for `p` of
-        another size.
+      ValueError: for more draws than elements without replacement, for no elements, and for `p` of another size.
     """
     key, _ = check_key("choice", key)
     if not isinstance(shape, Sequence):
@@ -138,7 +137,7 @@ def _by_probability(key: Any, p: Any, count: int, shape: Shape, replace: bool, m
         below = jnp.cumsum(p)
         drawn = below[-1] * (1 - uniform(key, shape, dtype=below.dtype))
         return jnp.searchsorted(below, drawn).astype(int)
-    # The largest log(p) + gumbel is a draw by p, and the next largest ones are draws without replacement.
+    # The largest log(p) + gumbel is a draw by p; the next largest ones are draws without replacement.
     perturbed = gumbel(key, (count,), dtype=p.dtype, mode=mode) + jnp.log(p)
     return lax.top_k(perturbed, k=math.prod(shape))[1].astype(int)
 

@@ -6,7 +6,7 @@ its own key, until the last one is done; finished ones no longer change. So an e
 rest of the array.
 
 Candidates and their probabilities are those of Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables",
-2000. Below a = 1, draw for a + 1, and multiply by u^(1/a) with a uniform u.
+2000. For a below 1, draw for a + 1, and multiply by u^(1/a) with a uniform u.
 
 JAX: jax/_src/random/core.py:_gamma_one
 """
@@ -54,7 +54,8 @@ def _(ctx: LoweringContext, key: str, a: str, *, log_space: bool) -> str:
         keys, flat = lax.reshape(each, (a.size,)), lax.reshape(a, (a.size,))
         if key.dtype == KeyTy(threefry_prng_impl):
             return [lax.reshape(_sample_each(keys, flat, log_space), a.shape)]
-        # With other kinds of keys, the bits of an element depend on the rest of the array: draw one element after the other.
+        # With other kinds of keys, the bits of an element depend on the rest of the array: draw one element after the
+        # other.
         samples = lax.map(lambda pair: _sample_each(pair[0], pair[1], log_space), (keys, flat))
         return [lax.reshape(samples, a.shape)]
 
@@ -68,7 +69,7 @@ def _(axis: AxisData, vals: Vals, dims: Dims, *, log_space: bool) -> Any:
 
 
 def _derivative(out: Any, a: Any, log_space: bool) -> Any:
-    """Return the derivative of each sample, or in log space of its logarithm, with respect to its parameter `a`."""
+    """Return the derivative of each sample, or in log space of its logarithm, by its parameter `a`."""
     samples, parameters = jnp.reshape(out, -1), jnp.reshape(a, -1)
     if not log_space:
         found = lax.map(lambda pair: lax.random_gamma_grad(*pair), (parameters, samples))
@@ -84,7 +85,7 @@ defjvp(random_gamma_p, None, lambda g, out, key, a, log_space: g * _derivative(o
 
 
 def _sample_each(keys: Any, a: Any, log_space: bool) -> Any:
-    """Return a sample, or its logarithm, for each key and parameter, which are arrays of one axis."""
+    """Return a sample, or its logarithm, for each key and parameter, which are arrays with one axis."""
     one, third = _constant(a, 1.0), _constant(a, 1 / 3)
     is_large = lax.ge(a, one)
     d = lax.sub(lax.select(is_large, a, lax.add(a, one)), third)
@@ -119,7 +120,7 @@ def _accepted(keys: Any, d: Any, c: Any) -> Any:
 
 
 def _positive_candidate(keys: Any, c: Any) -> tuple[Any, Any]:
-    """Return for each element a normal x for which `1 + c x` is positive, and that value."""
+    """Return for each element a normal x with positive `1 + c x`, and that value."""
 
     def try_again(keys: Any, *_: Any) -> tuple[Any, Any, Any]:
         keys, subkeys = _split_each(keys, 2)
@@ -134,9 +135,7 @@ def _positive_candidate(keys: Any, c: Any) -> tuple[Any, Any]:
 
 
 def _while_any(goes_on: Any, step: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the last state of a loop that each element runs for itself. All elements run together, and finished ones
-    do not change.
-    """
+    """Return the last state of a loop that each element runs for itself. All elements run together; finished ones do not change."""
 
     def body(state: tuple[Any, ...]) -> tuple[Any, ...]:
         going = goes_on(*state)
@@ -159,8 +158,8 @@ def _constant(x: Any, value: float) -> Any:
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the gamma distribution of shape parameter `a`. For a whole `a` it is the distribution of the sum of `a`
-    exponential numbers. `a` broadcasts to `shape`, by default the shape of `a`.
+    """Draw from the gamma distribution of shape parameter `a`: for a whole `a`, the sum of `a` exponential numbers. `a`
+    broadcasts to `shape`, by default the shape of `a`.
 
     `dtype` is a float dtype, by default the default float. Raise ValueError for another dtype, and for an `a` that does
     not broadcast to `shape`.
@@ -172,7 +171,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_shardin
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Return the logarithm of a `gamma` sample, also where the sample would be too small for a float, as for small `a`."""
+    """Return the logarithm of a `gamma` sample, even if the sample itself is too small for a float, as for small `a`."""
     refuse_sharding("loggamma", out_sharding)
     key, _ = check_key("loggamma", key)
     dtype = floating_dtype("gamma", dtype)
@@ -196,9 +195,8 @@ def _gamma(key: Any, a: Any, shape: Shape | None, dtype: Any, log_space: bool = 
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the beta distribution on [0, 1]: x / (x + y), with x from `gamma(a)` and y from `gamma(b)`.
-
-    `shape` and `dtype` are as for `gamma`, with the same errors.
+    """Draw from the beta distribution on [0, 1]: x / (x + y), with x from `gamma(a)` and y from `gamma(b)`. `shape`,
+    `dtype` and errors are as for `gamma`.
     """
     refuse_sharding("beta", out_sharding)
     key, _ = check_key("beta", key)
@@ -219,9 +217,8 @@ def _beta(key: Any, a: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from the chi-square distribution: the sum of the squares of `df` normal numbers.
-
-    `shape` and `dtype` are as for `gamma`, with the same errors.
+    """Draw from the chi-square distribution: the sum of the squares of `df` normal numbers. `shape`, `dtype` and errors
+    are as for `gamma`.
     """
     refuse_sharding("chisquare", out_sharding)
     key, _ = check_key("chisquare", key)
@@ -241,8 +238,7 @@ def _chisquare(key: Any, df: Any, shape: Shape, dtype: Any, out_sharding: None) 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from Fisher's F distribution: the ratio of two chi-square numbers, each divided by its degrees of freedom.
-
-    `shape` and `dtype` are as for `gamma`, with the same errors.
+    `shape`, `dtype` and errors are as for `gamma`.
     """
     refuse_sharding("f", out_sharding)
     key, _ = check_key("f", key)
@@ -263,7 +259,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: Shape, dtype: Any, out_sharding:
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Student's t distribution with `df` degrees of freedom. `shape` and `dtype` are as for `gamma`, with the same errors."""
+    """Draw from Student's t distribution with `df` degrees of freedom. `shape`, `dtype` and errors are as for `gamma`."""
     refuse_sharding("t", out_sharding)
     key, _ = check_key("t", key)
     dtype = floating_dtype("t", dtype)
@@ -298,10 +294,10 @@ def _generalized_normal(key: Any, p: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw points uniformly from a ball of dimension `d` and radius 1 in the p-norm.
+    """Draw points uniformly from a ball of dimension `d` and radius 1 in the p-norm, in an array of shape `(*shape,
+    d)`.
 
-    The result has the shape `(*shape, d)`. After Barthe, Guedon, Mendelson, Naor, "A probabilistic approach to
-    the geometry of the l_p^n-ball", 2005.
+    After Barthe, Guedon, Mendelson, Naor, "A probabilistic approach to the geometry of the l_p^n-ball", 2005.
     """
     refuse_sharding("ball", out_sharding)
     shape = canonicalize_shape(shape)

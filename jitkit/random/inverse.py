@@ -1,7 +1,7 @@
 """Turns uniform numbers into numbers of another distribution, by the inverse of its distribution function.
 
-If u is uniform between 0 and 1, and F is a distribution function, then F^-1(u) has that distribution. Where F^-1 is
-infinite at 0 or 1, u starts at the smallest number that avoids it.
+If u is uniform between 0 and 1, and F is a distribution function, then F^-1(u) has that distribution. If F^-1 is
+infinite at 0, u starts at the smallest number that avoids this.
 
 JAX: jax/_src/random/core.py:exponential
 """
@@ -34,8 +34,8 @@ from .uniform import _uniform, uniform
 def _sampler(
     name: str, inverse: Callable[[Any], Any], doc: str, minval: Callable[[Any], Any] = lambda info: 0.0
 ) -> Callable[..., Any]:
-    """Return the function `name(key, shape, dtype)`, which applies `inverse` to numbers from `minval(finfo)` to 1. `doc` names the
-    distribution, in the middle of a sentence.
+    """Return the function `name(key, shape, dtype)`, which applies `inverse` to numbers from `minval(finfo)` to 1.
+    `doc` names the distribution, in the middle of a sentence.
     """
 
     def sample(key: Any, shape: Shape, dtype: Any) -> Any:
@@ -156,9 +156,8 @@ def _float_of_fixed_point(bits: Any) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Pareto's distribution: a number is above x with probability x**-b, for x >= 1.
-
-    `shape` and `dtype` are as for `gamma`, with the same errors.
+    """Draw from Pareto's distribution: a number is above x with probability x**-b, for x >= 1. `shape`, `dtype` and
+    errors are as for `gamma`.
     """
     refuse_sharding("pareto", out_sharding)
     key, _ = check_key("pareto", key)
@@ -175,9 +174,8 @@ def _pareto(key: Any, b: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Rayleigh's distribution: `scale` times the length of a vector of two standard normal numbers.
-
-    `shape` and `dtype` are as for `gamma`, with the same errors.
+    """Draw from Rayleigh's distribution: `scale` times the length of a vector of two standard normal numbers. `shape`,
+    `dtype` and errors are as for `gamma`.
     """
     refuse_sharding("rayleigh", out_sharding)
     key, _ = check_key("rayleigh", key)
@@ -210,9 +208,8 @@ def _weibull_min(key: Any, scale: Any, concentration: Any, shape: Shape, dtype: 
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
-    """Draw numbers between `left` and `right` whose density is a triangle with its top at `mode`.
-
-    `shape` and `dtype` are as for `gamma`, with the same errors.
+    """Draw numbers between `left` and `right` whose density is a triangle with its top at `mode`. `shape`, `dtype` and
+    errors are as for `gamma`.
     """
     refuse_sharding("triangular", out_sharding)
     key, _ = check_key("triangular", key)
@@ -235,8 +232,8 @@ def _triangular(key: Any, left: Any, mode: Any, right: Any, shape: Shape, dtype:
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw how many tries it takes until the first success, each with probability `p`: 1, 2, ... Raise ValueError unless
-    `dtype` is an integer type; by default it is the default one.
+    """Draw how many tries it takes until the first success, each with probability `p`: 1, 2, ... Raise ValueError
+    unless `dtype` is an integer type, by default the default one.
     """
     refuse_sharding("geometric", out_sharding)
     key, _ = check_key("geometric", key)

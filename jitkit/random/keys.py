@@ -19,7 +19,7 @@ from .prng import KeyTy, PRNGImpl, is_key_array
 from .rbg import rbg_prng_impl, unsafe_rbg_prng_impl
 from .threefry2x32 import threefry_prng_impl
 
-# JAX's implementations by name: None for those that jitkit does not have.
+# JAX's implementations by name; None for those that jitkit lacks.
 _IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
     "philox2x32": None,
     "philox4x32": None,
@@ -34,7 +34,7 @@ _IMPLEMENTATIONS: dict[str, PRNGImpl | None] = {
 
 
 def default_prng_impl() -> PRNGImpl:
-    """Return the implementation of keys if a call names none: the one that the option `default_prng_impl` names."""
+    """Return the implementation of keys if a call names none, by the option `default_prng_impl`."""
     return _resolve_impl(config.local.state.options.default_prng_impl)
 
 
@@ -107,14 +107,14 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
       TypeError: for a seed that is not an integer scalar.
       OverflowError: for a seed of more bits.
       ValueError: for None as the seed, an unknown implementation, or both `impl` and `dtype`.
-      NotImplementedError: for one of JAX's implementations that jitkit does not have.
+      NotImplementedError: for one of JAX's implementations that jitkit lacks.
     """
     return _seeded("key", seed, _one_of("key", impl, dtype))
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg` and `unsafe_rbg`. Prefer
-    `key`, where `seed`, `impl` and errors are described.
+    """Return a random key of the older style: a `uint32` array of shape (2,), or (4,) with `rbg` and `unsafe_rbg`.
+    Prefer `key`, which also describes `seed`, `impl` and errors.
     """
     return _in_style(_seeded("PRNGKey", seed, impl), True)
 
@@ -152,7 +152,7 @@ def split(key: Any, num: int | tuple[int, ...] = 2) -> Any:
 
     Args:
       key: a key, of either style.
-      num: how many, or the shape of the array of them.
+      num: their number, or the shape of their array.
 
     Returns:
       Keys along new leading axes, in the style of `key`: `key1, key2 = split(key)`.
@@ -174,7 +174,7 @@ def fold_in(key: Any, data: Any) -> Any:
 
     Raises:
       OverflowError: for a Python integer that does not fit.
-      TypeError: `key` is not a key, or `data` is not a scalar.
+      TypeError: if `key` is not a key, or `data` is not a scalar.
       ValueError: for an array of keys.
     """
     typed, is_bare = check_key("fold_in", key)

@@ -27,11 +27,12 @@ from .normal import normal
 
 
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw vectors of positive numbers whose sum is 1: gamma variables with the parameters `alpha`, divided by their sum.
+    """Draw vectors of positive numbers whose sum is 1: gamma variables with the parameters `alpha`, divided by their
+    sum.
 
     Args:
       alpha: positive parameters, along the last axis.
-      shape: of the result without the last axis; by default the shape of `alpha` without it.
+      shape: of the result without the last axis; by default that of `alpha` without the last axis.
       dtype: a float dtype, by default the default float.
 
     Raises:

@@ -128,7 +128,7 @@ def _lognormal(key: Any, sigma: Any, shape: Shape, dtype: Any) -> Any:
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
-    """Draw from Maxwell's distribution: the lengths of vectors of three standard normal numbers, such as the speeds of
+    """Draw from Maxwell's distribution: lengths of vectors of three standard normal numbers, such as the speeds of
     molecules in a gas.
     """
     refuse_sharding("maxwell", out_sharding)
@@ -164,7 +164,7 @@ def _double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Shape, dtype: A
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw from the inverse Gaussian distribution of this mean, with scale 1: the arrival time of a drifting particle.
-    `shape` and `dtype` are as for `gamma`, with the same errors.
+    `shape`, `dtype` and errors are as for `gamma`.
 
     After Michael, Schucany, Haas, "Generating Random Variates Using Transformations with Multiple Roots", 1976.
     """
