@@ -26,7 +26,7 @@ LIBRARIES := .venv-libraries/.installed
 BROWSER := .venv/.installed-for-browser
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-all test-tails test-targets compilers test-browser test-nbgrader test-libraries nbgrader docs test-docs verify generated lint fuzz sweep bench benchmarks clean
+.PHONY: help tour test test-rest test-all test-tails test-targets compilers test-browser test-nbgrader test-libraries nbgrader docs test-docs verify generated lint fuzz sweep bench benchmarks clean
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
@@ -53,6 +53,9 @@ tour: $(USE)
 
 test: $(TEST)
 	@$(BIN)/python -m pytest $(ON_ALL_CORES) $(PYTEST_ARGS)
+
+test-rest: $(TEST)
+	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m 'not tail and rest' $(PYTEST_ARGS)
 
 test-all: $(TEST)
 	@$(BIN)/python -m pytest $(ON_ALL_CORES) -m '' $(PYTEST_ARGS)

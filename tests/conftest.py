@@ -4,6 +4,7 @@ skips.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import gc
@@ -24,6 +25,7 @@ os.environ["JAX_PLATFORMS"] = PLATFORMS
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from importlib.metadata import version
+from typing import ClassVar
 
 import hypothesis
 import jaxlib._jax
@@ -35,6 +37,7 @@ from jitkit import core
 from jitkit.base import config, stage_log
 from jitkit.interpreters import partial_eval
 from jitkit.jaxpr.check import check_jaxpr
+from jitkit.targets import process
 
 # Draw the same random programs every time, so that a test that failed fails again; `make fuzz` draws new ones, and more of
 # them.
@@ -61,9 +64,8 @@ ACCEPTED_SKIPS = (
 )
 
 
-# `make test` leaves the tails out, and lets XLA compile in a fraction of its time: what a program computes is compared, not
-# how well it is optimised. `make test-all` has everything, and compiles as users do.
-WITHOUT_TAILS = "not tail"
+# `make test` and `make test-rest` leave the tails out, and let XLA compile in a fraction of its time: what a program computes is
+# compared, not how well it is optimised. `make test-all` has everything, and compiles as users do.
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0",
     "--xla_cpu_parallel_codegen_split_count=1",  # or each program becomes several modules for LLVM: a fifth of its time
@@ -72,19 +74,29 @@ CHEAP_COMPILES = (
 )
 
 
+# Files with tests of half a minute and more.
+LONGEST = ("test_grader_ladder.py", "test_grader_compiler.py", "test_grader.py", "test_grader_shapes.py")
+
+
 def pytest_configure(config):
     """Register the markers. Where the tails are left out, set XLA's options in the environment: before XLA starts, and for the processes
     that tests start. Where words are left out, do not compare them.
     """
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
+    config.addinivalue_line("markers", "rest: decides about a commit, too, but not in `make test`; in `make test-rest`")
     config.addinivalue_line(
         "markers", "words: judges the words of an error; not in an export, whose words are a learner's"
     )
     if wording.WITHOUT in config.option.markexpr:
         wording.compared = False
-    if WITHOUT_TAILS in config.option.markexpr:
+    if tails.WITHOUT_TAILS in config.option.markexpr:
         tails.with_tails = False
         os.environ["XLA_FLAGS"] = " ".join(CHEAP_COMPILES)
+
+
+def is_of_make(config):
+    """Whether this run has what decides about a commit, or a part of it, and nothing else."""
+    return config.option.markexpr in (tails.WITHOUT_TAILS, tails.MAKE_TEST, tails.MAKE_TEST_REST)
 
 
 def compile_once(client):
@@ -123,14 +135,45 @@ def reuse_contexts(mlir):
     mlir.make_ir_context = make_or_reuse
 
 
+class KeptCompilers(process.Compilers):
+    """Compilers of other processes, which are kept for later tests: to start one takes a third of a second, and most pages of the
+    Explorer that tests make need one for one small program.
+    """
+
+    idle: ClassVar = collections.defaultdict(list)  # (what is run, platform) -> processes that wait for a program
+
+    def compile(self, name, text, target, options=()):
+        """Compile for a target, in a process that an earlier test has left if there is one."""
+        waiting = self.idle[(*process.PROGRAM, target.platform)]
+        if target.platform not in self._workers and waiting:
+            self._workers[target.platform] = waiting.pop()
+        return super().compile(name, text, target, options)
+
+    def __exit__(self, *error):
+        if self._abandoned or any(error):  # a process may have been killed, or still be at work
+            super().__exit__(*error)
+        while self._workers:
+            platform, worker = self._workers.popitem()
+            self.idle[(*process.PROGRAM, platform)].append(worker)
+
+
+def pytest_sessionfinish():
+    """End the processes of compilers that were kept."""
+    for workers in KeptCompilers.idle.values():
+        while workers:
+            workers.pop().stop()
+
+
 def pytest_collection_finish(session):
     """Exclude modules and tests from garbage collection: each collection, and each search for what holds a leaked tracer, would
-    walk over all of them. Where the tails are left out, let XLA and JAX use programs and contexts again.
+    walk over all of them. Where the tails are left out, let XLA and JAX use programs and contexts again, and the Explorer its compilers.
     """
-    if session.config.option.markexpr == WITHOUT_TAILS:
+    if is_of_make(session.config):
         compile_once(jaxlib._jax.Client)
         if "jax" in sys.modules:
             reuse_contexts(sys.modules["jax"]._src.interpreters.mlir)
+        if "jitkit.explorer.compiling" in sys.modules:
+            sys.modules["jitkit.explorer.compiling"].Compilers = KeptCompilers
     gc.collect()
     gc.freeze()
 
@@ -148,20 +191,22 @@ def pytest_runtest_setup(item):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Print that the tails did not run, if they did not."""
-    if WITHOUT_TAILS in config.option.markexpr:
+    """Print that the tails, or the tails and the rest, did not run, if they did not."""
+    if config.option.markexpr == tails.MAKE_TEST:
+        terminalreporter.write_line("Without the rest, which decides about a commit, too: `make test-rest`.")
+    if tails.WITHOUT_TAILS in config.option.markexpr:
         terminalreporter.write_line("Without the tails: `make test-all` has them, with programs that XLA optimises.")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config, items):
-    """Mark rows as the tail, before pytest leaves the tail out. After hypothesis has marked its tests, set how many random examples
-    each draws. Put the longest file first: one that begins last keeps one core busy while the others wait. Raise UsageError if the
-    name of a test has an address, which differs from process to process.
+    """Mark rows as the tail or as the rest, before pytest leaves these out. After hypothesis has marked its tests, set how many random
+    examples each draws. Put the longest files first: one that begins last keeps one core busy while the others wait. Raise UsageError if
+    the name of a test has an address, which differs from process to process.
     """
     tails.leave_out(items)
     yield
-    items.sort(key=lambda item: item.path.name != "test_grader_ladder.py")
+    items.sort(key=lambda item: LONGEST.index(item.path.name) if item.path.name in LONGEST else len(LONGEST))
     names = [item.nodeid for item in items if " at 0x" in item.nodeid]
     if names:
         raise pytest.UsageError(f"names of tests must be the same in every process: {names}")
@@ -171,7 +216,7 @@ def pytest_collection_modifyitems(config, items):
             count = usual.max_examples  # a number that a test names itself is meant for `make test-all`
             if FUZZ_EXAMPLES:
                 count = int(FUZZ_EXAMPLES)
-            elif config.option.markexpr == WITHOUT_TAILS:
+            elif is_of_make(config):
                 count = max(25, count // 8)
             item.obj._hypothesis_internal_use_settings = hypothesis.settings(usual, max_examples=count)
 

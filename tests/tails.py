@@ -1,6 +1,7 @@
-"""Says which rows of a table `make test` runs, and which are its tail: rows that test the same again.
+"""Says which tests and rows of tables `make test` runs, which are the rest, and which are a tail: rows that test the same again.
 
-`make test-all` runs every row. Before a row became part of a tail, the code was broken, to see that the rows that are kept fail, too.
+`make test` and `make test-rest` together decide about a commit. `make test-all` runs every row. Before a row became part of a tail, the
+code was broken, to see that the rows that are kept fail, too.
 """
 
 from __future__ import annotations
@@ -8,6 +9,11 @@ from __future__ import annotations
 import collections
 
 import pytest
+from rest import ALL, REST
+
+WITHOUT_TAILS = "not tail"  # what decides about a commit, as pytest's `-m` says it; and its two parts
+MAKE_TEST = f"{WITHOUT_TAILS} and not rest"
+MAKE_TEST_REST = f"{WITHOUT_TAILS} and rest"
 
 # Tests of many rows that say the same again, each of which takes long, with a number n: `make test` takes the first row, and then
 # every nth one. The number has no common factor with the lengths of inner tables, so that each of their values comes.
@@ -41,10 +47,10 @@ def some_of(values, count=3):
     return values if with_tails else values[::count]
 
 
-def keeping(values, *kept):
-    """Return values for `parametrize`; `make test` takes only those that are named."""
+def keeping(values, *kept, mark=pytest.mark.tail):
+    """Return values for `parametrize`; `make test` takes only those that are named. The others have a mark."""
     assert set(kept) <= set(values), "what is kept is one of the values"
-    return [value if value in kept else pytest.param(value, marks=pytest.mark.tail) for value in values]
+    return [value if value in kept else pytest.param(value, marks=mark) for value in values]
 
 
 def one_in(count, values):
@@ -58,11 +64,18 @@ def one_row_in(count, rows):
 
 
 def leave_out(items):
-    """Mark the rows of the tests in `ONE_IN` that belong to the tail."""
+    """Mark the rows of the tests in `ONE_IN` that belong to the tail, and then those of the tests in `REST` that belong to the rest."""
+    mark_rows(items, ONE_IN, pytest.mark.tail)
+    mark_rows([item for item in items if not item.get_closest_marker("tail")], REST, pytest.mark.rest)
+
+
+def mark_rows(items, table, mark):
+    """Mark all rows of the tests in a table but the first one and then every nth one; with the number ALL, mark every row."""
     rows = collections.Counter()
     for item in items:
-        count = ONE_IN.get(item.path.name, {}).get(getattr(item, "originalname", item.name))
-        if count:
-            if rows[item.path, item.originalname] % count:  # by place: the names of rows may change
-                item.add_marker(pytest.mark.tail)
-            rows[item.path, item.originalname] += 1
+        name = getattr(item, "originalname", item.name)
+        count = table.get(item.path.name, {}).get(name)
+        if count is not None:
+            if count == ALL or rows[item.path, name] % count:  # by place: the names of rows may change
+                item.add_marker(mark)
+            rows[item.path, name] += 1

@@ -6,6 +6,8 @@ import shutil
 import struct
 
 import pytest
+from grader_catalogue import grade_only
+from tails import keeping
 
 from grading.__main__ import main
 from grading.grader import compiler, rungs
@@ -181,12 +183,15 @@ def test_a_package_with_a_compiler_has_the_points_of_its_rungs(tmp_path):
     assert ("none", "19") not in found
 
 
+@pytest.mark.parametrize("numbers", keeping(["19", "20 21 22 23"], "19", mark=pytest.mark.rest))
 @pytest.mark.usefixtures("jail")
-def test_without_a_compiler_nobody_loses_a_point(tmp_path, monkeypatch, capsys):
+def test_without_a_compiler_nobody_loses_a_point(tmp_path, monkeypatch, capsys, numbers):
     def none():
         raise JailError("it needs a C compiler, and this machine has none that the jail can run")
 
     monkeypatch.setattr(compiler, "command", none)
+    grade_only(monkeypatch, *numbers.split())
     _, found = graded(tmp_path, {"one loop": prefix(solution_text(), "19")})
+    assert [exercise for _, exercise in found] == numbers.split()
     assert {(r.grade.outcome, r.points) for r in found.values()} == {("INFRA", None)}
     assert "this machine has none that the jail can run" in "".join(capsys.readouterr())

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from grader_catalogue import points_of
+from grader_catalogue import grade_only, points_of
 from test_grader import solution
 
 from grading.__main__ import main
@@ -141,7 +141,8 @@ def jail():
 
 
 @pytest.mark.usefixtures("jail")
-def test_the_grader_says_what_the_workspace_says(tmp_path):
+def test_the_grader_says_what_the_workspace_says(tmp_path, monkeypatch):
+    grade_only(monkeypatch, EXERCISE.id)
     texts = RIGHT | {name: text for name, (text, _) in TOLD.items()}
     for name, text in texts.items():
         (tmp_path / "in" / name / LAB.name).mkdir(parents=True)
@@ -156,7 +157,8 @@ def test_the_grader_says_what_the_workspace_says(tmp_path):
         assert sentence in str(records[name].grade), name
 
 
-def test_a_star_of_another_file_is_told_as_such(tmp_path):
+def test_a_star_of_another_file_is_told_as_such(tmp_path, monkeypatch):
+    grade_only(monkeypatch, EXERCISE.id)
     mine = "from mine import *\n" + answer((LOOP, f"    helped()\n{LOOP}"))
     for name, text in (("exercises.py", mine), ("mine.py", "def helped():\n    return 1\n")):
         (tmp_path / "in" / "ann" / LAB.name).mkdir(parents=True, exist_ok=True)

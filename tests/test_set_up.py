@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 import pytest
+import tails
 
 ROOT = pathlib.Path(__file__).parents[1]
 SHELL = shutil.which("sh")
@@ -218,6 +220,21 @@ def run_ci(machine, clone, status=0, **environment):
     )
 
 
+def test_what_decides_is_run_in_two_parts_with_nothing_between_them():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'"-m={tails.MAKE_TEST}"' in project
+    targets = (ROOT / "Makefile").read_text(encoding="utf-8").split("\n\n")
+    [first] = [text for text in targets if text.startswith("test:")]
+    [rest] = [text for text in targets if text.startswith("test-rest:")]
+    assert " -m " not in first.replace("-m pytest", "")
+    assert f" -m '{tails.MAKE_TEST_REST}' " in rest
+    assert {tails.MAKE_TEST, tails.MAKE_TEST_REST} == {
+        f"{tails.WITHOUT_TAILS} and {part}" for part in ("rest", "not rest")
+    }
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.findall(r"make (test(?:-rest)?) 2>&1", ci) == ["test", "test-rest"]
+
+
 @pytest.mark.parametrize("status", [0, 2])
 def test_ci_ends_with_the_closing_line_of_pytest_and_its_status(machine, clone, status):
     done = run_ci(machine, clone, status)
@@ -233,7 +250,7 @@ def test_ci_begins_nothing_that_decides_nothing_when_its_time_is_over(machine, c
     assert done.stdout.splitlines()[-1].endswith("255.25s (0:04:15) ===")
 
 
-@pytest.mark.parametrize(("cut_off", "status"), [("test-tails", 0), ("test", 124), ("verify", 124)])
+@pytest.mark.parametrize(("cut_off", "status"), [("test-tails", 0), ("test", 124), ("test-rest", 124), ("verify", 124)])
 def test_ci_says_what_was_cut_off_and_fails_where_that_decides(machine, clone, cut_off, status):
     machine.python("timeout", f'case "$5" in {cut_off}) exit 124;; esac\nshift 3\nexec "$@"')
     done = run_ci(machine, clone)

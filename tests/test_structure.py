@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 import tails
+from rest import REST
 
 ROOT = pathlib.Path(__file__).parents[1]
 PACKAGE = ROOT / "jitkit"
@@ -670,6 +671,6 @@ def test_no_names_are_imported_wholesale():
 def test_what_is_left_to_the_tail_exists():
     """A test that was renamed would have all of its rows again, and nobody would see it."""
     tests = pathlib.Path(__file__).parent
-    texts = {file: (tests / file).read_text(encoding="utf-8") for file in tails.ONE_IN}
-    named = [(file, name) for file, names in tails.ONE_IN.items() for name in names]
+    texts = {file: (tests / file).read_text(encoding="utf-8") for file in {**tails.ONE_IN, **REST}}
+    named = [(file, name) for table in (tails.ONE_IN, REST) for file, names in table.items() for name in names]
     assert [(file, name) for file, name in named if f"\ndef {name}(" not in texts[file]] == []
