@@ -52,6 +52,9 @@ ABOUT_ITSELF = """
     class Point: pass
     print(__name__, sys.argv, sys.path[0] == beside.HERE or sys.path[0], sys.modules["__main__"].Point is Point)
     print(type(pickle.loads(pickle.dumps(Point()))) is Point, __package__, __spec__ and __spec__.name)
+    print(sorted(globals()), globals().get("__file__"))
+    rate: float = 0.1
+    print(__annotations__)
     """
 
 
@@ -70,13 +73,14 @@ def folder(tmp_path):
     "words",
     [
         ["about.py", "--explain", "-m", "x"],
+        ["./about.py"],
         ["-m", "about", "-c", "1"],
         ["-m", "package", "--lr", "0.1"],
         ["package", "a"],
         ["-c", textwrap.dedent(ABOUT_ITSELF), "b", "--explain"],
         ["-", "c"],
     ],
-    ids=["file", "module", "package", "folder", "code", "input"],
+    ids=["file", "file with a dot", "module", "package", "folder", "code", "input"],
 )
 def test_a_program_sees_what_it_sees_in_python(folder, words):
     given = textwrap.dedent(ABOUT_ITSELF) if words[0] == "-" else None
@@ -107,7 +111,29 @@ def test_status_and_traceback_are_pythons_own(tmp_path, end):
     assert as_jax(program.name, cwd=tmp_path) == python(program.name, cwd=tmp_path)
 
 
-@pytest.mark.parametrize("words", [["no.py"], ["-m", "no_such_module"], ["-m", "json.tool2"], ["-m", "xml"]])
+def test_the_traceback_of_a_module_that_cannot_be_compiled_has_no_line_of_ours(tmp_path):
+    write(tmp_path, "wrong.py", "def f(:\n")
+    status, out, said = as_jax("-m", "wrong", cwd=tmp_path)
+    expected = python("-m", "wrong", cwd=tmp_path)
+    assert (status, out) == expected[:2] and "jitkit" not in said
+    assert said.splitlines()[-3:] == expected[2].splitlines()[-3:]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["no.py"],
+        ["./no.py"],
+        ["-m", "no_such_module"],
+        ["-m", "json.tool2"],
+        ["-m", "xml"],
+        ["-m", "no_such.module"],
+        ["-m", "json.tool.deeper"],
+        ["-m", "."],
+        ["-m", "this.py"],
+        ["-m", "sys"],
+    ],
+)
 def test_what_is_not_there_is_said_as_python_says_it(tmp_path, words):
     expected, found = python(*words, cwd=tmp_path), as_jax(*words, cwd=tmp_path)
     assert expected[0] != 0
@@ -192,6 +218,36 @@ def test_strangers_idioms_run_and_print_what_they_print_on_jax(tmp_path):
     expected = on_jax(program, cwd=tmp_path)
     assert expected[0] == 0, expected[2]
     assert as_jax(program, cwd=tmp_path) == expected
+
+
+EAGER_DERIVATIVES = """
+    import jax, jax.numpy as jnp, numpy as np
+
+    FUNCTIONS = {
+        "average": lambda x, y: jnp.average(x, weights=y),
+        "float_power": lambda x, y: jnp.float_power(y, x),
+        "logaddexp": jnp.logaddexp,
+        "mean": lambda x, y: jnp.mean(x * y, axis=1),
+        "softmax": lambda x, y: jax.nn.softmax(x) * y,
+        "apply_along_axis": lambda x, y: jnp.apply_along_axis(lambda a: (a * y[0]).sum(), -1, x),
+    }
+    generator = np.random.default_rng(0)
+    operands = [jnp.asarray(generator.uniform(low, 3, (22, 33)).astype("float32")) for low in (-0.5, 0.2)]
+    for name, function in FUNCTIONS.items():
+        out, tangent = jax.jvp(function, operands, operands[::-1])
+        cotangents = jax.vjp(function, *operands)[1](out)
+        gradients = jax.vmap(jax.grad(lambda *xs: function(*xs).sum(), (0, 1)))(*[x[None] for x in operands])
+        print(name, [hash(np.asarray(x).tobytes()) for x in (out, tangent, *cotangents, *gradients)])
+    """
+
+
+def test_eager_derivatives_have_the_bits_of_the_programs_that_jax_compiles(tmp_path):
+    program = write(tmp_path, "eager.py", EAGER_DERIVATIVES)  # XLA optimises here, so that it fuses operations
+    ours, theirs = (
+        run(program, cwd=tmp_path, variables={"XLA_FLAGS": "", "PYTHONHASHSEED": "0"}) for run in (as_jax, python)
+    )
+    assert ours[:2] == theirs[:2]
+    assert ours[0] == 0, ours[2]
 
 
 def test_install_is_the_first_line_of_a_notebook_and_may_be_run_again(tmp_path):

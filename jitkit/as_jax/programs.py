@@ -6,11 +6,11 @@ JAX: jax/_src/traceback_util.py:filter_traceback
 from __future__ import annotations
 
 import importlib.machinery
-import importlib.util
 import io
 import os
 import pathlib
 import pkgutil
+import runpy
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -37,30 +37,26 @@ def run_file(path: str, arguments: Sequence[str]) -> None:
         _run_spec(spec)
         return
     if not os.path.isfile(path):
-        raise NoProgram(f"can't open file {os.path.abspath(path)!r}: [Errno 2] {os.strerror(2)}", 2)
+        raise NoProgram(f"can't open file {os.path.join(os.getcwd(), path)!r}: [Errno 2] {os.strerror(2)}", 2)
     _first_on_path(os.path.dirname(os.path.realpath(path)))
-    path = os.path.abspath(path)
+    path = os.path.join(os.getcwd(), path)  # like Python's, `__file__` keeps a `./`
     loader = importlib.machinery.SourceFileLoader("__main__", path)
     program = _as_main(path, None, loader)
     source = pathlib.Path(path).read_bytes()
-    _run(lambda: exec(compile(source, path, "exec"), vars(program)))
+    _run_source(source, path, program)
 
 
 def run_module(name: str, arguments: Sequence[str]) -> None:
     """Run a module, or a package that has a `__main__`, as `python -m NAME ARGUMENTS` does. Raise NoProgram if there is none,
-    and ModuleNotFoundError if the package that it should be in does not exist.
+    and the module's own error if its source is wrong, or a package that contains it raises one.
     """
     sys.argv = ["-m", *arguments]
     _first_on_path(os.getcwd())
-    spec = importlib.util.find_spec(name)
-    if spec is not None and spec.submodule_search_locations is not None:
-        spec = importlib.util.find_spec(f"{name}.__main__")
-        if spec is None:
-            raise NoProgram(f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed")
-    if spec is None:
-        raise NoProgram(f"No module named {name}")
-    sys.argv[0] = spec.origin or name
-    _run_spec(spec)
+    found: list[Any] = []
+    _run(lambda: found.extend(vars(runpy)["_get_module_details"](name, NoProgram)))
+    _, spec, code = found
+    sys.argv[0] = spec.origin
+    _run_code_of(spec, code)
 
 
 def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
@@ -68,9 +64,18 @@ def _run_spec(spec: importlib.machinery.ModuleSpec) -> None:
     code = get_code(spec.name) if get_code else None
     if code is None:
         raise NoProgram(f"No code object available for {spec.name}")
+    _run_code_of(spec, code)
+
+
+def _run_code_of(spec: importlib.machinery.ModuleSpec, code: types.CodeType) -> None:
     program = _as_main(spec.origin, spec, spec.loader)
     program.__package__ = spec.parent
     _run(lambda: exec(code, vars(program)))
+
+
+def _run_source(source: str | bytes, name: str, program: types.ModuleType) -> None:
+    """Compile a program, without the `from __future__` imports of this module, and run it."""
+    _run(lambda: exec(compile(source, name, "exec", dont_inherit=True), vars(program)))
 
 
 def run_code(code: str, arguments: Sequence[str]) -> None:
@@ -78,16 +83,16 @@ def run_code(code: str, arguments: Sequence[str]) -> None:
     sys.argv = ["-c", *arguments]
     _first_on_path("")
     program = _as_main(None, None, importlib.machinery.BuiltinImporter)
-    _run(lambda: exec(compile(code, "<string>", "exec"), vars(program)))
+    _run_source(code, "<string>", program)
 
 
 def run_input(arguments: Sequence[str]) -> None:
     """Run the standard input, as `python - ARGUMENTS` does."""
     sys.argv = ["-", *arguments]
     _first_on_path("")
-    program = _as_main(None, None, importlib.machinery.BuiltinImporter)
+    program = _as_main("<stdin>", None, importlib.machinery.SourceFileLoader("__main__", "<stdin>"))
     source = sys.stdin.buffer.read() if isinstance(sys.stdin, io.TextIOWrapper) else sys.stdin.read()
-    _run(lambda: exec(compile(source, "<stdin>", "exec"), vars(program)))
+    _run_source(source, "<stdin>", program)
 
 
 def _first_on_path(folder: str) -> None:
@@ -102,6 +107,8 @@ def _as_main(file: str | None, spec: Any, loader: Any) -> types.ModuleType:
     """Make a new `__main__`, which pickle and multiprocessing find under that name, too."""
     program = sys.modules["__main__"] = types.ModuleType("__main__")
     vars(program).update(__spec__=spec, __loader__=loader, __builtins__=sys.modules["builtins"])
+    if sys.version_info < (3, 14):
+        program.__annotations__ = {}
     if file is not None:
         vars(program).update(__file__=file, __cached__=None)
     return program
@@ -113,7 +120,7 @@ def _run(program: Callable[[], Any]) -> None:
     """
     try:
         program()
-    except SystemExit:
+    except (SystemExit, NoProgram):
         raise
     except BaseException:
         chosen = sys.excepthook

@@ -216,8 +216,8 @@ class JVPTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function is recorded as one equation, as the outer trace decides; False without one."""
-        return self.parent is not None and self.parent.keeps_calls
+        """Whether the call of a library function stays one operation. The outer trace decides; if there is none, True."""
+        return self.parent is None or bool(self.parent.keeps_calls)
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
         """Call the outer trace's `note` with the primals of a library function's arguments, and give each tangent the

@@ -73,10 +73,10 @@ class LinearizeTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function is recorded as one equation: True for programs as JAX 0.12 or later
-        writes them, where the cotangents of one argument are added up inside of the called function.
+        """Whether the call of a library function stays one operation: True if no outer trace records equations, and for programs as
+        JAX 0.12 or later writes them. Then the cotangents of one argument are added up inside of the called function.
         """
-        return since(0, 12)
+        return self.writer is None or since(0, 12)
 
     def in_words(self) -> str:
         """Return the names of the transformations that use this trace."""

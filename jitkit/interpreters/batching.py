@@ -116,8 +116,8 @@ class BatchTrace(Trace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function is recorded as one equation, as the outer trace decides; False without one."""
-        return self.parent is not None and self.parent.keeps_calls
+        """Whether the call of a library function stays one operation. The outer trace decides; if there is none, True."""
+        return self.parent is None or bool(self.parent.keeps_calls)
 
     def note(self, args: Sequence[Any]) -> Callable[[Any], Any]:
         """Call the outer trace's `note` with a library function's arguments. Return a function for the result, which

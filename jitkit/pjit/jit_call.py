@@ -62,10 +62,9 @@ class _Call(Primitive):
 
     def bind(self, *args: Any, **params: Any) -> Any:
         trace = current_trace()
-        if params["inline"] is not Inline.JAX_EARLY or (trace is not None and trace.keeps_calls):
+        if params["inline"] is not Inline.JAX_EARLY or trace is None or trace.keeps_calls:
             return super().bind(*args, **params)
-        if trace is not None:
-            trace.note(args)
+        trace.note(args)
         return eval_jaxpr(params["jaxpr"], params["jaxpr"].consts, *args)
 
 

@@ -12,6 +12,7 @@ from itertools import compress
 from typing import Any, cast
 
 from ..base import source_info
+from ..base.jax_version import since
 from ..base.util import merge_lists, partition_list
 from ..core import Trace, current_trace, get_aval, set_current_trace
 from ..interpreters import ad
@@ -72,12 +73,12 @@ def _linearize(
 
     def linear(*tangents: Any) -> list[Any]:
         args = (*residuals, *compress(tangents, nonzero))
-        if is_inlined and len(both.tangent.eqns) < 2:
+        if is_inlined and (len(both.tangent.eqns) < 2 or not since(0, 12)):
             return ad.with_zeros(eval_jaxpr(both.tangent, (), *args), both.nonzero, jaxpr.out_avals)
         donated = (False,) * len(residuals) + tuple(compress(donated_invars, nonzero))
         of_tangents = placed((*[None] * len(residuals), *compress(ins, nonzero)), compress(results, both.nonzero))
-        # Record a call even if the function is inlined: as in JAX, the reverse pass adds up the cotangents of an argument
-        # inside of the call, and inlines the result.
+        # Record a call even if the function is inlined: as in JAX 0.12, the reverse pass adds up the cotangents of an
+        # argument inside of the call, and inlines the result.
         made = cast(Trace, current_trace()).process_primitive(
             jit_p, args, params | {"donated_invars": donated, "jaxpr": both.tangent} | of_tangents
         )
