@@ -629,8 +629,8 @@ ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     ("`jacrev(f, argnums=())`", "ValueError: Too few leaves", "`()`"),
     ("`scan(length=-1)`", "MLIRError: Invalid type", "ValueError, which names `length`"),
     (
-        "`scan(unroll=1.0)`, or another number that is not whole",
-        "TypeError about `dynamic_slice`, or about shapes",
+        "`scan(unroll=1.0)`, or another float, of at least one step",
+        "TypeError about `dynamic_slice`, or about shapes; 1.0 runs if there are neither `xs` nor outputs",
         "TypeError, which names `unroll`",
     ),
 )

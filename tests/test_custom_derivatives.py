@@ -271,3 +271,31 @@ def test_a_position_beyond_the_arguments_is_no_argument_that_is_not_differentiat
         lambda n, p, t: (p[0], t[0])
     )
     return raised(f, 1.0, 2.0), raised(jax.jit(f), 1.0, 2.0)
+
+
+NOT_LINEAR = {
+    "square": lambda jnp, t: t * t,
+    "quotient": lambda jnp, t: t / (1 + t),
+    "reciprocal": lambda jnp, t: 1 / t,
+    "where": lambda jnp, t: jnp.where(t > 0, t, 0.0),
+    "dot": lambda jnp, t: jnp.dot(t[None], t[None]),
+    "convolution": lambda jnp, t: jnp.convolve(t[None], t[None])[0],
+    "sine": lambda jnp, t: jnp.sin(t),
+    "by an integer": lambda jnp, t: jnp.asarray(t).astype(int).astype(float),
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+@same_as_jax
+def test_a_jvp_rule_that_is_not_linear_has_the_error_or_the_zero_of_jax(jax, jnp, name):
+    @jax.custom_jvp
+    def f(x):
+        return x * x
+
+    @f.defjvp
+    def _(primals, tangents):
+        return f(*primals), NOT_LINEAR[name](jnp, *tangents)
+
+    ways = [jax.grad(f), jax.jit(jax.grad(f)), jax.grad(jax.jit(f)), lambda x: jax.vjp(f, x)[1](1.0)]
+    found = [raised(way, 2.0) for way in ways]
+    return [x if x[0] == "nothing was raised" else x[0] for x in found]

@@ -232,6 +232,16 @@ def test_a_number_of_steps_at_once_is_whole(unroll):
         scan(jitkit)
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@same_as_jax
+def test_a_loop_without_steps_takes_a_float_of_steps_at_once(jax, jnp, reverse):
+    def loop(x):
+        return jax.lax.scan(lambda c, y: (c + y, c), 0.0, x, unroll=1.0, reverse=reverse)
+
+    empty = jnp.arange(0.0)
+    return loop(empty), str(jax.make_jaxpr(loop)(empty)), jax.lax.fori_loop(0, 0, lambda i, c: c + 1, 3, unroll=1.0)
+
+
 @pytest.mark.parametrize("unroll", [True, False, 0, 1, 3, np.int64(2), np.uint8(4)])
 @same_as_jax
 def test_whole_numbers_of_all_kinds_are_steps_at_once(jax, jnp, unroll):

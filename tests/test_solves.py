@@ -176,3 +176,41 @@ def test_a_system_is_one_call_of_its_solver_in_a_compiled_program():
     lowered = jitkit.jit(system(jitkit, "with a transpose")).lower(LOWER, SIDE).as_text()
     assert len(re.findall(r"custom_call @\w*trsm|triangular_solve", lowered)) == 1
     assert "stablehlo.dot_general" not in lowered
+
+
+TRANSPOSED_LATER = {
+    "a number": lambda jnp, x: 2.0 * x,
+    "a quotient": lambda jnp, x: x / 2,
+    "twice": lambda jnp, x: 2 * x + 2.0 * x,
+    "a number of numpy's type": lambda jnp, x: np.arange(3.0) * x,
+    "computed": lambda jnp, x: jnp.sin(2.0) * x,
+    "indices": lambda jnp, x: x.at[0].multiply(2.0),
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSED_LATER)
+@same_as_jax
+def test_known_values_of_a_transposed_function_are_computed_once_and_passed_on(jax, jnp, name):
+    """A program that calls the transpose takes them as operands: loops do not compute them again in each step."""
+
+    def fun(x):
+        return TRANSPOSED_LATER[name](jnp, x)
+
+    def in_loop(ct):
+        transposed = jax.linear_transpose(fun, ct)
+        return jax.lax.scan(lambda c, _: (transposed(c)[0], None), ct, None, length=2)[0]
+
+    def in_call(ct):
+        transposed = jax.linear_transpose(fun, ct)
+        return jax.jit(lambda c: transposed(c)[0])(ct)
+
+    return [(str(jax.make_jaxpr(f)(jnp.ones(3))), f(jnp.ones(3))) for f in (in_loop, in_call)]
+
+
+@same_as_jax
+def test_the_transposed_matrix_of_a_system_takes_its_numbers_as_operands(jax, jnp):
+    def total(b):
+        return jax.lax.custom_linear_solve(lambda x: 2.0 * x, b, lambda _, b: b / 2, lambda _, b: b / 2).sum()
+
+    ways = (jax.grad(total), jax.grad(jax.jit(total)), jax.hessian(total))
+    return [(str(jax.make_jaxpr(f)(jnp.ones(3))), f(jnp.ones(3))) for f in ways]

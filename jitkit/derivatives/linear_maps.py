@@ -21,9 +21,10 @@ from .. import core
 from ..base import edits, errors, source_info, traceback_util
 from ..base.jax_version import since
 from ..core import dtypes
-from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval
+from ..interpreters import ad, ad_linearize, ad_transpose, partial_eval, partial_values
 from ..interpreters.ad_linearize import LinearProgram
 from ..interpreters.ad_rules import UndefinedPrimal, Zero, instantiate_zeros, tangent_aval
+from ..interpreters.partial_values import PartialVal
 from ..jaxpr import DebugInfo, dce_jaxpr, eval_jaxpr
 from ..lax.utils import derivatives
 from ..signature import api_util
@@ -255,9 +256,25 @@ def _pull_back(
     jaxpr = program.jaxpr
     inputs = [UndefinedPrimal(aval) for aval in jaxpr.in_avals]
     given_cts = [ct for ct, nonzero in zip(cts, program.nonzero, strict=True) if nonzero]
-    with source_info.transform("transpose"):
-        arg_cts = ad_transpose.backward_pass(jaxpr, residuals, inputs, given_cts)
+    not_linear = AssertionError(
+        f"the derivative of {info.func_src_info} is not linear in its tangents, so it has no transpose.\n"
+        "A JVP rule may add tangents and multiply them by what it computes from the primals, and nothing else."
+    )
+    arg_cts = _transposed(jaxpr, residuals, inputs, given_cts, not_linear)
     return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
+
+
+def _transposed(
+    jaxpr: Any, consts: Sequence[Any], inputs: Sequence[Any], cts: Sequence[Any], not_linear: Exception
+) -> Any:
+    """Return what `backward_pass` returns. Raise `not_linear` if a transpose rule, which allows one linear operand, gets two."""
+    try:
+        with source_info.transform("transpose"):
+            return ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
+    except (AttributeError, TypeError) as error:
+        if UndefinedPrimal.__name__ not in str(error):
+            raise  # the user's own error, from a function with its own transpose
+        raise not_linear from error
 
 
 @traceback_util.api_boundary
@@ -278,7 +295,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
     avals = [aval_of_argument(x) for x in leaves]
     flat = _Flat(fun, in_tree, False)
     info = DebugInfo("linear_transpose", api_util.source_of(fun))
-    jaxpr, _ = dce_jaxpr(partial_eval.trace_to_jaxpr(flat, avals, info), True, instantiate=True)
+    linear, _, _ = partial_values.trace_the_rest(flat, list(map(PartialVal.unknown, avals)), info, True)
+    jaxpr, _ = dce_jaxpr(linear, True, instantiate=True)
     kinds = [aval.dtype for aval in (*avals, *jaxpr.out_avals)]
     if not any(all(dtypes.issubdtype(d, kind) for d in kinds) for kind in (np.inexact, np.integer)):
         given, made = [aval.dtype for aval in avals], [aval.dtype for aval in jaxpr.out_avals]
@@ -299,16 +317,8 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., An
                 f"cotangent type does not match function output, expected {tuple(jaxpr.out_avals)} but got {cts}"
             )
         inputs = [UndefinedPrimal(aval) for aval in avals]
-        try:
-            with source_info.transform("transpose"):
-                arg_cts = ad_transpose.backward_pass(jaxpr, consts, inputs, cts)
-        except (AttributeError, TypeError) as error:
-            if UndefinedPrimal.__name__ not in str(error):
-                raise  # the user's own error, from a function with its own transpose
-            # A transpose rule that allows one linear operand got two.
-            raise TypeError(
-                f"linear_transpose takes a linear function, and {info.func_src_info} is not one."
-            ) from error
+        refusal = TypeError(f"linear_transpose takes a linear function, and {info.func_src_info} is not one.")
+        arg_cts = _transposed(jaxpr, consts, inputs, cts, refusal)
         return tree_unflatten(in_tree, [instantiate_zeros(ct) for ct in arg_cts])
 
     return Partial(transposed_fun, jaxpr.consts)

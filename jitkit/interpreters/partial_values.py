@@ -14,11 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import core
 from ..core import Primitive, Trace
-from ..jaxpr import DebugInfo, Jaxpr, Var, pruning
+from ..jaxpr import DebugInfo, Jaxpr, Literal, Var, pruning
 from ..jaxpr.language import selected
-from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer, empty_name_stack, trace_to_jaxpr
+from .partial_eval import (
+    DynamicJaxprTrace,
+    DynamicJaxprTracer,
+    check_results,
+    empty_name_stack,
+    literal_form,
+    trace_to_jaxpr,
+)
 
 JaxprTracer = DynamicJaxprTracer  # JAX's name for the tracers of unknown values
 
@@ -58,6 +67,14 @@ class _PartialTrace(DynamicJaxprTrace):
         with core.set_current_trace(self.parent):
             return primitive.bind(*args, **params)
 
+    def lift(self, x: Any) -> Var | Literal:
+        """Return the atom for a value that is not a tracer of this trace. If the outer trace records, a scalar is a constant here,
+        and a literal there: so a program that is traced later takes it as an operand, as in JAX.
+        """
+        if isinstance(x, np.generic) and isinstance(self.writer, DynamicJaxprTrace):
+            return super().lift(self.writer.literal(literal_form(x), core.get_aval(x)))
+        return super().lift(x)
+
 
 def _is_of(trace: _PartialTrace, x: Any) -> bool:
     return type(x) is DynamicJaxprTracer and x._trace is trace
@@ -70,12 +87,22 @@ def trace_to_jaxpr_nounits(
     jaxpr from the unknown arguments to the unknown results, a PartialVal for each result, and the jaxpr's constants. A
     result that `instantiate` marks counts as unknown.
     """
-    call: Callable[..., Sequence[Any]] = fun.call_wrapped
     debug_info = getattr(fun, "debug_info", None) or DebugInfo("trace_to_jaxpr_nounits", "fun")
+    return trace_the_rest(fun.call_wrapped, pvals, debug_info, instantiate)
+
+
+def trace_the_rest(
+    fun: Callable[..., Sequence[Any]],
+    pvals: Sequence[PartialVal],
+    debug_info: DebugInfo,
+    instantiate: bool | Sequence[bool] = False,
+) -> tuple[Jaxpr, list[PartialVal], Sequence[Any]]:
+    """Do what `trace_to_jaxpr_nounits` does, for a function that is not wrapped. Raise TypeError for a result that is not an array."""
     trace = _PartialTrace(core.current_trace(), debug_info)
     try:
         with core.set_current_trace(trace), empty_name_stack():
-            outs = call(*[value if aval is None else trace.new_arg(aval) for aval, value in pvals])
+            outs = fun(*[value if aval is None else trace.new_arg(aval) for aval, value in pvals])
+            check_results(outs, debug_info)
             asked = instantiate if isinstance(instantiate, Sequence) else [instantiate] * len(outs)
             outs = [trace.to_tracer(x) if ask else x for x, ask in zip(outs, asked, strict=True)]
             unknown = [x for x in outs if _is_of(trace, x)]

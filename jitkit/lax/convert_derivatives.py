@@ -21,7 +21,7 @@ def _jvp_convert(g: Any, y: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> 
 
 
 def _transpose_convert(ct: Any, x: Any, *, new_dtype: Any, weak_type: bool) -> list[Any]:
-    if type(ct) is Zero:
+    if type(ct) is Zero or x.aval.dtype == dtypes.float0:
         return no_cotangents([x])
     return [convert_element_type_p.bind(ct, new_dtype=x.aval.dtype, weak_type=x.aval.weak_type)]
 

@@ -326,6 +326,8 @@ defjvp(div_p, lambda g, out, x, y: div(g, y), lambda g, out, x, y: mul(mul(neg(g
 
 
 def _transpose_div(ct: Any, x: Any, y: Any) -> list[Any]:
+    if is_undefined(x) and is_undefined(y):
+        raise RuntimeError("nonlinear div can't be transposed")
     if type(ct) is Zero:
         return no_cotangents((x, y))
     quotient = div(ct, y)  # computed first, because `div` refuses a divisor that is a linear input

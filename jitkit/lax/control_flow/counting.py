@@ -77,17 +77,20 @@ def traced_length(length: core.Tracer) -> ConcretizationTypeError:
 
 
 def steps_at_once(unroll: Any, length: int) -> int:
-    """Return `unroll` as a number of steps, where 0 means all. True is all steps, at least 1; False is 1. Raise
-    ValueError if `unroll` or `length` is negative, TypeError if `unroll` is neither a bool nor an int.
+    """Return `unroll` as a number of steps, where 0 means all. True is all steps, at least 1; False is 1. If `length` is 0, return
+    a float as it is, as JAX does. Raise ValueError if `unroll` or `length` is negative, TypeError if `unroll` is neither a bool nor
+    an int.
     """
     if length < 0:
         raise ValueError(f"scan got `length` argument of {length}: a number of steps is 0 or more.")
     message = "The `unroll` argument to `scan` expects a concrete `int` or `bool` value."
-    steps: int = core.concrete_or_error(_as_it_is, unroll, message)
+    steps: Any = core.concrete_or_error(_as_it_is, unroll, message)
     if isinstance(steps, bool):
         return builtins.max(length, 1) if steps else 1
     if steps < 0:
         raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
+    if isinstance(steps, float) and length == 0:
+        return steps
     try:
         return operator.index(steps)
     except TypeError:

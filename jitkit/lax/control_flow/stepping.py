@@ -50,7 +50,7 @@ def scan_as_while(
     if unroll == 1:
         carry, ys = loop_over(step, carry, xs, y_avals, length, reverse)
     else:
-        carry, ys = loop_in_blocks(step, carry, xs, y_avals, length, reverse, unroll)
+        carry, ys = loop_in_blocks(step, carry, xs, y_avals, length, reverse, int(unroll))
     return [*carry, *ys]
 
 
