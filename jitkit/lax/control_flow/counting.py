@@ -89,8 +89,9 @@ def steps_at_once(unroll: Any, length: int) -> int:
         return builtins.max(length, 1) if steps else 1
     if steps < 0:
         raise ValueError("`unroll` must be a `bool` or a non-negative `int`.")
-    if isinstance(steps, float) and length == 0:
-        return steps
+    at_once: int = steps
+    if length == 0 and isinstance(steps, float):
+        return at_once
     try:
         return operator.index(steps)
     except TypeError:
