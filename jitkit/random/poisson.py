@@ -1,8 +1,9 @@
-"""Draws from the Poisson distribution: how many events there are in a time, when `lam` are expected.
+"""Draws from the Poisson distribution: how many events there are in a time in which `lam` are expected.
 
 For small `lam`, Knuth's algorithm multiplies uniform numbers until the product is below exp(-lam). That takes about lam
 steps, so from lam = 10 on candidates are drawn until one is accepted, after Hoermann, "The transformed rejection method
-for generating Poisson random variables", 1993. Both are computed for each element, the unneeded one with a harmless `lam`.
+for generating Poisson random variables", 1993. Both are computed for each element, the unneeded one with a harmless
+`lam`.
 
 JAX: jax/_src/random/core.py:_poisson
 """
@@ -29,7 +30,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sha
     """Draw from the Poisson distribution of mean `lam`.
 
     Args:
-      lam: the mean, which broadcasts to `shape`; it is taken as float32. A negative one, or nan, gives -1.
+      lam: the mean, as float32, which broadcasts to `shape`. A negative mean, or nan, gives -1.
       shape: of the result; by default the shape of `lam`.
       dtype: an integer dtype; by default int32, or int64 in x64 mode.
 

@@ -8,8 +8,8 @@ closed over. Its bits (two or four uint32) are hidden, so that nobody adds 1 to 
 independent. `random_wrap` and `random_unwrap` convert between the two views without computing; old-style keys are bare
 `uint32[2]`, which every function wraps.
 
-The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, or one of two in `rbg`. A lowering
-rule below is one line, which inlines a Python function on uint32 arrays.
+The primitives work on each key of an array. An *implementation* defines how: `threefry2x32`, or one of two in `rbg`. A
+lowering rule below is one line, which inlines a Python function on uint32 arrays.
 
 JAX: jax/_src/random/prng.py:random_bits
 """
@@ -39,8 +39,8 @@ from ..runtime.array import Array
 class PRNGImpl(NamedTuple):
     """An implementation: how many uint32 make a key, and the operations, as functions on arrays of uint32.
 
-    Arrays of keys have the shape `(*keys, *key_shape)`; `seed` takes integers `(*keys,)`, `split` and
-    `random_bits` add axes `shape` behind `keys`. `fold_in` takes as many integers as keys.
+    Arrays of keys have the shape `(*keys, *key_shape)`; `seed` takes integers `(*keys,)`, `split` and `random_bits` add
+    axes `shape` behind `keys`. `fold_in` takes as many integers as keys.
     """
 
     key_shape: tuple[int, ...]
@@ -70,7 +70,7 @@ class KeyTy(dtypes.ExtendedDType):
         self.name = f"key<{impl.tag}>"
 
     def full(self, shape: tuple[int, ...], fill_value: Any) -> Any:
-        """Return keys that are all equal to `fill_value`, or if it is a number, have it as each of their words."""
+        """Return keys that all equal the key `fill_value`, or have the number `fill_value` as each of their words."""
         stored = (*shape, *self.physical_shape)
         if is_key_array(fill_value):
             return random_wrap(jnp.broadcast_to(random_unwrap(fill_value), stored), self._impl)
@@ -95,14 +95,14 @@ def _impl_of(keys: ShapedArray) -> PRNGImpl:
 
 
 def _apply(ctx: LoweringContext, function: Callable[..., Any], *names: str) -> str:
-    """Write what `function` computes from these operands, with keys as their bits; return the name of the result."""
+    """Write the operations of `function` on these operands, with keys as their bits; return the name of the result."""
     avals = [core.physical_aval(aval) for aval in ctx.avals_in]
     return inline_function(ctx, lambda *arrays: [function(*arrays)], names, avals)[0]
 
 
 def _older() -> dict[str, bool]:
-    """Return the parameter by which an equation records that the option `threefry_partitionable` is off; {} if it is on. The option
-    may have changed by the time the equation is lowered. Jaxprs are printed without this parameter, as in JAX.
+    """Return the parameter that records in an equation that the option `threefry_partitionable` is off; {} if it is on.
+    The option may have changed when the equation is lowered. As in JAX, jaxprs are printed without this parameter.
     """
     return {} if config.local.state.options.threefry_partitionable else {"partitionable": False}
 
@@ -223,7 +223,7 @@ def _(ctx: LoweringContext, x: str, **params: Any) -> str:
 
 @register_batcher(random_wrap_p)
 def _(axis: AxisData, vals: Vals, dims: list[int], *, impl: PRNGImpl) -> Any:
-    """Batching rule: move the batch axis to the front; the last axes are the axes of a key."""
+    """Batching rule: move the batch axis to the front; the last axes are those of a key."""
     return random_wrap_p.bind(bdim_at_front(vals[0], dims[0], axis.size), impl=impl), 0
 
 

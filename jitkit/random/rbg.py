@@ -1,10 +1,11 @@
 """key of four words -> bits, by XLA's own generator: `rbg` and `unsafe_rbg`, faster than Threefry on accelerators.
 
-XLA has an operation for random bits, `lax.rng_bit_generator`, whose algorithm each platform chooses (Philox on CPU). So the same key
-gives other bits on another platform. The bits of a batch of keys are one stream, that of the first key, as in JAX.
+XLA has an operation for random bits, `lax.rng_bit_generator`, whose algorithm each platform chooses (Philox on CPU). So
+the same key gives other bits on another platform. The bits of a batch of keys are one stream, that of the first key, as
+in JAX.
 
-New keys are made by Threefry, from each half of a key by itself (`rbg`), or by the operation (`unsafe_rbg`: nobody has shown that
-such keys are independent).
+New keys are made by Threefry, from each half of a key by itself (`rbg`), or by the operation (`unsafe_rbg`: nobody has
+shown that such keys are independent).
 
 JAX: jax/_src/random/rbg.py:rbg_prng_impl
 """
@@ -41,7 +42,7 @@ def _stream(keys: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def _rbg_seed(seeds: Any) -> Any:
-    """Return the key of a seed: the two words that Threefry makes of it, twice."""
+    """Return the key of a seed: its two words from Threefry, twice."""
     half = threefry_seed(seeds)
     return lax.concatenate([half, half], half.ndim - 1)
 
@@ -62,11 +63,7 @@ def _rbg_fold_in(keys: Any, data: Any) -> Any:
 
 
 def _rbg_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    """Return the bits of XLA's generator.
-
-    Raises:
-      TypeError: for another width than 8, 16, 32 or 64.
-    """
+    """Return the bits of XLA's generator. Raise TypeError for another width than 8, 16, 32 or 64."""
     if bit_width not in UINT_DTYPES:
         raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")
     return _stream(keys, shape, UINT_DTYPES[bit_width])

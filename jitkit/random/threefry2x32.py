@@ -5,8 +5,8 @@ the key, so all elements can be computed at once, and a part of an array without
 32 bits by addition, rotation and exclusive or, for twenty rounds, and adds the key to them after every fourth (Salmon,
 Moraes, Dror, Shaw: "Parallel Random Numbers: As Easy as 1, 2, 3", 2011).
 
-With the option `threefry_partitionable` off, random bits and new keys are those of JAX's older algorithm: numbers of 32 bits are
-hashed in pairs, one from each half of the range, so a bit depends on the size of the array, too.
+With the option `threefry_partitionable` off, random bits and new keys are those of JAX's older algorithm: numbers of 32
+bits are hashed in pairs, one from each half of the range, so a bit depends on the size of the array, too.
 
 On CPU, the rounds are a loop of five iterations of four rounds: a body that is compiled once. Elsewhere they are
 unrolled, for a single kernel without a loop.
@@ -55,7 +55,7 @@ def _(*operands: ShapedArray) -> list[ShapedArray]:
 
 @register_lowering(threefry2x32_p)
 def _(ctx: LoweringContext, *operands: str) -> list[str]:
-    """Lowering rule: write a call of a function, which arrays of one shape share, since a program hashes often."""
+    """Lowering rule: write a call of a function that arrays of one shape share, since a program hashes often."""
     hash_function = _rolled if ctx.module.platform == "cpu" else _unrolled
     return ctx.call_jaxpr("threefry2x32", _hash_jaxpr(hash_function, tuple(ctx.avals_in)), operands)
 
@@ -109,10 +109,9 @@ def _rotate_left(x: Any, by: Any) -> Any:
 
 @functools.partial(jit, inline=True)
 def threefry_2x32(keypair: Any, count: Any) -> Any:
-    """Return an array of uint32, hashed under a key of two uint32 words: each element of its first half together with the
-    element at the same place in the second. For this, an array of odd size gets a 0 at its end.
-
-    Raise TypeError for words or an array of another dtype.
+    """Return an array of uint32, hashed under a key of two uint32 words: each element of its first half together with
+    the element at the same place in the second. An array of odd size is hashed with a 0 at its end. Raise TypeError for
+    another dtype.
     """
     key1, key2 = keypair
     if any(dtypes.dtype(x) != np.uint32 for x in (key1, key2, count)):
@@ -160,9 +159,7 @@ def iota_2x32_shape(shape: tuple[int, ...]) -> list[Any]:
 
 def _hash_of_places(keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
     """Return for each key the two words of the hash of each index in an array of this shape, as `(*keys, *shape)`.
-
-    Raises:
-      ValueError: where an axis has a negative size.
+    Raise ValueError for a negative size.
     """
     if min(shape, default=0) < 0:
         raise ValueError(f"negative dimensions are not allowed, got {shape}")
@@ -187,7 +184,7 @@ def _words(keys: Any) -> list[Any]:
 # --- the older algorithm, with the option `threefry_partitionable` off -----------------------------------------
 
 
-_MOST = 2**32 - 1  # numbers that are hashed under one key; with more, each part of the bits has a key of its own
+_MOST = 2**32 - 1  # numbers hashed under one key; if there are more, each part of the bits has its own key
 
 
 def _is_partitionable() -> bool:
@@ -195,9 +192,9 @@ def _is_partitionable() -> bool:
 
 
 def _hash_of_range(keys: Any, count: int) -> Any:
-    """Return for each key `count` words, as `(*keys, count)`. `range(count)`, with a 0 at its end if `count` is odd, is cut into
-    halves, and each number of the first half is hashed with its partner in the second. The first words of all hashes come before
-    all second words.
+    """Return for each key `count` words, as `(*keys, count)`. `range(count)`, with a 0 at its end if `count` is odd, is
+    cut into halves, and each number of the first half is hashed with its partner in the second. The first words of all
+    hashes come before all second words.
     """
     numbers = lax.iota(np.uint32, count)
     if count % 2:
@@ -209,12 +206,12 @@ def _hash_of_range(keys: Any, count: int) -> Any:
 
 
 def _split_by_range(keys: Any, shape: tuple[int, ...]) -> Any:
-    """Return, for each key, an array of new keys of this shape, each of two words that follow each other."""
+    """Return, for each key, an array of new keys of this shape, each of two successive words."""
     return lax.reshape(_hash_of_range(keys, 2 * math.prod(shape)), (*keys.shape[:-1], *shape, 2))
 
 
 def _words_by_range(keys: Any, count: int) -> Any:
-    """Return `count` words for each key: from one range; or if that is too long, from several ranges, each under a new key."""
+    """Return `count` words for each key: from one range, or if that is too long from several, each under a new key."""
     parts, rest = divmod(count, _MOST)
     if not parts:
         return _hash_of_range(keys, count)
@@ -250,10 +247,8 @@ def _bits_by_range(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
 
 
 def threefry_seed(seeds: Any) -> Any:
-    """Return the key of each seed: the upper 32 of its bits, which are 0 for a 32-bit seed, and the lower 32.
-
-    Raises:
-      TypeError: for anything but an integer.
+    """Return the key of each seed: the upper 32 of its bits, which are 0 for a 32-bit seed, and the lower 32. Raise
+    TypeError for anything but an integer.
     """
     if not dtypes.issubdtype(seeds.dtype, np.integer):
         raise TypeError(f"PRNG key seed must be an integer; got {seeds!r}{edits.SEED}")
@@ -265,8 +260,8 @@ def threefry_seed(seeds: Any) -> Any:
 
 
 def threefry_split(keys: Any, shape: tuple[int, ...]) -> Any:
-    """Return, for each key, an array of new keys of this shape: the hashes of 0, 1, 2, ... under the key. With the
-    option `threefry_partitionable` off, return those of `_split_by_range`.
+    """Return, for each key, an array of new keys of this shape: the hashes of 0, 1, 2, ... under the key; with the
+    option `threefry_partitionable` off, those of `_split_by_range`.
     """
     return _threefry_split(keys, tuple(map(int, shape)))
 
@@ -291,11 +286,9 @@ def _threefry_fold_in(key: Any, data: Any) -> Any:
 
 
 def threefry_random_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    """Return random bits: the hash of each element's index. For less than 64 bits, its two words are combined by exclusive or.
-    With the option `threefry_partitionable` off, return those of `_bits_by_range`.
-
-    Raises:
-      TypeError: for another width than 8, 16, 32 or 64.
+    """Return random bits: the hash of each element's index; for less than 64 bits, its two words combined by exclusive
+    or. With the option `threefry_partitionable` off, return those of `_bits_by_range`. Raise TypeError for another
+    width than 8, 16, 32 or 64.
     """
     if bit_width not in UINT_DTYPES:
         raise TypeError("requires 8-, 16-, 32- or 64-bit field width.")

@@ -75,11 +75,8 @@ def _uniform(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
 
 
 def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
-    """Return numbers in [0, 1), of this shape for each key. Random bits become the mantissa of a number in [1, 2), from which 1 is
-    subtracted.
-
-    Raises:
-      TypeError: for a dtype of another size than 8, 16, 32 or 64 bits.
+    """Return numbers in [0, 1), of this shape for each key: random bits become the mantissa of a number in [1, 2),
+    minus 1. Raise TypeError for a dtype of another size than 8, 16, 32 or 64 bits.
     """
     info = dtypes.finfo(dtype)
     if info.bits not in UINT_DTYPES:
@@ -100,17 +97,17 @@ def below_one(keys: Any, shape: Shape, dtype: Any) -> Any:
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Draw integers uniformly from `minval` to before `maxval`.
 
-    If the range is not a power of 2, small numbers are preferred, as in JAX: for a dtype of 32 bits (or less) and a range
-    up to 2**16, by less than one part in 2**32; for a larger range, by up to one part in 2**32 / range.
+    If the range is not a power of 2, small numbers are preferred, as in JAX: for a dtype of 32 bits (or less) and a
+    range up to 2**16, by less than one part in 2**32; for a larger range, by up to one part in 2**32 / range.
 
     Args:
       shape: of the result.
-      minval, maxval: integers that broadcast to `shape`. Where the range is empty, the result is `minval`.
+      minval, maxval: integers that broadcast to `shape`. If the range is empty, the result is `minval`.
       dtype: an integer dtype; by default int32, or int64 in x64 mode.
 
     Raises:
       TypeError: for another dtype.
-      ValueError: where the bounds do not broadcast to `shape`.
+      ValueError: if the bounds do not broadcast to `shape`.
     """
     refuse_sharding("randint", out_sharding)
     key, _ = check_key("randint", key)
@@ -149,8 +146,8 @@ def _randint(key: Any, minval: Any, maxval: Any, shape: Shape, dtype: Any) -> An
 
 
 def _remainder(high: Any, low: Any, span: Any, bits: int) -> Any:
-    """Return `(high * 2**bits + low) % span` for spans up to `2**(bits / 2)`, with numbers of at most `bits` bits; for larger spans
-    the product overflows to 0, and the result is `low % span`, as in JAX.
+    """Return `(high * 2**bits + low) % span` for spans up to `2**(bits / 2)`, with numbers of at most `bits` bits. For
+    larger spans the product overflows to 0, and the result is `low % span`, as in JAX.
     """
     half = lax.rem(constant_like(span, 2 ** (bits // 2)), span)
     multiplier = lax.rem(lax.mul(half, half), span)  # 2**bits % span, or 0 for a large span
@@ -163,7 +160,7 @@ def _integer_bound(bound: Any) -> Any:
 
 
 def _clipped_integer(x: Any, dtype: Any) -> Any:
-    """Return integers in another dtype. Those that do not fit become the nearest one that does."""
+    """Return integers in another dtype, those that do not fit as the nearest one that does."""
     old, new = dtypes.iinfo(x.dtype), dtypes.iinfo(dtype)
     low, high = max(int(old.min), int(new.min)), min(int(old.max), int(new.max))
     return jnp.clip(x, constant_like(x, low), constant_like(x, high)).astype(dtype)

@@ -1,7 +1,7 @@
 """call -> signature + leaves
 
-Input: a function, `jit`'s options, and the arguments of one call. Output: which arguments are static, and the names of the
-others, for keys and for errors. In the order of reading:
+Input: a function, `jit`'s options, and the arguments of one call. Output: which arguments are static, and the names of
+the others, for keys and errors. In the order of reading:
 
     argument_spec      jit's options + a function's signature -> ArgumentSpec
     api_util           call -> signature + leaves

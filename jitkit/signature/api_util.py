@@ -1,12 +1,11 @@
 """call -> signature + leaves
 
-Finds what `jit` has to know about a call before it looks at any value: which arguments are static, which may be donated,
-and the names of leaves for error messages. `argument_spec` says, once for each function, which arguments are static; this
-module splits calls accordingly.
+Finds all that `jit` must know about a call before it looks at any value: which arguments are static, which may be
+donated, and the names of leaves for error messages. `argument_spec` says, once for each function, which arguments are
+static; this module splits calls accordingly.
 
-A static value is part of the cache key by hash and equality (and exact type: 1, 1.0 and True are three keys),
-so it must be hashable and must not change; everything else about a call is its tree of arguments and the aval
-of each leaf.
+A static value is part of the cache key by hash and equality (and exact type: 1, 1.0 and True are three keys), so it
+must be hashable and must not change; everything else about a call is its tree of arguments and the aval of each leaf.
 
 JAX: jax/_src/api_util.py:argnums_partial
 """
@@ -45,13 +44,9 @@ __all__ = [
 
 
 class Static:
-    """A static value as part of a key: equal when type and value are equal.
+    """A static value as part of a key: equal if type and value are equal.
 
-    The hash is computed once and kept: if it differs later, the value has been mutated.
-
-    Attributes:
-      value: the static value.
-      hash: the hash of the value, taken when this object was made.
+    `hash` is the hash of `value`, computed once: if it differs later, the value has been mutated.
     """
 
     __slots__ = ("hash", "value")
@@ -92,11 +87,11 @@ class Arguments(NamedTuple):
     args: tuple[Any, ...]  # the dynamic positional ones
     kwargs: dict[str, Any]  # the dynamic keyword ones
     statics: tuple[tuple[int | str, Static], ...]  # each with its position, or its name
-    arity: int  # how many positional arguments there were, static ones included
+    arity: int  # the number of positional arguments, static ones included
 
     @property
     def dynamic_positions(self) -> list[int]:
-        """Return for each of `args` its position in the call."""
+        """Return each position of `args` in the call."""
         static = {where for where, _ in self.statics}
         return [i for i in range(self.arity) if i not in static]
 
@@ -114,16 +109,14 @@ class CallForm(NamedTuple):
     """Says which arguments of a call are static and which are dynamic."""
 
     positions: tuple[int, ...]  # of the dynamic arguments
-    names: tuple[str, ...]  # of the dynamic arguments that are passed by keyword
+    names: tuple[str, ...]  # of the dynamic arguments passed by keyword
     static_positions: tuple[int, ...]
     static_names: tuple[str, ...]
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-        """Return the dynamic arguments as `(args, kwargs)`, and the static ones as part of a cache key; see
-        `static_key`.
-        """
+        """Return the dynamic arguments as `(args, kwargs)`, and the static ones as part of a cache key; see `static_key`."""
         key: list[Any] = []
         for i in self.static_positions:
             key += (i, type(args[i]), args[i])
@@ -213,7 +206,7 @@ def donated_leaves(spec: ArgumentSpec, arguments: Arguments) -> tuple[bool, ...]
 
 
 def source_of(fun: Callable[..., Any]) -> str:
-    """Return `f at /path/file.py:12`, or only the name when there is no source."""
+    """Return `f at /path/file.py:12`, or only the name if there is no source."""
     inner = fun
     while isinstance(inner, functools.partial):
         inner = inner.func

@@ -15,7 +15,7 @@ from ..base import edits, errors, traceback_util
 
 
 def not_an_array(fun: Callable[..., Any], name: str, x: Any, error: Exception) -> Exception:
-    """Return the error for an argument, called `name`, of a type that cannot be traced, or an int that does not fit."""
+    """Return the error for the argument `name`, of a type that cannot be traced, or an int that does not fit."""
     if isinstance(error, OverflowError):
         return OverflowError(
             "An overflow was encountered while parsing an argument to a jitted computation, whose argument "

@@ -1,8 +1,8 @@
 """jit's options + a function's signature -> ArgumentSpec
 
 When `jit` is applied, decide once which arguments of a function are static, and which may be donated. Users give
-positions or names, and each is inferred from the other by the function's signature, so that `f(x, n=3)` and `f(x, 3)`
-agree on which arguments are static. An option that does not fit the signature is an error here, not in a later call.
+positions or names; each is inferred from the other by the function's signature, so that `f(x, n=3)` and `f(x, 3)` agree
+on which arguments are static. An option that does not fit the signature is an error here, not in a later call.
 
 JAX: jax/_src/api_util.py:infer_argnums_and_argnames
 """
@@ -23,7 +23,7 @@ KEYWORD = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 
 class ArgumentSpec(NamedTuple):
-    """Says which arguments of a function are static and which are donated, both by position and by name.
+    """The static and the donated arguments of a function, both by position and by name.
 
     Positions count from 0. A negative one, counted from the end of the call's positional arguments, is only here if the
     function takes `*args`, or its signature cannot be read.
@@ -36,7 +36,7 @@ class ArgumentSpec(NamedTuple):
 
     @property
     def has_statics(self) -> bool:
-        """Whether anything is static."""
+        """Whether any argument is static."""
         return bool(self.static_argnums or self.static_argnames)
 
 
@@ -47,10 +47,9 @@ def resolve_spec(
     donate_argnums: int | Sequence[int] | None,
     donate_argnames: str | Iterable[str] | None,
 ) -> ArgumentSpec:
-    """Return an ArgumentSpec, with names inferred from positions and positions from names, both checked against the signature.
-
-    Raise ValueError for a position out of range, an unknown or positional-only name, or one that is both static and
-    donated; raise TypeError for values of a wrong type.
+    """Return an ArgumentSpec, with names inferred from positions and positions from names, both checked against the
+    signature. Raise ValueError for a position out of range, an unknown or positional-only name, or one that is both
+    static and donated, TypeError for values of a wrong type.
     """
     if static_argnums is None and static_argnames is None and donate_argnums is None and donate_argnames is None:
         return ArgumentSpec((), (), (), ())  # avoids reading the signature, which takes 50 us
@@ -117,8 +116,8 @@ def infer_missing(
 def infer_argnums_and_argnames(
     sig: inspect.Signature, argnums: Any, argnames: Any
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Return the chosen arguments by position and by name, as tuples: see `infer_missing`. (Libraries call JAX's private function of
-    this name.)
+    """Return the chosen arguments by position and by name, as tuples: see `infer_missing`. (Libraries call JAX's
+    private function of this name.)
     """
     nums = None if argnums is None else _as_positions(argnums, "argnums")
     names = None if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
@@ -143,8 +142,8 @@ def _as_positions(argnums: Any, what: str) -> tuple[int, ...]:
 
 
 def counted_from_zero(positions: Sequence[int], count: int) -> tuple[int, ...]:
-    """Return the same positions among `count` arguments, counted from 0: negative ones count from the end. Raise ValueError for one out
-    of range.
+    """Return the same positions among `count` arguments, counted from 0: negative ones count from the end. Raise
+    ValueError for one out of range.
     """
     for i in positions:
         if not -count <= i < count:
@@ -223,7 +222,7 @@ _signatures: weakref.WeakKeyDictionary[Any, inspect.Signature] = weakref.WeakKey
 
 
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
-    """Return the function's signature, or None for callables that have none (some builtins). Cached: it takes 50 us."""
+    """Return the function's signature; None for callables without one (some builtins). Cached: it takes 50 us."""
     try:
         known = _signatures.get(fun)
         if known is None:

@@ -14,8 +14,8 @@ from ..core import ShapedArray, dtypes
 
 
 class ShapeDtypeStruct:
-    """The shape and dtype of an array without its values: an argument for `trace`, `lower`, `eval_shape` and `make_jaxpr`,
-    and a leaf of what `eval_shape` returns.
+    """The shape and dtype of an array without its values: an argument for `trace`, `lower`, `eval_shape` and
+    `make_jaxpr`, and a leaf of the result of `eval_shape`.
     """
 
     __module__ = "jitkit"  # its public place, which errors show
@@ -80,7 +80,7 @@ class ShapeDtypeStruct:
 
 def aval_of_argument(x: Any) -> Any:
     """Return the aval of an argument whose value is not needed: a `ShapeDtypeStruct`, or anything with a shape and a
-    dtype. An aval is returned without a sharding.
+    dtype; an aval itself, without a sharding.
     """
     if isinstance(x, ShapedArray):
         return x.update(sharding=None)

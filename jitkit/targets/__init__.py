@@ -1,10 +1,10 @@
-"""StableHLO -> optimised program, for chips that this machine does not have
+"""StableHLO -> optimised program, for chips that this machine lacks
 
     jit(f).trace(x).lower().compile(target="tpu:v5e")
 
-The real compilers of CPU, GPU and TPU compile one StableHLO text: what each makes of it can be read, but not run. The
-compilers are separate libraries (the extras `tpu` and `gpu`) which take over the process that loads them, and end it
-when something is wrong. So they run in their own process:
+The real compilers of CPU, GPU and TPU compile one StableHLO text: the result can be read, but not run. The compilers
+are separate libraries (the extras `tpu` and `gpu`), which take over the process that loads them, and end it if
+something is wrong. So they run in their own process:
 
     table      name -> Target: which compilers there are, and what must be installed for each
     process    program -> answer: the other process, its environment, and its time limit

@@ -1,9 +1,9 @@
 """HLO text -> what runs: kernels, loops, and the lines of Python that each came from
 
 Optimised HLO is a set of computations. One is the entry; some are the bodies of loops, branches and calls, whose
-instructions run one by one; all others are inside of fusions, each of which is one pass over memory. So we find the
-launched instructions by walking from the entry into everything but fusions, and a fusion has the Python lines of all
-instructions inside of it.
+instructions run one by one; all others are inside fusions, each of which is one pass over memory. So the launched
+instructions are found by walking from the entry into everything but fusions, and a fusion has the Python lines of all
+instructions inside it.
 
 JAX: jax/_src/stages.py:Compiled.as_text
 """
@@ -38,7 +38,7 @@ class Kernel(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A `while`: its name, and how often it runs, or None if the compiler does not know."""
+    """A `while`: its name, and how often it runs; None if the compiler does not know."""
 
     name: str
     trips: int | None
@@ -156,7 +156,7 @@ class Program:
         )
 
     def _inside(self, instruction: Instruction, seen: set[str]) -> Iterator[Instruction]:
-        """Yield an instruction, and all instructions inside of it."""
+        """Yield an instruction, and all instructions inside it."""
         inner = [name for name in called(instruction) if name not in seen]
         seen.update(inner)
         for name in inner:
@@ -166,8 +166,9 @@ class Program:
 
 
 def _operations(instruction: Instruction) -> Iterator[str]:
-    """Yield the equations that an instruction came from: `jit(f)/jit(g)/mul` came from a `mul`. If XLA has merged several, their
-    names follow one another. An instruction that is named after an argument, or by the compiler, came from none.
+    """Yield the equations that an instruction came from: `jit(f)/jit(g)/mul` came from a `mul`. If XLA has merged
+    several, their names follow one another. An instruction that is named after an argument, or by the compiler, came
+    from none.
     """
     found = _OPERATION.search(instruction.rest)
     for path in found[1].split(";") if found else ():
@@ -185,7 +186,7 @@ def called(instruction: Instruction) -> list[str]:
 
 
 def _after_type(text: str) -> str:
-    """Return what follows the type (`f32[3]{0}`, or a tuple of such types) in an instruction's right side."""
+    """Return the text after the type (`f32[3]{0}`, or a tuple of such types) in an instruction's right side."""
     if not text.startswith("("):
         return text[text.find(" ") :]
     depth = 0

@@ -1,4 +1,4 @@
-"""program -> answer: runs a compiler in a process of its own, with a time limit
+"""program -> answer: runs a compiler in its own process, with a time limit
 
 A compiler for another machine starts threads, takes over signals, writes to the terminal, refuses to be loaded twice,
 and may end its process. None of this may happen to the user's process. So each platform gets its own process, with its
@@ -32,7 +32,7 @@ TIME_LIMIT = 300.0  # seconds: a program that takes longer is stuck, or too larg
 
 
 class Compilers:
-    """The compilers, each started when it is first needed, and kept until the block ends.
+    """The compilers, each started at first use, and kept until the block ends.
 
     with Compilers() as compilers:
         program = compilers.compile("f", text, find("tpu:v5e"))
@@ -52,17 +52,16 @@ class Compilers:
         self._workers.clear()
 
     def abandon(self) -> None:
-        """End all processes of compilers, such as one for which `compile` waits in another thread, and each that `compile` starts later. To
-        `compile` this looks like a crash.
+        """End all processes of compilers, also those for which `compile` waits in another thread, and each that
+        `compile` starts later. To `compile` this looks like a crash.
         """
         self._abandoned = True
         for worker in list(self._workers.values()):
             worker.kill()
 
     def compile(self, name: str, text: str, target: Target, options: Sequence[tuple[str, Any]] = ()) -> TargetProgram:
-        """Compile StableHLO text for a target, and return the program. `options` are XLA's own debug options, names and values.
-
-        Raise TargetError when the compiler is missing, refuses, takes too long or crashes.
+        """Compile StableHLO text for a target, and return the program. `options` are XLA's own debug options, names and
+        values. Raise TargetError if the compiler is missing, refuses, takes too long or crashes.
         """
         obstacle = table.obstacle(target)
         if obstacle is not None:
@@ -93,8 +92,8 @@ class Compilers:
 
 
 def _refusal_text(name: str, target: Target, error: str) -> str:
-    """Return a sentence that says why a compiler refused the program. If the program calls a routine that the compiler
-    does not know, name it; otherwise quote the compiler.
+    """Return a sentence that says why a compiler refused the program. If the program calls a routine unknown to the
+    compiler, name it; otherwise quote the compiler.
     """
     routine = _NOT_REGISTERED.search(error)
     if routine is None:
@@ -110,7 +109,7 @@ def _refusal_text(name: str, target: Target, error: str) -> str:
 
 
 def _is_of_jax(routine: str) -> bool:
-    """Whether a routine's name shows that it is in JAX's package of operations for CUDA."""
+    """Return whether a routine's name shows that it is in JAX's package of operations for CUDA."""
     return routine.startswith(("cusolver_", "cuhybrid_", "cusparse_", "cu_"))
 
 
@@ -197,10 +196,8 @@ class _Worker:
 
 
 def environment(target: Target, dumps: pathlib.Path, ours: Mapping[str, str]) -> dict[str, str]:
-    """Return a worker's environment: ours, without settings for accelerators of this machine, and with those that the target's compiler
-    needs.
-
-    The child imports jitkit and jaxlib from where this process does.
+    """Return a worker's environment: ours, without settings for accelerators of this machine, and with those that the
+    target's compiler needs. The child imports jitkit and jaxlib from where this process does.
     """
     env = {k: v for k, v in ours.items() if not k.startswith(("JAX_", "JITKIT_", "TPU_", "LIBTPU_", "XLA_"))}
     home = pathlib.Path(__file__).parents[2]

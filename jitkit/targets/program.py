@@ -1,4 +1,4 @@
-"""answer -> TargetProgram: what a compiler made of a program, to be read, not run
+"""answer -> TargetProgram: a compiled program, to be read, not run
 
 JAX: jax/_src/stages.py:Compiled
 """
@@ -17,9 +17,8 @@ NOT_AVAILABLE = "not available from this compiler"
 
 
 class Analysis(Mapping[str, float]):
-    """Numbers about a program; `source` says who counted them, and how. It is empty if nobody did.
-
-    Numbers of different sources are counted differently, and cannot be compared.
+    """Numbers about a program; `source` says who counted them, and how. It is empty if nobody did. Numbers of different
+    sources are counted differently, and cannot be compared.
     """
 
     def __init__(self, numbers: Mapping[str, float], source: str) -> None:
@@ -72,15 +71,15 @@ class TargetProgram:
         )
 
     def as_text(self) -> str:
-        """Return the HLO text after the compiler's optimisation. `metadata` of a line has the Python line it came from."""
+        """Return the HLO text after the compiler's optimisation. `metadata` of a line has its Python line."""
         return self._hlo
 
     def cost_analysis(self) -> Analysis:
-        """Return estimates: flops, bytes accessed, transcendentals, and more where the compiler has them."""
+        """Return estimates: flops, bytes accessed, transcendentals, and more if the compiler has them."""
         return self._cost
 
     def memory_analysis(self) -> Analysis:
-        """Return the bytes of arguments, of results, of memory that the two share, of temporaries and of code."""
+        """Return the bytes of arguments, of results, of memory that both share, of temporaries and of code."""
         return self._memory
 
     # --- read from the HLO ----------------------------------------------------------------------------------
@@ -113,15 +112,16 @@ class TargetProgram:
         return self._code_in("PTX")
 
     def llvm_ir(self) -> dict[str, str]:
-        """Return LLVM's code after its optimisation, by module. Raise TargetError for targets that are not CPUs, or if the compiler shows
-        none.
+        """Return LLVM's code after its optimisation, by module. Raise TargetError for targets that are not CPUs, or if
+        the compiler shows none.
         """
         return self._code_in("LLVM IR")
 
     def bundles(self) -> dict[str, int]:
-        """Return how many bundles (instruction words, each of several instructions that start together) a kernel has on
-        a TPU: the length of its schedule, as libtpu counts it, or if libtpu gives no number, as its code shows. Bundles in a
-        loop count once, however often they run. Raise TargetError for other targets, or if the compiler shows no bundles.
+        """Return the number of bundles of each kernel on a TPU (a bundle is an instruction word of several instructions
+        that start together): the length of the kernel's schedule, as libtpu counts it, or if libtpu gives no number, as
+        its code shows. Bundles in a loop count once, however often they run. Raise TargetError for other targets, or if
+        the compiler shows no bundles.
         """
         code = self._code_in("VLIW bundles")
         return {kernel: self._bundles.get(kernel, count_bundles(text)) for kernel, text in code.items()}
@@ -135,7 +135,7 @@ class TargetProgram:
         return self._launches
 
     def code(self) -> dict[str, str]:
-        """Return the last readable stage, in whatever language it is, by kernel or module; {} if there is none."""
+        """Return the last readable stage, in its own language, by kernel or module; {} if there is none."""
         return self._code
 
     def _code_in(self, language: str) -> dict[str, str]:
@@ -151,7 +151,7 @@ class TargetProgram:
         return self._code
 
     def code_size(self) -> tuple[int, str] | None:
-        """Return the amount of code and its unit: lines of assembly or of LLVM IR, or bundles; None where the compiler
+        """Return the amount of code and its unit: lines of assembly or of LLVM IR, or bundles; None if the compiler
         does not show it. Only sizes of the same unit can be compared.
         """
         if not self._code:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class TargetError(RuntimeError):
-    """A program could not be compiled for a target. The text says why, and what to do about it.
+    """A program could not be compiled for a target. The text says why, and how to mend it.
 
     `reason` is "missing" (the compiler is not installed), "refused" (it has an objection to the program), "timeout",
     "crashed", or "unavailable" (the compiler does not give what was asked of the result).
@@ -68,7 +68,7 @@ gpu_device_info {{
 
 
 def _gpu(name: str, chip: str, device: str, limits: str) -> Target:
-    """Return the Target of an NVIDIA GPU. `limits` are those lines of its description that differ between GPUs."""
+    """Return the Target of an NVIDIA GPU. `limits` are the lines of its description that differ between GPUs."""
     return Target(name, chip, "gpu", "gpu", None, "PTX", _GPU.format(device=device, limits=limits))
 
 
@@ -98,7 +98,7 @@ TARGETS = {
 
 
 def find(name: str) -> Target:
-    """Return the target with this name. Raise ValueError for one that does not exist."""
+    """Return the target with this name. Raise ValueError if there is none."""
     try:
         return TARGETS[name]
     except KeyError:
@@ -126,14 +126,12 @@ def cuda() -> Cuda:
 
 
 def operations() -> str:
-    """Return the name of the module with JAX's operations for the CUDA plugin that is installed, such as
-    "jax_cuda12_plugin".
-    """
+    """Return the name of the module with JAX's operations for the installed CUDA plugin, such as "jax_cuda12_plugin"."""
     return cuda().plugin[1].replace("jax_plugins.xla_", "jax_") + "_plugin"
 
 
 def has_operations() -> bool:
-    """Whether JAX's package of operations for CUDA is installed, which the plugin needs for the routines of cuSOLVER."""
+    """Return whether JAX's package of operations for CUDA is installed, which the plugin needs for the routines of cuSOLVER."""
     return _is_there(operations())
 
 
@@ -199,7 +197,7 @@ def how_to_install(*extras: str) -> str:
 
 
 def _is_there(module: str) -> bool:
-    """Whether a module can be imported. It is not imported, since that would start the compiler in this process."""
+    """Return whether a module can be imported, without importing it, since that would start the compiler in this process."""
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # a parent package is missing
@@ -210,7 +208,7 @@ UNKNOWN = "unknown"
 
 
 def version_of(package: str) -> str:
-    """Return the version of an installed distribution; UNKNOWN when it is not installed as one."""
+    """Return the version of an installed distribution; UNKNOWN if it is not installed as one."""
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
@@ -218,8 +216,8 @@ def version_of(package: str) -> str:
 
 
 def compiler_of(target: Target) -> str:
-    """Return the packages that compile for a target, with their versions: `libtpu 0.0.51`. For one that is not installed, return
-    `this machine's ptxas` for a GPU, and else UNKNOWN.
+    """Return the packages that compile for a target, with their versions: `libtpu 0.0.51`. For one that is not
+    installed, return `this machine's ptxas` for a GPU, and else UNKNOWN.
     """
     needed = cuda() if target.package is None else [target.package]
     versions = [(package, version_of(package)) for package, _ in needed]
@@ -228,7 +226,7 @@ def compiler_of(target: Target) -> str:
 
 
 def folder_of(module: str) -> pathlib.Path:
-    """Return the folder that a package is installed in. Raise ModuleNotFoundError if it is not installed."""
+    """Return the folder in which a package is installed. Raise ModuleNotFoundError if it is not installed."""
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError(f"No module named {module!r}", name=module)

@@ -5,9 +5,9 @@
 Started by `process`, which makes the environment; not to be imported. The compiler writes its dumps into FOLDER, which
 is emptied for each program. jaxlib does the work; jax is not imported, so that it does not look for plugins itself.
 
-The three compilers are reached in two ways. The CPU's is part of jaxlib. Those of GPU and TPU are PJRT plugins: shared
-libraries with one table of C functions, which can describe a machine that is not there (a topology), and compile for
-it. Each reports different facts about its result; every number is passed on with its source.
+The CPU's compiler is part of jaxlib. Those of GPU and TPU are PJRT plugins: shared libraries with one table of C
+functions, which can describe a machine that is not there (a topology), and compile for it. Each reports different facts
+about its result; every number is passed on with its source.
 
 JAX: jax/_src/interpreters/mlir.py:make_ir_context
 """
@@ -85,8 +85,8 @@ class Compiler:
         return []
 
     def passes(self) -> list[tuple[str, str]]:
-        """Return the passes that changed the program, each with the program after it; none unless the compiler was asked to
-        dump them.
+        """Return the passes that changed the program, each with the program after it; none unless the compiler was
+        asked to dump them.
         """
         first = self._files(r"(?P<name>module_\d+\.[^.]*)\.before_optimizations\.txt")
         module = min(first, default="")  # a compiler may also compile variants, which have later numbers
@@ -142,7 +142,7 @@ class Cuda(Plugin):
     """XLA's compiler for NVIDIA GPUs, and NVIDIA's assembler."""
 
     def load(self) -> Any:
-        """Load the plugin, from the folder in which JAX would look for it; return its table of functions."""
+        """Load the plugin, from the folder in which JAX would look; return its table of functions."""
         package = table.cuda().plugin[1]
         api = _load_plugin("cuda", str(table.folder_of(package) / "xla_cuda_plugin.so"))
         _register_routines(api)
@@ -159,9 +159,7 @@ class Cuda(Plugin):
         return [*super().options(), ("xla_gpu_cuda_data_dir", str(table.toolkit()))]
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Return the estimates of XLA's general cost model, and a text that says so: this plugin has no cost model of
-        its own.
-        """
+        """Return the estimates of XLA's general cost model, and a text that says so: this plugin has no cost model."""
         [module] = executable.hlo_modules()
         return _plain(_ext.hlo_module_cost_analysis(self.host, module)), _GENERIC
 
@@ -195,9 +193,7 @@ class Tpu(Plugin):
         return []
 
     def hlo(self, executable: Any) -> str:
-        """Return the optimised HLO of the executable. If a newer libtpu puts something into the executable that jaxlib
-        cannot read, return the HLO from the dump.
-        """
+        """Return the optimised HLO of the executable, or from the dump if jaxlib cannot read the executable of a newer libtpu."""
         try:
             return super().hlo(executable)
         except _ext.JaxRuntimeError:
@@ -207,9 +203,7 @@ class Tpu(Plugin):
             return "\n\n".join(texts.values())
 
     def cost(self, executable: Any) -> tuple[dict[str, float], str]:
-        """Return libtpu's estimates, and a text that says so. A negative time means that libtpu does not know it, and
-        is left out.
-        """
+        """Return libtpu's estimates, without an unknown (negative) time, and a text that names the source."""
         numbers = _plain(executable.cost_analysis())
         if numbers.get("optimal_seconds", 0.0) < 0:
             del numbers["optimal_seconds"]
@@ -257,9 +251,7 @@ def _plain(costs: Any) -> dict[str, float]:
 
 
 def _memory(executable: Any) -> tuple[dict[str, float], str]:
-    """Return how many bytes of memory the compiler plans for, by use, and where the numbers come from. Without such a plan,
-    return no numbers.
-    """
+    """Return how many bytes of memory the compiler plans for, by use, and the source of the numbers; no numbers without such a plan."""
     try:
         stats = executable.get_compiled_memory_stats()
     except _ext.JaxRuntimeError:
@@ -272,7 +264,7 @@ def _memory(executable: Any) -> tuple[dict[str, float], str]:
 
 
 def answer(compiler: Compiler, request: dict[str, Any]) -> dict[str, Any]:
-    """Compile one program, and return what is known about it; `request` has its text, target and options."""
+    """Compile one program, and return all facts about it; `request` has its text, target and options."""
     for path in compiler.dumps.iterdir():
         path.unlink()
     device = compiler.device(table.find(request["target"]))

@@ -15,10 +15,11 @@ For the structure `({'a': *, 'b': None}, [(*, *), (*, *)])` we write:
         except (KeyError, Other): return None
         return leaves if leaf_types.issuperset(map(type, leaves)) else None
 
-This does to a treedef what `jit` does to functions: specialise for what was seen, guard it, and fall back where the guard fails. A
-repeated part, such as a model's layer, has its own function, and neighbouring leaves are unpacked together. So the text grows only with
-the number of different parts. Python compiles a line in 20 us, so a text longer than `_MANY_LINES` is written only for a structure that
-has already cost that much time without it. A text longer than `_MOST_LINES`, or for a tree deeper than `_MOST_LEVELS`, is never written.
+This does to a treedef what `jit` does to functions: specialise for what was seen, guard it, and fall back if the guard
+fails. A repeated part, such as a model's layer, has its own function, and neighbouring leaves are unpacked together. So
+the text grows only with the number of different parts. Python compiles a line in 20 us, so a text longer than
+`_MANY_LINES` is written only for a structure that has already cost that much time without it. A text longer than
+`_MOST_LINES`, or for a tree deeper than `_MOST_LEVELS`, is never written.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -52,8 +53,8 @@ class Other(Exception):
 
 
 class Shape:
-    """The size of the functions to write for some structures: how many lines, and which parts are repeated. Trees are large, but made of
-    few parts: each is analysed once.
+    """The size of the functions to write for some structures: the number of lines, and the repeated parts. Trees are
+    large, but made of few parts: each is analysed once.
     """
 
     def __init__(self, *treedefs: PyTreeDef) -> None:
@@ -90,7 +91,7 @@ class Shape:
 
 
 def is_uniform(children: Sequence[PyTreeDef]) -> bool:
-    """Whether the children all have one structure and are enough to handle them in a loop."""
+    """Return whether the children all have one structure and are enough to handle them in a loop."""
     if len(children) <= _SEVERAL or (children[0] is LEAF and len(children) <= _MANY):
         return False
     return all(child is children[0] for child in children)
@@ -98,7 +99,7 @@ def is_uniform(children: Sequence[PyTreeDef]) -> bool:
 
 class Source:
     """The text of functions while it is written: the lines of the current one, expressions for the leaves (`*n4` for
-    several), and the constants that it refers to.
+    several), and the constants that the text refers to.
     """
 
     def __init__(self, shape: Shape, constants: dict[str, Any], looks_at_keys: bool = False) -> None:
@@ -203,8 +204,9 @@ class Source:
     # --- putting together ---
 
     def put_together(self, treedef: PyTreeDef, start: int, depth: int = 0) -> str:
-        """Return a Python expression that builds a tree of this structure from the leaves at `start` and after. It names some leaves
-        one by one: leaf i is the variable `xi`, which is added to `self.leaves`, so that the caller assigns it.
+        """Return a Python expression that builds a tree of this structure from the leaves at `start` and after. It
+        names some leaves one by one: leaf i is the variable `xi`, which is added to `self.leaves`, so that the caller
+        assigns it.
         """
         node_type, children = treedef.node_type, treedef.children()
         if node_type is None:
@@ -270,8 +272,9 @@ def _tree_of(source: Source, treedef: PyTreeDef) -> str:
 
 
 def compile_take_apart(treedef: PyTreeDef) -> TakeApart:
-    """Return a function that returns the leaves of a tree of this structure. It returns None for any other tree, and if the type of a
-    leaf is not among the `leaf_types` yet. It always returns None if the text would be too long, or the tree is too deep.
+    """Return a function that returns the leaves of a tree of this structure; None for any other tree, and if the type
+    of a leaf is not among the `leaf_types` yet. It always returns None if the text would be too long, or the tree is
+    too deep.
     """
     shape = Shape(treedef)
     return _nothing_fits if shape.is_too_long else _take_apart(treedef, Source(shape, {"leaf_types": leaf_types}))
@@ -298,7 +301,7 @@ def _guess(treedef: PyTreeDef) -> TakeApart | None:
 
 
 def _children_if_same(node_type: NodeType, data: Any, count: int) -> Callable[[Any], Sequence[Any] | None]:
-    """Return a function that returns a node's children if it has this type and metadata, and None otherwise."""
+    """Return a function that returns a node's children if the node has this type and metadata, and None otherwise."""
     expected = _fingerprint_or_none(data)
 
     def children_of(node: Any) -> Sequence[Any] | None:
@@ -327,8 +330,8 @@ def patience(treedef: PyTreeDef) -> int:
 
 
 def compile_put_together(treedef: PyTreeDef) -> PutTogether:
-    """Return a function that does what `treedef.unflatten` does, three times as fast; for a large structure it becomes fast
-    after some calls. It does not check the number of leaves.
+    """Return a function that does the same as `treedef.unflatten`, three times as fast; for a large structure it
+    becomes fast after some calls. It does not check the number of leaves.
     """
     if not patience(treedef):
         return _put_together(treedef)
@@ -354,7 +357,7 @@ def _put_together(treedef: PyTreeDef) -> PutTogether:
 
 
 def key_paths(treedef: PyTreeDef) -> list[KeyPath] | None:
-    """Return the key paths of the leaves; None where there are too many, or where the user's nodes define their own."""
+    """Return the key paths of the leaves; None if they are too many, or if the user's nodes define their own keys."""
     paths: list[KeyPath] = []
     is_known = treedef.num_nodes <= _MOST_PATHS and _paths_into(paths, (), treedef)
     return paths if is_known else None

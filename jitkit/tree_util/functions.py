@@ -1,14 +1,15 @@
 """value -> leaves + treedef
 
 Flattening turns a tree of tuples, lists, dicts and other nodes into the list of its leaves, from left to right, and its
-structure. Everything inside `jit` works on the leaves; the structure rebuilds the result at the end. So what a user
-writes as `params["layers"][3].bias` is a number in a list to all later stages.
+structure. Everything inside `jit` works on the leaves; the structure rebuilds the result at the end. So a user's
+`params["layers"][3].bias` is a number in a list to all later stages.
 
     leaves, treedef = tree_flatten({"b": 1, "a": (2, None)})    # [2, 1], PyTreeDef({'a': (*, None), 'b': *})
     tree_unflatten(treedef, leaves)                             # {'a': (2, None), 'b': 1}
 
-`nodes` flattens one node, `registry` says what is a node, `treedef` defines structures, `paths` names leaves and describes differences of
-two trees. `guessing` and `compiled` write functions for frequent structures. All public names are here.
+`nodes` flattens one node, `registry` says what is a node, `treedef` defines structures, `paths` names leaves and
+describes differences of two trees. `guessing` and `compiled` write functions for frequent structures. All public names
+are here.
 
 JAX: jax/_src/tree_util.py:tree_flatten
 """
@@ -114,10 +115,8 @@ IsLeaf = Callable[[Any], bool]
 
 
 def tree_flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
-    """Return the leaves of a tree, from left to right, and its structure.
-
-    Where `is_leaf(subtree)` is true, the whole subtree counts as a leaf. Raise ValueError for a dict whose keys cannot
-    be sorted.
+    """Return the leaves of a tree, from left to right, and its structure. If `is_leaf(subtree)` is true, the whole
+    subtree counts as a leaf. Raise ValueError for a dict whose keys cannot be sorted.
     """
     if is_leaf is None:
         return flatten_by(everywhere, tree)
@@ -170,7 +169,7 @@ def flatten_until(is_leaf: IsLeaf, leaves: list[Any], tree: Any) -> PyTreeDef:
 
 
 def flatten_by(guesses: Guesses, tree: Any) -> tuple[list[Any], PyTreeDef]:
-    """Return what `tree_flatten` returns, faster for trees whose structures are often the same."""
+    """Return the same as `tree_flatten`, faster for trees whose structures are often the same."""
     found = guesses.flatten(tree)
     if found is not None:
         return found
@@ -181,7 +180,7 @@ def flatten_by(guesses: Guesses, tree: Any) -> tuple[list[Any], PyTreeDef]:
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """Return the tree with this structure and these leaves; raise ValueError when they are too many or too few."""
+    """Return the tree with this structure and these leaves. Raise ValueError if they are too many or too few."""
     put_together = written("put_together", treedef) if isinstance(treedef, PyTreeDef) else None
     values = leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)
     if put_together is None or len(values) != treedef.num_leaves:
@@ -232,9 +231,8 @@ def flatten_fun(
 
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
     """Apply `f` to each leaf of `tree` and to the subtrees at its place in the other trees; return a tree like the
-    first. `is_leaf` is as for `tree_flatten`.
-
-    Raise ValueError where the first tree is not a prefix of another, with the key path and both sides.
+    first. `is_leaf` is as for `tree_flatten`. Raise ValueError, with the key path and both sides, if the first tree is
+    not a prefix of another.
     """
     leaves, treedef = tree_flatten(tree, is_leaf)
     refuse_values(f, leaves)
@@ -251,7 +249,7 @@ def tree_map_with_path(
     is_leaf: Callable[..., bool] | None = None,
     is_leaf_takes_path: bool = False,
 ) -> Any:
-    """Return `tree_map(f, tree, *rest)` for an `f` that takes the key path of the leaf first; ValueError is raised as there."""
+    """Return `tree_map(f, tree, *rest)` for an `f` that takes the key path of the leaf first. Errors are those of `tree_map`."""
     pairs, treedef = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     columns = [_flatten_up_to(treedef, tree, other, "tree_map_with_path tree", None) for other in rest]
     return tree_unflatten(treedef, [f(*row) for row in zip(*unzip2(pairs), *columns, strict=True)])
@@ -271,7 +269,7 @@ def _flatten_up_to(treedef: PyTreeDef, tree: Any, other: Any, name: str, is_leaf
 
 
 class Unspecified:
-    """The default of an argument that may be None: it says that the argument was not given."""
+    """The default of an argument that may be None: the argument was not given."""
 
 
 _UNSPECIFIED = Unspecified()
@@ -280,7 +278,7 @@ _UNSPECIFIED = Unspecified()
 def tree_reduce(
     function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Return the leaves, folded with `functools.reduce` from left to right; raise TypeError for no leaves and no initializer."""
+    """Return the leaves, folded with `functools.reduce` from left to right. Raise TypeError for no leaves and no initializer."""
     leaves = tree_leaves(tree, is_leaf)
     if isinstance(initializer, Unspecified):
         return functools.reduce(function, leaves)
@@ -290,9 +288,8 @@ def tree_reduce(
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any], tree: Any, *, identity: Any = _UNSPECIFIED, is_leaf: IsLeaf | None = None
 ) -> Any:
-    """Return the leaves, reduced in halves: each takes part in about log2(number of leaves) operations.
-
-    Raise TypeError for no leaves and no identity.
+    """Return the leaves, reduced in halves: each takes part in about log2(number of leaves) operations. Raise TypeError
+    for no leaves and no identity.
     """
     leaves = tree_leaves(tree, is_leaf)
     if leaves:
@@ -310,12 +307,12 @@ def _reduce_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> A
 
 
 def tree_all(tree: Any, *, is_leaf: IsLeaf | None = None) -> bool:
-    """Whether all leaves are true; `is_leaf` is as for `tree_flatten`."""
+    """Return whether all leaves are true; `is_leaf` is as for `tree_flatten`."""
     return all(tree_leaves(tree, is_leaf))
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
-    """Whether all items are leaves; `is_leaf` is as for `tree_flatten`."""
+    """Return whether all items are leaves; `is_leaf` is as for `tree_flatten`."""
     items = list(iterable)
     leaves = tree_leaves(items, is_leaf)
     return len(leaves) == len(items) and all(leaf is item for leaf, item in zip(leaves, items, strict=True))
@@ -325,9 +322,8 @@ def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf | None = None) -> bool:
 
 
 def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any) -> Any:
-    """Return an outer tree of inner trees, turned inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`.
-
-    Raise TypeError if the number of leaves is wrong. Without an inner structure, that of the first subtree is taken.
+    """Return an outer tree of inner trees, turned inside out: `[(1, 2), (3, 4)]` into `([1, 3], [2, 4])`. If
+    `inner_treedef` is None, it is that of the first subtree. Raise TypeError if the number of leaves is wrong.
     """
     leaves, treedef = tree_flatten(pytree_to_transpose)
     if inner_treedef is None:
@@ -353,7 +349,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = 
 
 
 def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = None) -> list[Any]:
-    """Return what `broadcast_prefix` returns, for the structure of a full tree."""
+    """Return the same as `broadcast_prefix`, for the structure of a full tree."""
     leaves, prefix = tree_flatten(prefix_tree, is_leaf)
     counts: list[int] = []
     if not _count_below(prefix, full, counts):
@@ -363,7 +359,7 @@ def broadcast_over(prefix_tree: Any, full: PyTreeDef, is_leaf: IsLeaf | None = N
 
 
 def _count_below(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
-    """Whether `prefix` is a prefix of `full`. Append to `counts`, for each leaf of `prefix`, the number of leaves below it."""
+    """Return whether `prefix` is a prefix of `full`. Append to `counts`, for each leaf of `prefix`, the number of leaves below it."""
     if prefix is LEAF:
         counts.append(full.num_leaves)
         return True
@@ -375,7 +371,7 @@ def _count_below(prefix: PyTreeDef, full: PyTreeDef, counts: list[int]) -> bool:
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """Return the structure of a tuple of trees that have these structures."""
+    """Return the structure of a tuple of trees with these structures."""
     return PyTreeDef.from_node_data_and_children(default_registry, (tuple, None), treedefs)
 
 
@@ -388,12 +384,12 @@ class _Registry:
 
     @staticmethod
     def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any] | None:
-        """Return what the function `flatten_one_level` returns, and None for a leaf."""
+        """Return the result of the function `flatten_one_level`; None for a leaf."""
         return flatten_one_level(tree) if is_tree_node(type(tree)) else None
 
     @staticmethod
     def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any] | None:
-        """Return what the function `flatten_one_level_with_keys` returns, and None for a leaf."""
+        """Return the result of the function `flatten_one_level_with_keys`; None for a leaf."""
         return flatten_one_level_with_keys(tree) if is_tree_node(type(tree)) else None
 
 

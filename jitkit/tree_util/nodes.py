@@ -1,6 +1,6 @@
 """Flattens one node of a tree, and rebuilds it.
 
-Flattening splits a node, one level, into its children (trees again) and its metadata: what else is needed to rebuild
+Flattening splits a node, one level, into its children (trees again) and its metadata: everything else needed to rebuild
 it, such as the keys of a dict or the static fields of a dataclass. Each Python type has one `NodeType` that does this.
 
 JAX: jax/_src/tree_util.py:flatten_one_level
@@ -34,7 +34,7 @@ class NodeType:
         raise NotImplementedError
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Return the node that has these metadata and children."""
+        """Return the node with these metadata and children."""
         raise NotImplementedError
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:
@@ -46,7 +46,7 @@ class NodeType:
         raise NotImplementedError
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Return the children of a node that must have these metadata and `count` children; else raise ValueError."""
+        """Return the children of a node that must have these metadata and `count` children. Raise ValueError if it does not."""
         raise NotImplementedError
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
@@ -173,12 +173,12 @@ class NamedTupleNode(NodeType):
 
 
 def is_namedtuple(cls: type) -> bool:
-    """Whether instances of the class are named tuples."""
+    """Return whether instances of the class are named tuples."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 class DictKeys:
-    """The sorted keys of a dict. The same keys are one object, so that they compare by address.
+    """The sorted keys of a dict. Equal keys are one object, so that they compare by address.
 
     `take(d)` is the tuple of the values of d, sorted by key.
     """
@@ -259,7 +259,7 @@ class DictNode(NodeType):
         return keys.take(node), keys
 
     def unflatten(self, data: Any, children: Sequence[Any]) -> Any:
-        """Return a dict that is sorted by key."""
+        """Return a dict sorted by key."""
         return dict(zip(data.keys, children, strict=True))
 
     def keys(self, data: Any, count: int) -> Sequence[KeyEntry]:

@@ -53,9 +53,8 @@ def is_stopped_by(verdict: Any) -> bool:
 def tree_flatten_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """Return the leaves of a tree, each after its key path, and the structure.
-
-    With `is_leaf_takes_path`, `is_leaf` is called with the path and the subtree.
+    """Return the leaves of a tree, each after its key path, and the structure. With `is_leaf_takes_path`, `is_leaf` is
+    called with the path and the subtree.
     """
     if is_leaf is None:
         guess = everywhere.flatten(tree)
@@ -101,7 +100,7 @@ def flatten_with_paths_into(
 def tree_leaves_with_path(
     tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """Return the leaves of a tree, each after its key path; the arguments are those of `tree_flatten_with_path`."""
+    """Return the leaves of a tree, each after its key path; arguments are those of `tree_flatten_with_path`."""
     return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -137,8 +136,8 @@ def _join(keys: Sequence[KeyEntry]) -> str:
 
 
 def prefix_errors(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf | None = None) -> list[Callable[[str], ValueError]]:
-    """Return a function for each place where `prefix_tree` differs from `full_tree`: it takes a name for the prefix, and returns
-    an error that says how they differ. The list is empty if `prefix_tree` is a prefix.
+    """Return a function for each place where `prefix_tree` differs from `full_tree`: it takes a name for the prefix,
+    and returns an error that says how they differ. The list is empty if `prefix_tree` is a prefix.
     """
     return list(_prefix_errors((), prefix_tree, full_tree, is_leaf))
 
@@ -190,9 +189,8 @@ def _difference_of_nodes(prefix: Any, full: Any) -> tuple[str, str] | None:
 
 
 def equality_errors(tree1: Any, tree2: Any, is_leaf: IsLeaf | None = None) -> Iterator[tuple[KeyPath, str, str, str]]:
-    """Yield where the structures of two trees differ: the key path, and three texts.
-
-    The texts fit into "... is a {first} in one tree and a {second} in the other, so {third}".
+    """Yield where the structures of two trees differ: the key path, and three texts for "... is a {first} in one tree
+    and a {second} in the other, so {third}".
     """
     return _equality_errors((), tree1, tree2, is_leaf)
 
@@ -258,8 +256,8 @@ def explain_difference(before: PyTreeDef, after: PyTreeDef, root_name: str) -> l
 
 
 def nodes_apart(before: PyTreeDef, after: PyTreeDef) -> int:
-    """Return how far two structures are apart, summed over the nodes that both have: 1 for another type (a list has become a tuple), and
-    1 for other keys or metadata (a dict has lost a key).
+    """Return the distance of two structures, summed over the nodes that both have: 1 for another type (a list has
+    become a tuple), and 1 for other keys or metadata (a dict has lost a key).
     """
     if before is after:
         return 0
@@ -309,7 +307,7 @@ def _changes_of_metadata(name: str, before: PyTreeDef, after: PyTreeDef) -> Iter
 
 
 def _equal(one: Any, two: Any) -> bool:
-    """Whether a cache takes metadata for the same: 1, True and 1.0 are different."""
+    """Return whether a cache takes metadata for the same: 1, True and 1.0 are different."""
     try:
         return bool(fingerprint(one) == fingerprint(two))
     except TypeError:  # metadata of a class with its own `==`
@@ -325,7 +323,7 @@ def _is_position(key: KeyEntry) -> bool:
 
 
 def _descriptions(one: PyTreeDef, two: PyTreeDef) -> tuple[str, str]:
-    """Return short descriptions of the two; if these are the same, longer ones."""
+    """Return short descriptions of the two structures; if these are the same, longer ones."""
     first, second = _description(one), _description(two)
     if first == second:
         return _description(one, qualified=True), _description(two, qualified=True)

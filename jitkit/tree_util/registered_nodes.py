@@ -41,7 +41,7 @@ class RegisteredNode(NodeType):
         return [FlattenedIndexKey(i) for i in range(count)]
 
     def match(self, node: Any, data: Any, count: int) -> Sequence[Any]:
-        """Return the children; type, metadata and number of children must be right. Raise ValueError if they are not."""
+        """Return the children. Raise ValueError unless type, metadata and number of children are right."""
         cls = type(node)
         if cls is not self.cls:
             kind = self.kind.capitalize()
@@ -55,7 +55,7 @@ class RegisteredNode(NodeType):
 
 
 class CustomNode(RegisteredNode):
-    """The node type of a class that was registered with functions to flatten and unflatten its instances."""
+    """The node type of a class registered with functions to flatten and unflatten its instances."""
 
     __slots__ = ("_flatten", "_flatten_with_keys", "_unflatten", "keys_are_fixed")
 
@@ -69,7 +69,7 @@ class CustomNode(RegisteredNode):
         self.keys_are_fixed = flatten_with_keys is None
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """Return what the user's function returns; raise ValueError unless that is children and metadata."""
+        """Return the result of the user's function. Raise ValueError unless it is children and metadata."""
         parts: Any = self._flatten(node)
         if not isinstance(parts, tuple) or len(parts) != 2:
             raise ValueError(f"{_EXPECTED}, got {parts!r}")
@@ -81,8 +81,8 @@ class CustomNode(RegisteredNode):
         return tuple(children), data
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """Return what the user's function with keys returns, or the positions of the children if there is none. Raise
-        ValueError unless it returns a pair of the keyed children and the metadata.
+        """Return the result of the user's function with keys, or the positions of the children if there is none. Raise
+        ValueError unless it is a pair of the keyed children and the metadata.
         """
         if self._flatten_with_keys is None:
             children, data = self.flatten(node)

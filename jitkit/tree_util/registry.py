@@ -1,9 +1,9 @@
 """Says which Python types are nodes, and registers classes as nodes.
 
-A *pytree* is made of nodes, and everything that is not a node is a leaf. Nodes are None, tuples, lists,
-dicts, named tuples, and instances of classes that are registered, here or with JAX. Only the exact type counts: an instance of
-a subclass of dict is a leaf, unless the subclass was registered too. `node_types[type(x)]` is the NodeType of
-x, or None if x is a leaf.
+A *pytree* is made of nodes; everything that is not a node is a leaf. Nodes are None, tuples, lists, dicts, named
+tuples, and instances of classes that are registered, here or with JAX. Only the exact type counts: an instance of a
+subclass of dict is a leaf, unless the subclass was registered too. `node_types[type(x)]` is the NodeType of x, or None
+if x is a leaf.
 
 JAX: jax/_src/tree_util.py:register_pytree_node
 """
@@ -47,8 +47,8 @@ _ITERATED: tuple[type, ...] = (
 
 
 class _NodeTypes(dict[type, NodeType | None]):
-    """Maps a type to its NodeType, or to None for leaves. Answers are cached, for named tuples and leaves, too; except for
-    iterators, since each of these gets a warning.
+    """Maps a type to its NodeType, or to None for leaves. Answers are cached, also for named tuples and leaves, but not
+    for iterators, since each of these gets a warning.
     """
 
     def __missing__(self, cls: type) -> NodeType | None:
@@ -157,8 +157,8 @@ def register_pytree_with_keys(
     unflatten_func: Unflatten,
     flatten_func: Flatten | None = None,
 ) -> None:
-    """Register a class whose nodes name their children. `flatten_with_keys(node)` returns pairs of a key entry and a child, and the
-    metadata; `flatten_func` leaves out the key entries, and may be omitted.
+    """Register a class whose nodes name their children. `flatten_with_keys(node)` returns pairs of a key entry and a
+    child, and the metadata; `flatten_func` leaves out the key entries, and may be omitted.
     """
 
     def flatten_without_keys(node: Any) -> tuple[Iterable[Any], Any]:
@@ -169,8 +169,8 @@ def register_pytree_with_keys(
 
 
 def register_pytree_with_keys_class(cls: Class) -> Class:
-    """Decorator: register a class with its method `tree_flatten_with_keys` and class method `tree_unflatten`, and with its method
-    `tree_flatten` if it has one.
+    """Decorator: register a class with its method `tree_flatten_with_keys`, its class method `tree_unflatten`, and its
+    method `tree_flatten` if there is one.
     """
     flatten = operator.methodcaller("tree_flatten") if hasattr(cls, "tree_flatten") else None
     register_pytree_with_keys(cls, operator.methodcaller("tree_flatten_with_keys"), cls.tree_unflatten, flatten)
@@ -178,9 +178,8 @@ def register_pytree_with_keys_class(cls: Class) -> Class:
 
 
 def register_static(cls: Class) -> Class:
-    """Decorator of a class: make its instances nodes without children, which are their own metadata.
-
-    To `jit` they are static: it compiles for each of them, and tells them apart by hash and equality.
+    """Decorator of a class: make its instances nodes without children, which are their own metadata. To `jit` they are
+    static: it compiles for each of them, and tells them apart by hash and equality.
     """
     register_pytree_with_keys(cls, lambda node: ((), node), lambda data, children: data)
     return cls
@@ -192,13 +191,14 @@ def register_dataclass(
     meta_fields: Sequence[str] | None = None,
     drop_fields: Sequence[str] = (),
 ) -> Class:
-    """Make instances nodes with the `data_fields` as children and the `meta_fields` as metadata. Returns the
-    class.
+    """Make instances nodes with the `data_fields` as children and the `meta_fields` as metadata. Return the class.
 
     For a dataclass both may be left out: then the fields with `metadata={"static": True}` are metadata. Each field that
-    `__init__` takes must be in one of the two or in `drop_fields`. Raise TypeError for one of the two without the
-    other, or for none where the class is not a dataclass; raise ValueError for fields that a dataclass lacks or that are
-    missing here, for a field in both, and for a class that is registered.
+    `__init__` takes must be in one of the two or in `drop_fields`.
+
+    Raises:
+      TypeError: for one of the two without the other, or for neither unless the class is a dataclass.
+      ValueError: for fields that a dataclass lacks or that are missing here, a field in both, or a registered class.
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError(
@@ -284,7 +284,7 @@ register(
 
 
 class _HashableCallableShim:
-    """Wraps a partial, so that `functools.partial` does not merge with it. It is called, compared and hashed like the partial."""
+    """Wraps a partial, so that `functools.partial` does not merge with it. Called, compared and hashed like the partial."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
@@ -303,14 +303,13 @@ class _HashableCallableShim:
 
 
 class Partial(functools.partial[Any]):
-    """A `functools.partial` that is a node: its arguments are children, and its function is metadata.
-
-    So it can be an argument of a jitted function: the bound arguments are traced, the function is static.
+    """A `functools.partial` that is a node: its arguments are children, and its function is metadata. So it can be an
+    argument of a jitted function: the bound arguments are traced, the function is static.
     """
 
     def __new__(cls, func: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Self:
-        """Return the Partial. Wrap a `func` that is itself a partial: `functools.partial` would merge the two, and the arguments of
-        `func` would become children.
+        """Return the Partial. Wrap a `func` that is itself a partial: `functools.partial` would merge the two, and the
+        arguments of `func` would become children.
         """
         boxed = _HashableCallableShim(func) if isinstance(func, functools.partial) else func
         return super().__new__(cls, boxed, *args, **kwargs)
@@ -327,19 +326,19 @@ register_pytree_node(
 
 
 def is_tree_node(typ: type) -> bool:
-    """Whether instances of a type are nodes."""
+    """Return whether instances of a type are nodes."""
     return node_types[typ] is not None
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
-    """Return the children and the metadata of a node; raise ValueError for a leaf."""
+    """Return the children and the metadata of a node. Raise ValueError for a leaf."""
     node_type = _node_type_of(tree)
     children, data = node_type.flatten(tree)
     return children, node_type.visible_data(data)
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[KeyEntry, Any]], Any]:
-    """Return the children of a node, each after its key entry, and the metadata; raise ValueError for a leaf."""
+    """Return the children of a node, each after its key entry, and the metadata. Raise ValueError for a leaf."""
     node_type = _node_type_of(tree)
     pairs, data = node_type.flatten_with_keys(tree)
     return pairs, node_type.visible_data(data)

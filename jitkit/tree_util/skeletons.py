@@ -2,8 +2,8 @@
 
 To find the names of leaves, the axis of each, or where two structures differ, we walk through a tree whose leaves do
 not matter. A user's constructor may require arrays, or compute with them, so `unflatten` cannot build such a tree. In a
-*skeleton* a `Skeleton` replaces each node of a user's class: it has the class, the metadata and the children. Tuples,
-lists and dicts stay.
+*skeleton* a `Skeleton` replaces each node of a user's class, with its class, metadata and children. Tuples, lists and
+dicts stay.
 
 JAX: jax/_src/tree_util.py:treedef_children
 """
@@ -45,7 +45,7 @@ class _SkeletonNode(RegisteredNode):
         return node.children, node.treedef
 
     def flatten_with_keys(self, node: Any) -> tuple[Sequence[tuple[KeyEntry, Any]], Any]:
-        """Return the children after their key entries, and the structure."""
+        """Return the children, each after its key entry, and the structure."""
         return list(zip(child_keys(node.treedef), node.children, strict=True)), node.treedef
 
     def visible_data(self, data: Any) -> Any:
@@ -57,8 +57,8 @@ registered[Skeleton] = _SkeletonNode(Skeleton)
 
 
 def skeleton(treedef: PyTreeDef, leaves: Iterable[Any] | None = None) -> Any:
-    """Return the tree of this structure that has these leaves, with a Skeleton for each node of a user's class. Without
-    `leaves`, each leaf is `LEAF`: that is a leaf whatever classes a user has registered, even `int`.
+    """Return the tree of this structure with these leaves, and with a Skeleton for each node of a user's class. Without
+    `leaves`, each leaf is `LEAF`, which is a leaf whatever classes a user has registered, even `int`.
     """
     return _skeleton(treedef, itertools.repeat(LEAF) if leaves is None else iter(leaves))
 
@@ -74,9 +74,7 @@ def _skeleton(treedef: PyTreeDef, leaves: Iterator[Any]) -> Any:
 
 
 def as_built(treedef: PyTreeDef, leaves: Sequence[Any]) -> Any:
-    """Return the tree with this structure and these leaves, to be shown in a message; or its skeleton, if a user's
-    class refuses them.
-    """
+    """Return the tree with this structure and these leaves, for a message; or its skeleton, if a user's class refuses them."""
     try:
         return treedef.unflatten(leaves)
     except Exception:
@@ -90,8 +88,8 @@ _noted: weakref.WeakKeyDictionary[PyTreeDef, tuple[KeyEntry, ...]] = weakref.Wea
 
 
 def child_keys(treedef: PyTreeDef) -> Sequence[KeyEntry]:
-    """Return the key entries of the children of a structure's root. For a leaf there are none; for a class with its own
-    keys, return those that `note_keys` remembered.
+    """Return the key entries of the children of a structure's root: none for a leaf; for a class with its own keys,
+    those that `note_keys` remembered.
     """
     if treedef.node_type is None:
         return ()

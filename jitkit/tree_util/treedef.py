@@ -5,7 +5,7 @@ compiles for a treedef (and the types of the leaves), so it is a dict key in eve
 *interned*: the same parts give the same object, so two are compared by address. Their table has only weak references.
 
 Which metadata are the same? 1, True and 1.0 are equal in Python, but unflattening must return what was flattened. So
-the table compares metadata by type and value, or by address where the class does so, too (`fingerprint`). Metadata with
+the table compares metadata by type and value, or by address if the class does so, too (`fingerprint`). Metadata with
 their own equality, or without a hash, have `_ComparedTreeDef`s: one object only for the same metadata object.
 
 `==` compares metadata with `==`, as in JAX: the structures of `{1: x}` and `{True: x}` are equal, and one key of a
@@ -28,9 +28,9 @@ from .registry import node_types
 
 
 class PyTreeDef:
-    """The structure of a tree. Equal ones are one object, unless their metadata prevent it.
+    """The structure of a tree. Equal structures are one object, unless their metadata prevent it.
 
-    `num_leaves` says how many leaves there are, `num_nodes` how many nodes, leaves included.
+    `num_leaves` is the number of leaves, `num_nodes` that of all nodes, leaves included.
     """
 
     __slots__ = (
@@ -100,7 +100,9 @@ class PyTreeDef:
     def walk(
         self, f_node: Callable[[tuple[Any, ...], Any], Any], f_leaf: Callable[[Any], Any] | None, leaves: Iterable[Any]
     ) -> Any:
-        """Fold the tree of these leaves by `f_leaf(leaf)` and `f_node(results, data)`. Raise ValueError for too many leaves or too few."""
+        """Fold the tree of these leaves by `f_leaf(leaf)` and `f_node(results, data)`. Raise ValueError for too many
+        leaves or too few.
+        """
         values = list(leaves)
         if len(values) != self.num_leaves:
             raise ValueError(f"Too {'few' if len(values) < self.num_leaves else 'many'} leaves for PyTreeDef")
@@ -125,7 +127,7 @@ class PyTreeDef:
     # --- taking apart ---
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
-        """Return the subtrees of `tree` at the leaves' positions; raise ValueError if this is not a prefix of the tree."""
+        """Return the subtrees of `tree` at the leaves' positions. Raise ValueError if this is not a prefix of the tree."""
         subtrees: list[Any] = []
         self._flatten_up_to(tree, subtrees)
         subtrees.reverse()
@@ -143,8 +145,8 @@ class PyTreeDef:
     # --- as an object ---
 
     def __hash__(self) -> int:
-        """Return a hash of the node types, the keys of dicts and the children. Other metadata do not count: they may be equal with
-        different hashes, or have no hash.
+        """Return a hash of the node types, the keys of dicts and the children. Other metadata do not count: they may be
+        equal with different hashes, or have no hash.
         """
         if self._hash is None:
             keys = self.data.keys if isinstance(self.data, DictKeys) else None
@@ -162,9 +164,7 @@ class PyTreeDef:
 
     @property
     def exact(self) -> PyTreeDef:
-        """The same structure as a part of cache keys: equal to another `exact` only if their metadata are
-        indistinguishable.
-        """
+        """The same structure as a part of cache keys: equal to another `exact` only if their metadata are indistinguishable."""
         exact = None if self._exact is None else self._exact()
         if exact is not None:
             return exact
@@ -251,7 +251,7 @@ class _ComparedTreeDef(PyTreeDef):
         return _ComparedExactTreeDef(self)
 
     def exact_hash(self) -> int:
-        """Return the hash of the tree: of node types, and, where metadata have a hash, of these and their types."""
+        """Return the hash of the tree: of node types, and of metadata with a hash, and their types."""
         return self._exact_hash
 
 
@@ -273,8 +273,8 @@ def _types(data: Any) -> Any:
 
 
 def same_node(one: PyTreeDef, two: PyTreeDef) -> bool:
-    """Whether the roots of two structures have one type, equal metadata and as many children. Raise ValueError where
-    comparing the metadata gives no bool.
+    """Return whether the roots of two structures have one type, equal metadata and as many children. Raise ValueError
+    if comparing the metadata gives no bool.
     """
     if one.node_type is None or two.node_type is None:
         return one is two
@@ -296,7 +296,7 @@ def same_node(one: PyTreeDef, two: PyTreeDef) -> bool:
 
 
 def same_key(one: PyTreeDef, two: PyTreeDef) -> bool:
-    """Whether two structures are one to `jit`'s cache: `{1: x}` and `{True: x}` are not."""
+    """Return whether two structures are one to `jit`'s cache: `{1: x}` and `{True: x}` are not."""
     try:
         return one is two or (one.exact_hash() == two.exact_hash() and PyTreeDef.__eq__(one, two))
     except ValueError:  # comparing the metadata gives no bool
@@ -325,9 +325,8 @@ _PLAIN = frozenset({str, bool, int, float})
 
 
 def fingerprint(data: Any) -> Any:
-    """Return a stand-in for metadata in the table: equal only for metadata that are indistinguishable.
-
-    Raise TypeError for metadata with their own equality.
+    """Return a stand-in for metadata in the table: equal only for metadata that are indistinguishable. Raise TypeError
+    for metadata with their own equality.
     """
     cls: Any = type(data)
     if data is None or cls is str:
@@ -390,10 +389,10 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure has a single node: a leaf, None, or an empty container."""
+    """Return whether a structure has a single node: a leaf, None, or an empty container."""
     return treedef.num_nodes == 1
 
 
 def treedef_is_strict_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure is a leaf."""
+    """Return whether a structure is a leaf."""
     return treedef is LEAF
