@@ -91,7 +91,7 @@ class Arguments(NamedTuple):
 
     @property
     def dynamic_positions(self) -> list[int]:
-        """Return each position of `args` in the call."""
+        """Return for each of `args` its position in the call."""
         static = {where for where, _ in self.statics}
         return [i for i in range(self.arity) if i not in static]
 
