@@ -28,7 +28,5 @@ from .finding import is_installed as is_installed
 
 
 def pytest_addoption() -> None:
-    """Install jitkit as JAX when pytest reads `-p jitkit.as_jax`: before any `conftest.py`, and before other plugins
-    import JAX.
-    """
+    """Install jitkit as JAX when pytest reads `-p jitkit.as_jax`: before any `conftest.py`, and before other plugins import JAX."""
     install()

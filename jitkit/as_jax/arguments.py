@@ -18,7 +18,7 @@ _USAGE = "python -m jitkit.as_jax [--explain] [--explore DIR] (FILE | -m MODULE 
 
 
 def parsed(words: Sequence[str]) -> argparse.Namespace:
-    """Parse our own options; everything after the program's name belongs to the program. Exit with status 2 if they are wrong."""
+    """Parse our own options; everything after the program's name belongs to the program. Exit with status 2 for wrong options."""
     parser = argparse.ArgumentParser(
         prog="python -m jitkit.as_jax",
         usage=_USAGE,

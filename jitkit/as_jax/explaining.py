@@ -41,8 +41,8 @@ class Watch:
         return sorted(self._functions.items(), key=lambda each: -each[1].seconds)
 
     def lines(self) -> Iterator[str]:
-        """Yield the report: a line for all, one for each function, and below it the reasons of its first 8 misses, and a count of the
-        rest.
+        """Yield the report: a line for all, one for each function, and below it the reasons of its first 8 misses, and
+        a count of the rest.
         """
         functions = self._dearest_first()
         misses = [miss for _, function in functions for miss in function.misses]

@@ -14,8 +14,8 @@ from ..explorer.model import versions
 
 
 def write_pages(recorded: calls.Recording, program: str, folder: pathlib.Path) -> Iterator[str]:
-    """Write the Explorer's page of each function that was traced, for this machine and the types of its last trace, and the index of all
-    functions; yield the paths, the index first.
+    """Write the Explorer's page of each traced function, for this machine and the types of its last trace, and the
+    index of all functions; yield the paths, the index first.
     """
     folder.mkdir(parents=True, exist_ok=True)
     found = index.functions(recorded.calls, {})

@@ -1,8 +1,8 @@
 """Name of a JAX module -> our module of that name, one object, executed once
 
 `import jax.numpy` and `import jitkit.numpy` give the same module, whichever comes first: the finder imports ours, and
-the loader returns it instead of a new one. (A finder that fills `sys.modules` itself would make Python execute each
-package twice.)
+the loader returns it instead of a new one. (If a finder fills `sys.modules` itself, Python executes each package
+twice.)
 
 JAX: jax/_src/lazy_loader.py:attach
 """
@@ -28,21 +28,19 @@ _OURS = jitkit.__name__
 
 
 def is_installed() -> bool:
-    """Whether `jax` means jitkit in this process."""
+    """Return whether `jax` means jitkit in this process."""
     return sys.modules.get("jax") is jitkit
 
 
 def install() -> None:
-    """Make `import jax`, and the import of each JAX module, give jitkit's.
+    """Make `import jax`, and the import of each JAX module, give jitkit's. A second call does nothing.
 
-    `jitkit.__version__` becomes the version of JAX that jitkit follows, since libraries compare it. A second call does
-    nothing.
-
-    JAX's environment variables, such as `JAX_ENABLE_X64`, set the options.
+    `jitkit.__version__` becomes the version of JAX that jitkit follows, since libraries compare it. JAX's environment
+    variables, such as `JAX_ENABLE_X64`, set the options.
 
     Raises:
-      ImportError: JAX itself has been imported in this process; the message says by whom.
-      ValueError: one of these variables has a value that the option does not take.
+      ImportError: if JAX itself has been imported in this process; the message says by whom.
+      ValueError: if one of these variables has a value that the option does not take.
     """
     if is_installed():
         return
@@ -62,8 +60,8 @@ def install() -> None:
 
 
 def _what_passes(theirs: logging.Logger) -> Callable[[logging.LogRecord], bool]:
-    """Return a filter that accepts the records which a logger of JAX's would accept, by its level and the filters that programs gave
-    it. An accepted record gets the name of JAX's logger, since filters ask for it.
+    """Return a filter that accepts the records which a logger of JAX's would accept, by its level and the filters that
+    programs gave it. An accepted record gets the name of JAX's logger, since filters ask for it.
     """
 
     def passes(record: logging.LogRecord) -> bool:
@@ -88,9 +86,7 @@ class _Finder:
 
 
 class _Loader(importlib.abc.Loader):
-    """Returns a module that already exists. Python's import writes a new spec into it, so the loader restores the old
-    one.
-    """
+    """Returns a module that already exists. Python's import writes a new spec into it, so the loader restores the old one."""
 
     def __init__(self, module: types.ModuleType) -> None:
         self.module, self.spec = module, module.__spec__
@@ -107,7 +103,7 @@ class _Loader(importlib.abc.Loader):
 
 
 def _module(name: str) -> types.ModuleType:
-    """Return our module for a module of JAX. If there is none, raise ModuleNotFoundError, which names the importer."""
+    """Return our module for a module of JAX. If there is none, raise ModuleNotFoundError that names the importer."""
     found = private_names.module(name)
     if found is not None:
         return found

@@ -1,4 +1,5 @@
-"""The few names of `jax._src` that libraries use, with ours, and which libraries; and modules that are imported but not used
+"""The few names of `jax._src` that libraries use, with ours, and which libraries; and modules that are imported but not
+used
 
 A line has a JAX module, the names in it, and the library that uses them. Other names are not provided: JAX does not
 promise private names, and the list should stay short.
@@ -86,7 +87,7 @@ _made: dict[str, types.ModuleType] = {}
 
 
 def module(name: str) -> types.ModuleType | None:
-    """Return a module with the listed names, each looked up when it is used. None for a module that is not listed."""
+    """Return a module with the listed names, each looked up at use; None for a module that is not listed."""
     if name not in _NAMES:
         return None
     if name not in _made:

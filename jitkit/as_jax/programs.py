@@ -26,7 +26,7 @@ class NoProgram(Exception):
 
 
 def run_file(path: str, arguments: Sequence[str]) -> None:
-    """Run a file, or a folder or an archive that has a `__main__.py`, as `python PATH ARGUMENTS` does. Raise NoProgram if there is none."""
+    """Run a file, or a folder or an archive with a `__main__.py`, as `python PATH ARGUMENTS` does. Raise NoProgram if there is none."""
     sys.argv = [path, *arguments]
     if pkgutil.get_importer(path) is not None:
         folder = os.path.abspath(path)
@@ -47,7 +47,7 @@ def run_file(path: str, arguments: Sequence[str]) -> None:
 
 
 def run_module(name: str, arguments: Sequence[str]) -> None:
-    """Run a module, or a package that has a `__main__`, as `python -m NAME ARGUMENTS` does. Raise NoProgram if there is none,
+    """Run a module, or a package with a `__main__`, as `python -m NAME ARGUMENTS` does. Raise NoProgram if there is none,
     and the module's own error if its source is wrong, or a package that contains it raises one.
     """
     sys.argv = ["-m", *arguments]
@@ -135,8 +135,8 @@ def _run(program: Callable[[], Any]) -> None:
 
 
 def _in_program(trace: types.TracebackType | None) -> types.TracebackType | None:
-    """Return a traceback without the frames of this package: those around the program, and those of its module finder. Return None
-    if no frame is left.
+    """Return a traceback without the frames of this package: those around the program, and those of its module finder.
+    Return None if no frame is left.
     """
     kept = []
     while trace is not None:

@@ -31,7 +31,7 @@ _UNKNOWN = "Neither JAX nor jitkit has it, as far as jitkit knows."
 
 
 def imported_before() -> str:
-    """Return the sentence for a process that has imported JAX, with the modules that did."""
+    """Return the sentence for a process that has imported JAX, with the modules that did so."""
     importers = _importers()
     more = f" and {len(importers) - _NAMED} more" if len(importers) > _NAMED else ""
     return _IMPORTED_BEFORE.format(f" by {', '.join(importers[:_NAMED])}{more}" if importers else "")
@@ -68,7 +68,7 @@ def _is_of_jax(name: object) -> bool:
 
 
 def no_module(name: str) -> str:
-    """Return the sentence for a JAX module that is not here, with the line that imported it."""
+    """Return the sentence for a JAX module that jitkit lacks, with the line that imported it."""
     inside = name.partition(".")[2]
     parent, _, last = inside.rpartition(".")
     is_known = names_of_jax.is_in_jax(parent, last)
@@ -78,15 +78,15 @@ def no_module(name: str) -> str:
 
 
 def no_private_name(inside: str, name: str) -> str:
-    """Return the sentence for a name of a private JAX module that is not here, with the line that asks for it."""
+    """Return the sentence for a name of a private JAX module that jitkit lacks, with the line that asks for it."""
     asker = _asker()
     about = _PRIVATE_NAME if inside.startswith("jax._src") else _NOT_WHOLE
     return f"module {inside!r} has no attribute {name!r}{f', which {asker} asks for' if asker else ''}\n{about}"
 
 
 def _asker() -> str:
-    """Return who is importing, as `module (file:line)`: the first frame that belongs neither to Python's import system
-    nor to this package; "" if there is none.
+    """Return the importer, as `module (file:line)`: the first frame that belongs neither to Python's import system nor
+    to this package; "" if there is none.
     """
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:

@@ -1,8 +1,8 @@
 """Keeps JAX itself, when the gate to jaxlib imports it, out of `sys.modules`, where `jax` is jitkit
 
-What the gate imports of JAX (for several devices, or an accelerator) is kept in a separate table. JAX's functions
-import more JAX modules when they are called. So its modules get their own `import`, during which `sys.modules` has the
-entries of the table.
+The modules of JAX that the gate imports (for several devices, or an accelerator) are kept in a separate table. JAX's
+functions import more JAX modules when they are called. So JAX's modules get their own `import`, during which
+`sys.modules` has the entries of the table.
 
 JAX: jax/_src/xla_bridge.py:backends
 """
@@ -25,7 +25,7 @@ _lock = threading.RLock()
 
 
 def set_jax_aside() -> None:
-    """From now on let `runtime` import JAX, if it has to, within `jax_itself()`: afterwards `jax` is jitkit again."""
+    """Let `runtime` import JAX, from now on, within `jax_itself()`: afterwards `jax` is jitkit again."""
     runtime.keep_apart(jax_itself)
 
 
@@ -80,9 +80,7 @@ def _among_jax(look_up: Callable[[str], Any], name: str) -> Any:
 
 
 def _import(name: str, globals_: Any = None, locals_: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-    """Import a module for JAX's own modules and plugins: this function is their `__import__`, and for them `jax` means
-    JAX.
-    """
+    """Import a module for JAX's own modules and plugins, as their `__import__`; for them `jax` means JAX."""
     if level == 0 and name.partition(".")[0] != "jax":
         return builtins.__import__(name, globals_, locals_, fromlist, level)
     with jax_itself():

@@ -1,5 +1,5 @@
-"""Measurements: honest stopwatches for notebooks, and the benchmarks of `jitkit bench`. Only this package and the Explorer
-import JAX as a user does. In the order of reading:
+"""Measurements: honest stopwatches for notebooks, and the benchmarks of `jitkit bench`. Only this package and the
+Explorer import JAX as a user does. In the order of reading:
 
     timing, fresh                          functions -> seconds, in one process or each time in a new one
     benchmark, tables, words, machine      what all benchmarks have in common

@@ -1,7 +1,7 @@
-"""steps -> results -> table, data, figures: what the benchmarks of `jitkit bench` have in common.
+"""steps -> results -> table, data, figures: the common part of the benchmarks of `jitkit bench`.
 
-A benchmark is a list of steps that are measured one after the other, each with one result. So a table grows while it is
-measured, and an interrupted one is smaller, not lost.
+A benchmark is a list of steps that are measured in turn, each with one result. So a table grows while it is measured,
+and an interrupted one is smaller, not lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .tables import Column, Line
 
 
 class Step(NamedTuple):
-    """Something to be measured: its name, and the function that measures it."""
+    """A step of a benchmark: its name, and the function that measures it."""
 
     name: str
     measure: Callable[[], Any]
@@ -35,7 +35,7 @@ class Benchmark(abc.ABC):
     """A subcommand of `jitkit bench`.
 
     `title` stands over the table, `how` below it: how to read it. `figure_module` has a function `drawings(results,
-    where)` that gives figures by name; it is imported when it is needed, because it needs matplotlib.
+    where)` that gives figures by name; it is imported at first use, because it needs matplotlib.
     """
 
     name: str
@@ -61,12 +61,12 @@ class Benchmark(abc.ABC):
         """Return everything that can be measured, in order."""
 
     def steps(self) -> list[Step]:
-        """Return the steps to be measured: those whose name contains the text `only`."""
+        """Return the steps to measure: those whose name contains the text `only`."""
         return [step for step in self.all_steps() if self.only.lower() in step.name.lower()]
 
     @abc.abstractmethod
     def lines(self, result: Any) -> list[Line]:
-        """Return a result as rows of the table; all of them belong to one group."""
+        """Return a result as rows of the table, all in one group."""
 
     @abc.abstractmethod
     def row_data(self, result: Any) -> dict[str, Any]:
@@ -100,11 +100,7 @@ class Benchmark(abc.ABC):
         }
 
     def drawings(self, results: Sequence[Any]) -> dict[str, Any]:
-        """Return the figures, as `plotting.Drawing`s, by name.
-
-        Raises:
-          ModuleNotFoundError: matplotlib is not installed.
-        """
+        """Return the figures, as `plotting.Drawing`s, by name. Raise ModuleNotFoundError if matplotlib is not installed."""
         known = self.machine
         where = (
             f"{known['processor']}, {known['cores']} cores · jitkit {known['jitkit']}, jax {known['jax']}, "

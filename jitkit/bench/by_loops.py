@@ -1,9 +1,10 @@
 """program -> passes over memory, bytes, seconds: `jit(f, backend="c")` beside XLA, in one process, on one core.
 
-XLA divides a large loop among threads, and our compiler uses one. To compare compilers and not numbers of cores, a
-process of its own is bound to one core before XLA counts them: `python -m jitkit.bench.by_loops NAME EFFORT` prints its
+XLA divides a large loop among threads; our compiler uses one. To compare compilers and not numbers of cores, a separate
+process is bound to one core before XLA counts them: `python -m jitkit.bench.by_loops NAME EFFORT` prints its
 measurements as JSON. A call is measured in processor time of all threads. XLA works in another thread, so on a busy
-core its wall time is mostly a wait for that thread. A compilation, too, is measured in processor time, the C compiler's included.
+core its wall time is mostly a wait for that thread. A compilation, too, is measured in processor time, the C compiler's
+included.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ ONE_CORE = {"NPROC": "1", "JAX_PLATFORMS": "cpu"}
 
 
 def measured(name: str, effort: Effort) -> Measured:
-    """Return the measurements of one of `PROGRAMS`, made in a new process. If that fails, raise RuntimeError with what it wrote."""
+    """Return the measurements of one of `PROGRAMS`, made in a new process. If that fails, raise RuntimeError with its error output."""
     command = [sys.executable, "-m", "jitkit.bench.by_loops", name, json.dumps(effort)]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | ONE_CORE, check=False)
     if done.returncode:
@@ -122,9 +123,7 @@ def measure(name: str, effort: Effort) -> Measured:
 
 
 def _lowered(make: Make, library: Library) -> tuple[Any, Any]:
-    """Lower a new function, which no cache knows yet. Return what was lowered, and the arguments, which are on the
-    device.
-    """
+    """Lower a new function, which no cache knows yet. Return the lowered function, and the arguments on the device."""
     function, arguments = make(library)
     arguments = library.trees.tree_map(library.array, arguments)
     jitted = jitkit.jit(function, backend="c") if library is OURS else library.jit(function)
@@ -142,8 +141,8 @@ def _compile_seconds(lowered: Any) -> float:
 
 
 def _processor_seconds() -> float:
-    """Return the processor time of this process, and of those that it has waited for. Windows does not count those:
-    there it is the time by the clock.
+    """Return the processor time of this process, and of those that it has waited for; on Windows, which does not count
+    those, the time by the clock.
     """
     if sys.platform == "win32":
         return time.perf_counter()

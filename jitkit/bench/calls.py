@@ -1,7 +1,7 @@
-"""program -> its calls: how long each took, and which missed the cache, and why.
+"""program -> its calls: how long each took, which missed the cache, and why.
 
-A program is an iterator that yields the result of each call, as the programs in `pitfalls` do. Results are waited
-for, and the garbage collector is kept out.
+A program is an iterator that yields the result of each call, like the programs in `pitfalls`. Results are waited for,
+and the garbage collector is kept out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _KINDS = {"static": "new static value", "option": "option", "passing": "passed o
 
 
 class Call(NamedTuple):
-    """One call of a watched program: its number, how long it took, and what it compiled and missed."""
+    """One call of a watched program: its number, its time, its compilations and its misses."""
 
     number: int  # from 1
     seconds: float
@@ -45,8 +45,9 @@ class Call(NamedTuple):
 
 
 class Calls(NamedTuple):
-    """The calls of a program in order. `results` are what it yielded, `error` is what it ended with, if anything.
-    `prepared` is its preparation, if its first `yield` was bare: it has the number 0, and does not count as a call.
+    """The calls of a program in order. `results` are the yielded values, `error` is the exception that ended the
+    program, if any. `prepared` is its preparation, if its first `yield` was bare: it has the number 0, and does not
+    count as a call.
     """
 
     calls: tuple[Call, ...]
@@ -66,7 +67,7 @@ class Calls(NamedTuple):
 
     @property
     def traces(self) -> int:
-        """How many of the user's functions were traced, in the preparation, too."""
+        """How many of the user's functions were traced, also in the preparation."""
         return sum(call.traces for call in self.everything)
 
     @property
@@ -81,10 +82,11 @@ class Calls(NamedTuple):
 
 
 def watch(program: Iterator[Any]) -> Calls:
-    """Run a program to its end, or to its first error, and return its calls with their times. The error is kept, not raised.
+    """Run a program to its end, or to its first error, and return its calls with their times. The error is kept, not
+    raised.
 
-    What the program does before its first `yield` belongs to the first call, unless that `yield` is bare. If the program yields a
-    Python float, that is the time of the call.
+    The program's work before its first `yield` belongs to the first call, unless that `yield` is bare. If the program
+    yields a Python float, that is the time of the call.
     """
     calls: list[Call] = []
     results: list[Any] = []
@@ -114,9 +116,7 @@ def watch(program: Iterator[Any]) -> Calls:
 
 
 def _since(known: Sequence[Miss]) -> tuple[Miss, ...]:
-    """Return the misses that are not in `known`. (Only the latest misses are kept, so their number does not show how
-    many are new.)
-    """
+    """Return the misses that are not in `known`. (Only the latest misses are kept, so their number does not show how many are new.)"""
     latest = jitkit.explain().misses
     last = known[-1] if known else None
     for i in range(len(latest) - 1, -1, -1):

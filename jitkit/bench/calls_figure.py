@@ -13,7 +13,7 @@ from .plotting import Theme, in_seconds
 
 
 def draw_calls(axes: Any, theme: Theme, programs: Mapping[str, Calls], title: str) -> None:
-    """Draw call time against call number on a logarithmic scale, of two programs at most. Misses are filled and named,
+    """Draw call time against call number on a logarithmic scale, for two programs at most. Misses are filled and named,
     hits are not.
     """
     everything = [call.seconds for calls in programs.values() for call in calls.calls]
@@ -41,8 +41,8 @@ def _points(calls: Sequence[Call]) -> tuple[list[int], list[float]]:
 
 
 def _named_misses(calls: Calls) -> str:
-    """Return a text such as `1 first call, 2-8 new shape`, in which neighbouring calls with the same reason are one
-    entry. Entries after the third are replaced by `...`; without a miss, the text is "no miss".
+    """Return a text such as `1 first call, 2-8 new shape`, with one entry for neighbouring calls with the same reason.
+    Entries after the third are replaced by `...`; without a miss, the text is "no miss".
     """
     names = []
     for reason, group in itertools.groupby(calls.calls, key=operator.attrgetter("why")):

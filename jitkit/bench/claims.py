@@ -1,6 +1,6 @@
-"""The claims of four tutorials on jit, where they stand, and the programs that measure them, for jitkit and JAX alike.
+"""The claims of four tutorials on jit, their sources, and the programs that measure them, for jitkit and JAX alike.
 
-Programs and sizes are the tutorials' own; where they are not, the remark on the claim says so.
+Programs and sizes are the tutorials' own, unless the remark on the claim says otherwise.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ SOURCES = (JAX, MCKINNEY, JONES, NAIN)  # cited by their number in this list
 
 
 class Side(NamedTuple):
-    """One of the ways that a claim compares. `prepare` makes the action that is measured. It is repeated in batches; with `is_once` it
-    runs once a round, does everything anew, and returns the seconds itself.
+    """One of the ways that a claim compares. `prepare` makes the action to measure, which is repeated in batches; with
+    `is_once` it runs once a round, does everything anew, and returns the seconds itself.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """`jitkit bench eager`: the same six programs op by op and jitted, with jitkit and with JAX, and with numpy and numba.
 
-The warm calls have their turns in rounds; the first calls are made apart, each from empty caches. A first call compiles each
-operation if the program runs op by op, and the whole program if it is jitted. Where numba does not take part, a footnote says why.
+The warm calls take turns in rounds; the first calls are made apart, each from empty caches. A first call compiles each
+operation if the program runs op by op, and the whole program if it is jitted. If numba does not take part, a footnote
+says why.
 """
 
 from __future__ import annotations
@@ -25,9 +26,8 @@ TURNS = 1000  # the loop of scalars has this many turns
 
 
 class Program(NamedTuple):
-    """A program with its data in numpy. `eager` takes a library and makes the function that is called op by op,
-    `jitted` the one that is jitted; in most programs both are the same. `compiled` is numba's version. `remark` is for
-    the reader.
+    """A program with its data in numpy. `eager` takes a library and makes the function to call op by op, `jitted` the
+    one to jit; in most programs both are the same. `compiled` is numba's version. `remark` is for the reader.
     """
 
     name: str
@@ -38,14 +38,12 @@ class Program(NamedTuple):
     remark: str = ""
 
     def label(self, side: str) -> str:
-        """Return the name of a side. In the loop over a scalar numpy is called "Python", since numpy supplies only the
-        numbers there.
-        """
+        """Return the name of a side. In the loop over a scalar numpy is called "Python", since it supplies only the numbers there."""
         return "Python" if side == "numpy" and self.remark else side
 
 
 class _Numpy(NamedTuple):
-    """Supplies from numpy what programs need of a library."""
+    """Supplies from numpy all that programs need of a library."""
 
     np: Any = np
 
@@ -212,7 +210,7 @@ class Eager(Benchmark):
         return [Step(program.name, functools.partial(measure_program, program, self.effort)) for program in PROGRAMS]
 
     def lines(self, result: Compared) -> list[Line]:
-        """Return lines with the warm calls, the first calls, and what jit saves."""
+        """Return lines with the warm calls, the first calls, and jit's saving."""
 
         def cells(name: str, spreads: dict[str, Spread]) -> tuple[str, ...]:
             return (name, *[duration(spreads[side].median) if side in spreads else "-" for side in SIDES])

@@ -1,4 +1,4 @@
-"""program text -> seconds, each time in a process of its own: what can be measured only once a process.
+"""program text -> seconds, each time in a new process: for times that can be measured only once a process.
 
 Imports, and the first call of a first function, leave a process that is no longer fresh.
 """
@@ -49,15 +49,15 @@ print(value)
 
 
 def first_call_seconds(library: str) -> float:
-    """Return the seconds of the first call of a small network in a fresh process, with `jitkit` or `jax`: trace, lower, compile, run.
-    Raise RuntimeError if the process fails.
+    """Return the seconds of the first call of a small network in a fresh process, with `jitkit` or `jax`: trace, lower,
+    compile, run. Raise RuntimeError if the process fails.
     """
     return float(_run(FIRST_CALL.format(library=library)).split()[-1])
 
 
 def import_seconds(library: str, then: str = "") -> float:
-    """Return the seconds of a whole process that imports a library and its numpy as `jax` and `jnp`, and runs `then`. Raise RuntimeError
-    if it fails.
+    """Return the seconds of a whole process that imports a library and its numpy as `jax` and `jnp`, and runs `then`.
+    Raise RuntimeError if it fails.
     """
     start = time.perf_counter()
     _run(f"import {library} as jax, {library}.numpy as jnp\n{then}")

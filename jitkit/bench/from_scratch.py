@@ -1,8 +1,9 @@
 """a package -> times, as JSON: run as a script, `python from_scratch.py FOLDER NAME MACHINE`, or `... jax`
 
-It measures tracing and lowering of a chain of a few hundred equations, per equation, and a warm call of the compiled program. Each is
-the best of several rounds, because a disturbance only adds time. It also measures a training step of two layers, the first and a later
-one, and runs the race of rung 23: six programs by the package's own compiler, by XLA and by numpy.
+It measures tracing and lowering of a chain of a few hundred equations, per equation, and a warm call of the compiled
+program, each as the best of several rounds, because a disturbance only adds time. It also measures a training step of
+two layers, the first and a later one, and runs the race of rung 23: six programs by the package's own compiler, by XLA
+and by numpy.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ def of_package(jk: Any) -> dict[str, Any]:
 
 
 def training(jk: Any) -> dict[str, float]:
-    """Train two layers of 64 by `jit` and `grad`. Return the seconds of the first step, and of a later one; {} for a package that has no
-    `grad` yet.
+    """Train two layers of 64 by `jit` and `grad`. Return the seconds of the first step, and of a later one; {} for a
+    package without `grad`.
     """
     n, rng = jk.numpy, np.random.default_rng(0)
     x, y, *weights = (n.asarray(rng.normal(size=(64, 64)).astype(np.float32)) for _ in range(4))
@@ -142,8 +143,8 @@ def in_turns(turns: int, body: Callable[[Any], Any], x: Any) -> Any:
 
 
 def race(jk: Any) -> dict[str, dict[str, float]]:
-    """Return, for each program, passes over memory and bytes of the package's own compiler, and the seconds of all three. A program
-    that this compiler refuses is left out; without a compiler, all are.
+    """Return, for each program, passes over memory and bytes of the package's own compiler, and the seconds of all
+    three. A program that this compiler refuses is left out; without a compiler, all are.
     """
 
     def seconds(f: Callable[[Any], Any], x: Any) -> float:

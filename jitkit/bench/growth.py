@@ -34,7 +34,9 @@ CPU_CLOCK = time.thread_time if time.get_clock_info("thread_time").resolution < 
 
 
 class Slope(NamedTuple):
-    """The exponent with which a cost grows beyond its `constant` part, and its standard error; both nan if too few sizes show growth."""
+    """The exponent with which a cost grows beyond its `constant` part, and its standard error; both nan if too few
+    sizes show growth.
+    """
 
     value: float
     error: float
@@ -42,8 +44,8 @@ class Slope(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The growth in a word: `constant`, `sublinear`, `linear` or `superlinear`. It is `unclear` if the exponent would be
-        sublinear, but two standard errors reach to constant or linear, and `hidden` if the constant part hides the growth.
+        """The growth in a word: `constant`, `sublinear`, `linear` or `superlinear`; `unclear` if the exponent would be
+        sublinear, but two standard errors reach to constant or linear; `hidden` if the constant part hides the growth.
         """
         if math.isnan(self.value):
             return "hidden"
@@ -85,9 +87,7 @@ def fit_growth(values: Mapping[int, Sequence[float]]) -> Slope:
 
 
 def _misfit(medians: Mapping[int, float], constant: float) -> float:
-    """Return how far the curve `constant + b * n**p` that fits best is from the medians: the sum of the squared
-    logarithms of the ratios.
-    """
+    """Return the distance of the best curve `constant + b * n**p` from the medians: the sum of the squared logarithms of the ratios."""
     xs = [math.log(n) for n in medians]
     slope, intercept = statistics.linear_regression(xs, [math.log(y - constant) for y in medians.values()])
     fitted = [constant + math.exp(intercept + slope * x) for x in xs]
@@ -106,10 +106,8 @@ Point = dict[str, list[float]]  # for one size: quantity -> its value in each ro
 
 
 class Axis(NamedTuple):
-    """A quantity that can be made larger: its name, what it counts, the sizes, and the function that measures one of
-    them.
-
-    `measure(size, effort, compiles)` leaves out what needs a compilation if `compiles` is false.
+    """A quantity that can be made larger: its name, what it counts, the sizes, and the function that measures one size.
+    If `compiles` is false, `measure(size, effort, compiles)` leaves out everything that needs a compilation.
     """
 
     name: str
@@ -143,8 +141,9 @@ class Result(NamedTuple):
 def measure_stages(
     make: Callable[[], tuple[Any, tuple[Any, ...]]], effort: Effort, compiles: bool, calls_jit: bool = False
 ) -> Point:
-    """Return the measurements of each stage of a jitted function. `make` returns a new function and its arguments. "run" is a warm
-    call with its wait: of the compiled program, or with `calls_jit` of the jitted function, with all that jit does at a call.
+    """Return the measurements of each stage of a jitted function. `make` returns a new function and its arguments.
+    "run" is a warm call with its wait: of the compiled program, or with `calls_jit` of the jitted function, with all
+    work of jit at a call.
     """
     point: Point = {"trace": [], "lower": []}
     jitted, arguments = make()
@@ -177,15 +176,15 @@ def _rounds(effort: Effort, least: int = 1) -> Iterator[int]:
 
 
 def clocked(action: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> tuple[Any, float]:
-    """Return what an action returns, and its seconds."""
+    """Return the result of an action, and its seconds."""
     start = clock()
     result = action()
     return result, clock() - start
 
 
 def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:
-    """Return the seconds of one call, including the wait for its result: one value for each batch of calls. A first call, which
-    may compile, is not timed.
+    """Return the seconds of one call, including the wait for its result: one value for each batch of calls. A first
+    call, which may compile, is not timed.
     """
 
     def run() -> Any:
@@ -200,7 +199,7 @@ def warm_seconds(call: Callable[[], Any], effort: Effort) -> list[float]:
 
 
 def python_bytes(action: Callable[[], Any]) -> float:
-    """Return the most bytes that objects made in an action took at any time, as `tracemalloc` counts them."""
+    """Return the peak, in bytes, of memory that objects made in an action took, as `tracemalloc` counts it."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -223,8 +222,8 @@ def _program_bytes(compiled: Any) -> float:
 
 
 def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
-    """Return the measurements of all sizes, with fitted slopes. From the first size on whose compilation is expected to take
-    `effort.patience` or longer, compile nothing.
+    """Return the measurements of all sizes, with fitted slopes. From the first size on whose compilation is expected to
+    take `effort.patience` or longer, compile nothing.
     """
     points: dict[int, Point] = {}
     uncompiled: list[int] = []
@@ -243,8 +242,8 @@ def measure_axis(axis: Axis, sizes: Sequence[int], effort: Effort) -> Result:
 
 
 def _expected(points: dict[int, Point], n: int) -> float:
-    """Return the seconds that a compilation of this size will probably take, extrapolated from the last two sizes. Return 0
-    if fewer are known, or if the last took at most 0.2 s.
+    """Return the seconds that a compilation of this size will probably take, extrapolated from the last two sizes; 0 if
+    fewer are known, or if the last took at most 0.2 s.
     """
     known = [(m, statistics.median(point["compile"])) for m, point in points.items() if "compile" in point]
     if len(known) < 2:

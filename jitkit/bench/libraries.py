@@ -14,7 +14,7 @@ jax = runtime.jax()  # not by `import`, so that plugins for missing accelerators
 
 
 class Library(NamedTuple):
-    """What a program needs of a library."""
+    """The functions and modules that a program needs of a library."""
 
     name: str
     jit: Any

@@ -53,11 +53,8 @@ class Shown(abc.ABC):
         """The figure before it is drawn, a `plotting.Drawing`. Raise ModuleNotFoundError without matplotlib."""
 
     def figure(self, ground: str = "light") -> Any:
-        """Return the figure, on a "light" or "dark" ground.
-
-        Raises:
-          ModuleNotFoundError: matplotlib is not installed.
-          ValueError: for another ground.
+        """Return the figure, on a "light" or "dark" ground. Raise ModuleNotFoundError if matplotlib is not installed,
+        ValueError for another ground.
         """
         themes = {theme.name: theme for theme in importlib.import_module(".plotting", __package__).THEMES}
         if ground not in themes:
@@ -120,8 +117,8 @@ class Timing(Shown):
 
 
 class Comparison(Shown):
-    """Warm calls of several functions, measured in turns. `ratios` compare each function's time with the first function's, within
-    rounds.
+    """Warm calls of several functions, measured in turns. `ratios` compare each function's time with the first
+    function's, within rounds.
     """
 
     columns = (Column("", 28, "<"), Column("time", 8), Column("quartiles", 15, ">", 1), Column("ratio", 6))
@@ -198,8 +195,9 @@ class Misses(Shown):
 def timed(function: Callable[..., Any], *args: Any, rounds: int = 51, **kwargs: Any) -> Timing:
     """Return the times of a function's first call and of a warm one, each with the wait for its result.
 
-    `timed` makes the first call itself. Its stages are those of jitkit that ran in it; there are none if the function was
-    called like this before, or is not jitkit's. The warm call is the median of `rounds` batches of some milliseconds.
+    `timed` makes the first call itself. Its stages are those of jitkit that ran in it; there are none if the function
+    was called like this before, or is not jitkit's. The warm call is the median of `rounds` batches of some
+    milliseconds.
     """
     with stage_log.listen() as events:
         start = time.perf_counter()
@@ -224,11 +222,11 @@ def compare(
 
     Args:
       functions: by name, or in a list, to be named by their own names. They may be jitkit's, JAX's or numpy's.
-      args, kwargs: what each is called with.
+      args, kwargs: the arguments of each call.
       rounds: how many turns, of some milliseconds, each function has.
 
     Raises:
-      ValueError: there are no functions.
+      ValueError: if there are no functions.
     """
     named = dict(functions) if isinstance(functions, Mapping) else _named(functions)
     if not named:
@@ -240,12 +238,12 @@ def compare(
 
 
 def misses(program: Callable[..., Any] | Iterator[Any], inputs: Iterable[Any] = ()) -> Misses:
-    """Call a function with one input after the other. Return how long each call took, and why it missed the cache, if it did. An error
-    of a function is raised; an error of a generator ends the calls, and is not raised.
+    """Call a function with each input in turn. Return how long each call took, and why it missed the cache, if it did.
+    An error of a function is raised; an error of a generator ends the calls, and is not raised.
 
     Args:
       program: a function, or a generator that makes calls itself, and yields the result of each.
-      inputs: what to call the function with; a tuple is several arguments.
+      inputs: the arguments of the calls; a tuple is several arguments.
     """
     if isinstance(program, Iterator):
         return Misses(getattr(program, "__name__", "program"), watch(program))

@@ -72,9 +72,7 @@ def stencil(u: Any) -> Any:
 
 
 def deviation(x: Any) -> Any:
-    """Compute `programs.deviation` of a vector. The sums are float64, since a single loop adds a rounding error at each
-    turn.
-    """
+    """Compute `programs.deviation` of a vector. The sums are float64, since a single loop adds a rounding error at each turn."""
     total = 0.0
     for v in x:
         total += v

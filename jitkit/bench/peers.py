@@ -1,8 +1,7 @@
 """`jitkit bench peers`: jitkit and JAX, the same programs with both, in one process, in turns, as a table of ratios.
 
-Each row (see `peers_rows`) measures one thing for both libraries, and the ratio is compared with the target that the
-project has set itself. Where whole programs run, numpy and, if it is installed, numba have their turns, too.
-Everything is measured where and when it runs, and nothing is corrected afterwards.
+Each row (see `peers_rows`) measures one thing for both libraries, and the ratio is compared with the project's own
+target. For whole programs, numpy and, if it is installed, numba take turns, too. Nothing is corrected afterwards.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ class Result(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """The verdict, at the two digits that the table shows: `met` if both quartiles are within the target, `missed` if both
-        are beyond it, and `not resolved` if the target lies between them.
+        """The verdict, at the two digits that the table shows: `met` if both quartiles are within the target, `missed`
+        if both are beyond it, and `not resolved` if the target lies between them.
         """
         if round(self.ratio.high, 2) <= self.row.target:
             return "met"
@@ -104,7 +103,7 @@ class Peers(Benchmark):
         return [Line(result.row.group, cells, (), result.is_good)]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return sentences that say how many targets were met, and which were missed."""
+        """Return a sentence with the numbers of targets, met and missed."""
         named = {verdict: [r for r in results if r.verdict == verdict] for verdict in ("met", "missed", "not resolved")}
         missed = "; ".join(f"{r.row.name} ({r.ratio.median:.2f})" for r in named["missed"])
         return [

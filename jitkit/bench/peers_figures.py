@@ -14,9 +14,7 @@ from .words import duration
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return figures by name: `peers` shows the ratios; `peers-programs` the run times, if other libraries were
-    measured, too.
-    """
+    """Return figures by name: `peers` shows the ratios; `peers-programs` the run times, if other libraries were measured, too."""
     made = {"peers": Drawing(lambda f, t: _draw_ratios(f, t, results, where), height=2.4 + 0.36 * len(results))}
     compared = [result for result in results if result.others]
     if compared:

@@ -1,8 +1,8 @@
 """`jitkit bench growth`: how many times JAX's time something takes, as it grows, and the exponent of that ratio.
 
-A slope of 0 means that the cost grows as JAX's does. With a larger slope, a measurement at a small size makes jitkit look too good.
-Tracing and lowering are measured in processor time, with the garbage collector as it runs for users, because its cost
-grows with the number of live objects.
+A slope of 0 means that the cost grows as JAX's does. With a larger slope, a measurement at a small size makes jitkit
+look too good. Tracing and lowering are measured in processor time, with the garbage collector as it runs for users,
+because its cost grows with the number of live objects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .words import duration
 
 
 class Row(NamedTuple):
-    """Something that can grow: a group, a name, what is counted, the sizes, and the function that measures one of them."""
+    """A quantity that can grow: its group, its name, what is counted, the sizes, and the function that measures one size."""
 
     group: str
     name: str
@@ -161,8 +161,8 @@ class Growth(Benchmark):
         ]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return one sentence, in a list: it names the rows whose cost grows faster than JAX's, by more than chance explains, or
-        says that none does.
+        """Return one sentence, in a list: the names of rows whose cost grows faster than JAX's, by more than chance
+        explains, or that there are none.
         """
         faster = [f"{r.row.name} ({r.slope.value:+.2f})" for r in results if r.slope.value - 2 * r.slope.error > 0.05]
         if not faster:

@@ -1,5 +1,5 @@
-"""The rows of `jitkit bench peers` on `solutions/from_scratch.py`, the answer to the ladder: what a JIT of a thousand lines costs
-beside JAX. What stands for `jitkit` in them is that file.
+"""The rows of `jitkit bench peers` on `solutions/from_scratch.py`, the answer to the ladder: the cost of a JIT of a
+thousand lines beside JAX. That file stands for `jitkit` in these rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ _ROOTS = (_PACKAGE.parent, _PACKAGE / "kata")  # roots of a clone, and of an ins
 
 @functools.cache
 def answer() -> Any:
-    """Import the ladder's answer, with the `xla.py` that the ladder gives, and return it. Raise FileNotFoundError if it is not there."""
+    """Import the ladder's answer, with the `xla.py` that the ladder gives, and return it. Raise FileNotFoundError if it
+    is not there.
+    """
     known = sys.modules.get("xla")
     try:
         sys.modules["xla"] = _load("xla", "labs/from_scratch/xla.py")

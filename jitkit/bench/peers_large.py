@@ -1,4 +1,4 @@
-"""The rows of `jitkit bench peers` about what is large: trees of thousands of leaves, and the trace of a model."""
+"""The rows of `jitkit bench peers` about large things: trees of thousands of leaves, and the trace of a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def flatten(leaves: int) -> Callable[[Library], Action]:
 
 
 def map_leaves(leaves: int) -> Callable[[Library], Action]:
-    """Return a function: library -> action that maps a tree by a function that returns its leaf."""
+    """Return a function: library -> action that maps a tree by the identity."""
     tree = programs.tree_of_parts(leaves)
     return lambda library: _after_many_uses(functools.partial(library.trees.tree_map, lambda leaf: leaf, tree))
 
@@ -59,8 +59,8 @@ def _call_to_one(library: Library) -> Action:
 
 
 def traced_model(library: Library, what: str, blocks: int) -> Callable[[], Any]:
-    """Return an action that traces a new transformer: its `loss`, `grad`, `vmap(grad)` of a batch, or `hvp`, the Hessian times a
-    vector.
+    """Return an action that traces a new transformer: its `loss`, `grad`, `vmap(grad)` of a batch, or `hvp`, the
+    Hessian times a vector.
     """
     params, x, classes = programs.transformer_data(blocks)
     blocks_of = [{name: library.array(value) for name, value in block.items()} for block in params]

@@ -90,7 +90,7 @@ class Loops(Benchmark):
         return [Line("", cells)]
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return sentences that name the programs in which our compiler moves fewer bytes than XLA, or is faster."""
+        """Return a sentence that names the programs in which our compiler moves fewer bytes than XLA, or is faster."""
         fewer = [r.name for r in results if r.found.bytes[OURS.name] < r.found.bytes[THEIRS.name]]
         faster = [r.name for r in results if r.ratio.median < 1]
         return [

@@ -51,8 +51,8 @@ class Row(NamedTuple):
 def repeated(
     prepare: Callable[[Library], Action], each_waits: bool = False, others: Callable[[], Mapping[str, Action]] = dict
 ) -> Callable[[Effort], Measured]:
-    """Return a function that measures, in turns, the action of each library (`prepare`) and those of other packages (`others`).
-    With `each_waits` the result of every call is waited for, not only the last.
+    """Return a function that measures, in turns, the action of each library (`prepare`) and those of other packages
+    (`others`). With `each_waits` the result of every call is waited for, not only the last.
     """
 
     def measure(effort: Effort) -> Measured:
@@ -225,8 +225,8 @@ def _run_loop(library: Library) -> Action:
 def _others(
     name: str, program: Callable[..., Any], compiled: Callable[..., Any] | None, *arguments: Any
 ) -> Callable[[], Mapping[str, Action]]:
-    """Return a function that makes the actions of other packages: the program by itself, in numpy or Python, under `name`; and numba's
-    version of `compiled`, if numba is installed.
+    """Return a function that makes the actions of other packages: the program by itself, in numpy or Python, under
+    `name`; and numba's version of `compiled`, if numba is installed.
     """
 
     def make() -> Mapping[str, Action]:
@@ -255,7 +255,7 @@ def once_a_round(act: Callable[[Library], float], rounds: int, limit: float) -> 
 
 
 def clocked(action: Action) -> tuple[Any, float]:
-    """Return what an action returns, and how many seconds it took."""
+    """Return the result of an action, and its seconds."""
     start = time.perf_counter()
     result = action()
     return result, time.perf_counter() - start
@@ -305,8 +305,8 @@ def _import(effort: Effort) -> Measured:
 
 
 def _import_and_names(effort: Effort) -> Measured:
-    """Return the seconds of importing a library and two names that every program asks for: jitkit imports its packages and numpy
-    only when one of their names is asked for.
+    """Return the seconds of importing a library and two names that every program asks for: jitkit imports its packages
+    and numpy only when one of their names is asked for.
     """
     return once_a_round(
         lambda library: fresh.import_seconds(library.name, "jax.jit, jnp.sin"), effort.processes, effort.seconds

@@ -1,7 +1,7 @@
 """figure -> PNG: one look for all plots, fit for a slide, a light one or a dark one, and for colour-blind eyes.
 
-Colours are those of Okabe and Ito, "Color Universal Design" (2008); each is also told apart by its place, its shape
-or its label. On the dark ground their sky blue stands in for their blue, which would be too dark, and vermilion is lighter.
+Colours are those of Okabe and Ito, "Color Universal Design" (2008); each is also told apart by its place, its shape or
+its label. On the dark ground their sky blue replaces their blue, which would be too dark, and vermilion is lighter.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Drawing(NamedTuple):
         return made.getvalue()
 
     def save(self, folder: Path, name: str) -> list[Path]:
-        """Write `NAME-light.png` and `NAME-dark.png` into a folder that exists, and return their paths."""
+        """Write `NAME-light.png` and `NAME-dark.png` into an existing folder, and return their paths."""
         paths = [folder / f"{name}-{theme.name}.png" for theme in THEMES]
         for path, theme in zip(paths, THEMES, strict=True):
             path.write_bytes(self.png(theme, dpi=150))
@@ -123,8 +123,8 @@ def _empty(width: float, height: float) -> Figure:
 
 @contextmanager
 def figure(path: Path, width: float = 12.0, height: float = 6.75) -> Iterator[Figure]:
-    """Open a figure of this size in inches (a slide is 16 to 9) on a light ground. When the block ends without an error, write
-    the figure to a PNG.
+    """Open a figure of this size in inches (a slide is 16 to 9) on a light ground. When the block ends without an
+    error, write the figure to a PNG.
     """
     with matplotlib.rc_context(_look(LIGHT)):
         made = _empty(width, height)
@@ -150,9 +150,7 @@ def signed(made: Figure, theme: Theme, title: str, where: str, notes: Sequence[s
 
 
 def in_seconds(axis: Any) -> None:
-    """Label a logarithmic axis of seconds as people say it: 1 µs, 10 ms; 20 and 50 ms, too, where few powers of ten
-    are in view.
-    """
+    """Label a logarithmic axis of seconds as people say it: 1 µs, 10 ms; also 20 and 50 ms, if few powers of ten are in view."""
     axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x)))
     axis.set_minor_locator(matplotlib.ticker.LogLocator(subs=(2.0, 5.0)))
     axis.set_minor_formatter(matplotlib.ticker.FuncFormatter(lambda x, _: _spoken(x) if _is_short(axis) else ""))

@@ -1,5 +1,5 @@
-"""The programs that are measured, written once for both libraries. A function that takes the numpy (`jnp`) or the `lax` of a library
-returns the program that its docstring describes; the others return data.
+"""The measured programs, written once for both libraries. A function that takes the numpy (`jnp`) or the `lax` of a
+library returns the program that its docstring describes; the others return data.
 """
 
 from __future__ import annotations
@@ -91,9 +91,7 @@ def layer_norm(jnp: Any) -> Callable[[Any, Any, Any], Any]:
 
 
 def logistic_loop(lax: Any, turns: int) -> Callable[[Any], Any]:
-    """Return a function that iterates the logistic map. Each turn depends on the one before, so nothing can be
-    vectorised.
-    """
+    """Return a function that iterates the logistic map. Each turn depends on the one before, so nothing can be vectorised."""
 
     def logistic_loop(x: Any) -> Any:
         return lax.fori_loop(0, turns, lambda i, x: 3.7 * x * (1.0 - x), x)
@@ -138,9 +136,7 @@ SOFTENING = 1e-2  # added to each squared distance, so that a body, at distance 
 
 
 def n_body(jnp: Any) -> Callable[[Any, Any], Any]:
-    """Return a function that computes the acceleration of each body by all others, from (n, 3) positions and (n,)
-    masses: (n, 3).
-    """
+    """Return a function that computes the acceleration of each body by all others, from (n, 3) positions and (n,) masses: (n, 3)."""
 
     def n_body(positions: Any, masses: Any) -> Any:
         apart = positions[None, :, :] - positions[:, None, :]
@@ -165,9 +161,7 @@ def network_data(
 
 
 def transformer(jnp: Any, lax: Any, heads: int = 4) -> Callable[[Any, Any, Any], Any]:
-    """Return a new function, the loss of a transformer. It takes the parameters of each block, a text as vectors, and
-    the right classes.
-    """
+    """Return a new function, the loss of a transformer, of the parameters of each block, a text as vectors, and the right classes."""
 
     def normed(x: Any, scale: Any, shift: Any) -> Any:
         centred = x - jnp.mean(x, axis=-1, keepdims=True)

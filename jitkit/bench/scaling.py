@@ -77,8 +77,8 @@ def _leaves(n: int, effort: Effort, compiles: bool) -> Point:
 
 
 def _cache_entries(n: int, effort: Effort, compiles: bool) -> Point:
-    """Return the measurements of a function with n entries in its cache. "run" is a hit of the first entry; "trace" is a miss, which
-    is recorded for `explain`.
+    """Return the measurements of a function with n entries in its cache. "run" is a hit of the first entry; "trace" is
+    a miss, which is recorded for `explain`.
     """
     x = jitkit.device_put(np.arange(8, dtype=np.float32))
 
@@ -185,7 +185,7 @@ class Scaling(Benchmark):
         return lines
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return sentences that say whether one of our own stages grows too fast, and what was not compiled."""
+        """Return sentences: whether one of our own stages grows too fast, and what was not compiled."""
         steep = [
             f"{quantity} with {result.axis.name}"
             for result in results

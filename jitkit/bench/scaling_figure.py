@@ -25,8 +25,8 @@ _CONSTANT = 0.15  # a cost with a smaller exponent is called constant
 
 
 def drawings(results: Sequence[Result], where: str) -> dict[str, Drawing]:
-    """Return the figures by name: `scaling` shows seconds, `scaling-memory` bytes. Each has a panel for each axis along which such a
-    quantity was measured; a figure without panels is left out.
+    """Return the figures by name: `scaling` shows seconds, `scaling-memory` bytes. Each has a panel for each axis along
+    which such a quantity was measured; a figure without panels is left out.
     """
     made = {}
     for name, quantities, title, ylabel in (
@@ -110,9 +110,7 @@ def _said(slope: Slope) -> str:
 
 
 def _apart(heights: Sequence[float], gap: float = 0.085) -> list[float]:
-    """Return the heights, moved so that neighbours are at least `gap` apart and none is above 1. Their order stays the
-    same.
-    """
+    """Return the heights in the same order, moved so that neighbours are at least `gap` apart and none is above 1."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     moved = list(heights)
     for previous, here in itertools.pairwise(order):

@@ -1,8 +1,8 @@
-"""`jitkit bench seeds`: what four tutorials on jit claim to have measured, measured again, with jitkit and with JAX.
+"""`jitkit bench seeds`: the measurements of four tutorials on jit, repeated with jitkit and with JAX.
 
-The published times are those of other machines and older versions. So a claim is taken as what it teaches: one way is
-some factor faster than another. It holds if the factor is at least the square root of the published one, and 1.1. A
-claim without a published number cannot hold or fail.
+The published times are those of other machines and older versions. So a claim is taken as its lesson: one way is some
+factor faster than another. It holds if the factor is at least the square root of the published one, and 1.1. A claim
+without a published number cannot hold or fail.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .words import duration, quartiles, times
 
 
 class Measured(NamedTuple):
-    """A claim with what was measured: for each side, the spread for each library."""
+    """A claim with its measurements: for each side, the spread for each library."""
 
     claim: Claim
     spreads: tuple[dict[str, Spread], ...]
@@ -71,7 +71,7 @@ QUICK = Effort(rounds=15, batch=0.003, once=2)
 
 
 def measure_claim(claim: Claim, effort: Effort) -> Measured:
-    """Return a claim with what was measured: every side with both libraries, in turns."""
+    """Return a claim with its measurements: every side with both libraries, in turns."""
     seconds: dict[tuple[str, str], list[float]] = {}
     repeated: dict[tuple[str, str], Action] = {}
     once: dict[tuple[str, str], Callable[[], float]] = {}
@@ -134,7 +134,7 @@ class Seeds(Benchmark):
         return lines
 
     def summary(self, results: Sequence[Measured]) -> list[str]:
-        """Return a sentence, in a list, that says how many of the claims with a number hold."""
+        """Return a sentence, in a list: how many of the claims with a number hold."""
         verdicts = [result.verdict(OURS) for result in results]
         published = len(verdicts) - verdicts.count(UNPUBLISHED)
         return [f"{verdicts.count('holds')} of {published} published claims hold with jitkit, on this machine."]

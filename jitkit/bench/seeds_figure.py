@@ -15,8 +15,9 @@ from .words import times
 
 
 def drawings(results: Sequence[Measured], where: str) -> dict[str, Drawing]:
-    """Return one drawing, `seeds`. For each tutorial's claim it has a group of rows, one for each way of doing it (`Side`), with the
-    published time, jitkit's and JAX's. At the right are the factors between the ways, and the verdict.
+    """Return one drawing, `seeds`. For each tutorial's claim it has a group of rows, one for each way of doing it
+    (`Side`), with the published time, jitkit's and JAX's. At the right are the factors between the ways, and the
+    verdict.
     """
     rows = sum(len(result.claim.sides) + 0.9 for result in results)
     return {"seeds": Drawing(lambda f, t: _draw(f, t, results, where), width=14.0, height=3.6 + 0.36 * rows)}

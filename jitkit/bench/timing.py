@@ -2,14 +2,14 @@
 
 A machine does not stand still: clocks change, neighbours come and go. So functions are compared in turns, a batch of
 one, a batch of the other, in many rounds. The report is the median over the rounds and the quartiles. A ratio is the
-median of the ratios *within* rounds: what slows both down at the same moment does not change it.
+median of the ratios *within* rounds: anything that slows both at the same moment does not change it.
 
 A function that runs after another finds the caches full of other data, and is slower, so no fixed order is fair. Each
-round has an order of its own, drawn at random from a constant seed.
+round has its own order, drawn at random from a constant seed.
 
 A batch is long enough for the clock's resolution, the loop around the calls costs the same for all, and the garbage
 collector waits. Computation is asynchronous, so each function must wait for its result: `wait` is called on the last
-result of each batch, inside of the measured time.
+result of each batch, inside the measured time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 Action = Callable[[], Any]
-Key = TypeVar("Key")  # the name of something that is measured
+Key = TypeVar("Key")  # the name of a measured thing
 
 
 class Spread(NamedTuple):
@@ -46,7 +46,7 @@ class Spread(NamedTuple):
 
 
 def no_wait(result: Any) -> None:
-    """Do nothing: this is the `wait` for functions whose result is there when they return."""
+    """Do nothing: the `wait` for functions that return a finished result."""
 
 
 @contextlib.contextmanager
@@ -83,7 +83,7 @@ def batch_seconds(action: Action, loops: int, wait: Callable[[Any], Any], clock:
 
 
 def loops_for(action: Action, seconds: float, wait: Callable[[Any], Any] = no_wait) -> int:
-    """Return how many calls take about this many seconds; at least one call."""
+    """Return how many calls take about this many seconds; at least one."""
     loops = 1
     while True:
         took = batch_seconds(action, loops, wait) * loops
@@ -121,10 +121,10 @@ def measure(
     """Measure several actions in turns, and return the seconds per call: one value a round for each.
 
     Args:
-      actions: what to measure, by name. Each is called without arguments; the first calls are not measured.
+      actions: the actions by name. Each is called without arguments; the first calls are not measured.
       rounds: how many turns each has, at most; the order of each round is drawn at random.
       batch: about how many seconds one turn takes; a slower action is called once a turn.
-      wait: called on the last result of a turn, inside of the measured time, such as `block_until_ready`.
+      wait: called on the last result of a turn, inside the measured time, such as `block_until_ready`.
       limit: after how many seconds no new round begins, once there are `LEAST_ROUNDS`.
       clock: the clock, by default the wall's. `time.process_time` counts the time of all threads of this process alone.
     """
@@ -149,8 +149,8 @@ def measure(
 def measure_once(
     acts: Mapping[Key, Callable[[], float]], rounds: int, limit: float = math.inf
 ) -> dict[Key, list[float]]:
-    """Return the values of functions that measure themselves, called in turns: one value a round for each. A first turn warms up
-    and does not count. After `limit` seconds no new round begins, once there are `LEAST_ONCE`.
+    """Return the values of functions that measure themselves, called in turns: one value a round for each. A first turn
+    warms up and does not count. After `limit` seconds no new round begins, once there are `LEAST_ONCE`.
     """
     measured: dict[Key, list[float]] = {name: [] for name in acts}
     for act in acts.values():

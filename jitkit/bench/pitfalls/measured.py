@@ -36,8 +36,8 @@ QUICK = Effort(least=1, most=5, seconds=0.15)
 
 
 class Result(NamedTuple):
-    """A measured pair. `slow` and `mended` are the calls of the first round, `*_seconds` the spreads of whole
-    programs over the rounds, `ratio` that of slow over mended within rounds.
+    """A measured pair. `slow` and `mended` are the calls of the first round, `*_seconds` the spreads of whole programs
+    over the rounds, `ratio` that of slow over mended within rounds.
     """
 
     pitfall: Pitfall
@@ -73,7 +73,7 @@ class Result(NamedTuple):
 
 
 def explanation(calls: Calls) -> tuple[str, ...]:
-    """Return what `explain` says about the last miss of a program. If the program ended with an error, return the
+    """Return the words of `explain` about the last miss of a program. If the program ended with an error, return the
     error; if there was no miss, or all were first calls, say so.
     """
     misses = calls.misses
@@ -95,13 +95,13 @@ def _sentence(line: str) -> str:
 
 
 def counts(calls: Calls) -> Counts:
-    """Return the counts of traced functions and compiled programs, to be compared with those that a pitfall declares."""
+    """Return the counts of traced functions and compiled programs, for comparison with those that a pitfall declares."""
     return Counts(calls.traces, calls.compiles)
 
 
 def measure_pair(pitfall: Pitfall, effort: Effort) -> Result:
-    """Run both programs of a pair in turns, each from empty caches, and return what was measured. Raise an error that the pitfall
-    does not declare.
+    """Run both programs of a pair in turns, each from empty caches, and return the measurements. Raise an error that
+    the pitfall does not declare.
     """
     rounds: list[tuple[Calls, Calls]] = []
     start = time.perf_counter()
@@ -192,8 +192,8 @@ class Pitfalls(Benchmark):
         }
 
     def summary(self, results: Sequence[Result]) -> list[str]:
-        """Return sentences that say how many pairs compile at every call, which of the others is the most expensive, and which pairs
-        counted differently than they should.
+        """Return sentences: how many pairs compile at every call, which of the others is the most expensive, and which
+        pairs counted differently than declared.
         """
         sentences = []
         if len(results) > 1:

@@ -1,8 +1,8 @@
 """One pitfall: a program that falls in, and a program that means the same and does not.
 
-A program is a generator. Each `yield` ends one call, whose time is taken with the wait for the result. If it yields a
-`float`, this is the reading of its own stopwatch, and replaces ours. A bare `yield` says that it is ready: what came
-before, such as compiling, is not part of a call.
+A program is a generator. Each `yield` ends one call, whose time is taken with the wait for the result. A yielded
+`float` is the reading of the program's own stopwatch, and replaces ours. A bare `yield` says that the program is ready:
+the work before it, such as compiling, is not part of a call.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ CALLS = 8  # each program makes this many calls
 
 
 class Counts(NamedTuple):
-    """What a program counts from empty caches: how many of the user's functions are traced, and how many programs are
+    """The counts of a program from empty caches: how many of the user's functions are traced, and how many programs are
     compiled, including those of eager operations.
     """
 
@@ -23,10 +23,10 @@ class Counts(NamedTuple):
 
 
 class Pitfall(NamedTuple):
-    """A pair of programs, `slow` and `mended`, what each must count, and the lesson.
+    """A pair of programs, `slow` and `mended`, the counts of each, and the lesson.
 
-    `raises` is the error that the slow one ends with. If its fault is a wrong result, or a wrong reading of its stopwatch,
-    `wrong_from` is the number of the first wrong call, counted from 1; else 0.
+    `raises` is the error that ends the slow program. If its fault is a wrong result, or a wrong reading of its
+    stopwatch, `wrong_from` is the number of the first wrong call, counted from 1; else 0.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""pitfall -> the text of its programs, as a learner reads them: with what they call, without annotations."""
+"""pitfall -> the text of its programs, as a learner reads them: with the definitions that they use, without annotations."""
 
 from __future__ import annotations
 

@@ -142,7 +142,7 @@ def through(layer: Any) -> Any:
 
 
 def fitted(program: Any) -> Any:
-    """Return the program. Raise MemoryError if what it needs besides arguments and results exceeds a small device's memory."""
+    """Return the program. Raise MemoryError if its temporaries exceed a small device's memory."""
     needed = program.memory_analysis().temp_size_in_bytes
     if needed > MEMORY:
         raise MemoryError(
