@@ -38,7 +38,7 @@ def times(ratio: float) -> str:
 
 
 def quartiles(spread: Spread) -> str:
-    """Return the quartiles, `3.1-4.0 µs`, with one unit if they share one; "one round" if only one was measured."""
+    """Return the quartiles, `3.1-4.0 µs`, with one unit if they share it; "one round" if only one was measured."""
     if spread.rounds < 2:
         return "one round"
     low, high = duration(spread.low), duration(spread.high)
@@ -47,8 +47,8 @@ def quartiles(spread: Spread) -> str:
 
 
 def compared(ratio: float, other: str) -> str:
-    """Return a ratio of times, theirs over ours, in words: `12 times faster than numpy`, `1.4 times slower than numpy`, `as
-    fast as numpy`.
+    """Return a ratio of times, theirs over ours, in words: `12 times faster than numpy`, `1.4 times slower than numpy`,
+    `as fast as numpy`.
     """
     if 0.95 < ratio < 1.05:
         return f"as fast as {other}"
@@ -57,7 +57,7 @@ def compared(ratio: float, other: str) -> str:
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:
-    """Return the message for a name that does not exist: which name is nearest, if one is near, and which there are."""
+    """Return the message for a name that does not exist: with the nearest name, if one is near, and all names."""
     names = list(names)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else "."

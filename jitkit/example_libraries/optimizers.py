@@ -25,7 +25,7 @@ Schedule = Callable[[Any], Any]  # number of a step -> size of the step
 
 
 class Optimizer(NamedTuple):
-    """An optimizer for trees of arrays: parameters -> state; step's number, gradients and state -> state; state -> parameters."""
+    """An optimizer for trees of arrays: parameters -> state; number of a step, gradients and state -> state; state -> parameters."""
 
     init_fn: Callable[[Any], Any]
     update_fn: Callable[[Any, Any, Any], Any]
@@ -33,8 +33,8 @@ class Optimizer(NamedTuple):
 
 
 class OptimizerState(NamedTuple):
-    """The state of an optimizer: the leaves of each array's state, the structure of the tree of arrays, and the structure of each
-    array's state.
+    """The state of an optimizer: the leaves of each array's state, the structure of the tree of arrays, and the
+    structure of each array's state.
     """
 
     packed_state: Sequence[Any]
@@ -60,9 +60,8 @@ def _packed(subtrees: Sequence[Any], tree: Any) -> OptimizerState:
 
 def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
     """Turn a function that returns the three functions for one array into one that returns them for trees of arrays.
-
-    Raises:
-      TypeError: from `update`, for gradients of another tree than the parameters, and for a state of another tree than before.
+    The new `update` raises TypeError for gradients of another tree than the parameters, and if the state's tree
+    changes.
     """
 
     @functools.wraps(opt_maker)
@@ -107,7 +106,7 @@ _Rule = Callable[..., tuple[Any, ...]]
 
 
 def _keeping(kept: int, rule: _Rule) -> tuple[Callable[..., Any], ...]:
-    """Return the three functions for one array, of a rule that keeps this number of arrays beside it."""
+    """Return the three functions for one array, of a rule that keeps `kept` other arrays beside it."""
     return (
         lambda x: (x, *[jnp.zeros_like(x) for _ in range(kept)]),
         lambda step, g, state: rule(step, g, *state),
@@ -164,8 +163,8 @@ def adagrad(step_size: Any, momentum: Any = 0.9) -> Any:
 
 @optimizer
 def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
-    """Return RMSProp: steps are divided by the root of a running mean of squares, in which `gamma` is the weight of the mean so
-    far; `eps` is added to this mean.
+    """Return RMSProp: steps are divided by the root of a running mean of squares plus `eps`; `gamma` is the weight of
+    the earlier squares in the mean.
     """
     size = make_schedule(step_size)
 
@@ -178,7 +177,7 @@ def rmsprop(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8) -> Any:
 
 @optimizer
 def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum: Any = 0.9) -> Any:
-    """Return `rmsprop` with momentum: each step adds `momentum` times the one before; `gamma` and `eps` are as there."""
+    """Return `rmsprop` with momentum: each step adds `momentum` times the one before; `gamma` and `eps` are as for `rmsprop`."""
     size = make_schedule(step_size)
 
     def rule(step: Any, g: Any, x: Any, squares: Any, velocity: Any) -> tuple[Any, ...]:
@@ -192,7 +191,8 @@ def rmsprop_momentum(step_size: Any, gamma: Any = 0.9, eps: Any = 1e-8, momentum
 @optimizer
 def adam(step_size: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8) -> Any:
     """Return Adam: a running mean of gradients over the root of one of their squares, both corrected for their start
-    (D. Kingma, J. Ba, 2015). `b1` and `b2` are the weights of the two means so far; `eps` is added to the root.
+    (D. Kingma, J. Ba, 2015). `b1` and `b2` are the weights of the earlier values in the two means; `eps` is added to
+    the root.
     """
     size = make_schedule(step_size)
 
@@ -262,17 +262,15 @@ def exponential_decay(step_size: Any, decay_steps: Any, decay_rate: Any) -> Sche
 
 
 def inverse_time_decay(step_size: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False) -> Schedule:
-    """Return the schedule `step_size / (1 + decay_rate * step / decay_steps)`; with `staircase`, `step / decay_steps` is
-    rounded down.
-    """
+    """Return the schedule `step_size / (1 + decay_rate * step / decay_steps)`; `staircase` rounds `step / decay_steps` down."""
     if staircase:
         return lambda step: step_size / (1 + decay_rate * jnp.floor(step / decay_steps))
     return lambda step: step_size / (1 + decay_rate * step / decay_steps)
 
 
 def polynomial_decay(step_size: Any, decay_steps: Any, final_step_size: Any, power: Any = 1.0) -> Schedule:
-    """Return a schedule from `step_size` to `final_step_size` in `decay_steps` steps; what is left of the way falls as
-    `(1 - step / decay_steps) ** power`.
+    """Return a schedule from `step_size` to `final_step_size` in `decay_steps` steps: the rest of the way falls as `(1
+    - step / decay_steps) ** power`.
     """
 
     def schedule(step: Any) -> Any:
@@ -296,9 +294,7 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
 
 
 def make_schedule(scalar_or_schedule: Any) -> Schedule:
-    """Return a schedule: a given schedule unchanged, or for a number a constant schedule. Raise TypeError for an array
-    with axes.
-    """
+    """Return a schedule: a given schedule unchanged, or for a number a constant schedule. Raise TypeError for an array with axes."""
     if callable(scalar_or_schedule):
         schedule: Schedule = scalar_or_schedule
         return schedule
@@ -322,7 +318,7 @@ def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
 
 
 class JoinPoint:
-    """One array's state, wrapped so that it is a leaf of a tree. Iterating over it gives the state, once."""
+    """One array's state, wrapped as a leaf of a tree. Iterating over it gives the state, once."""
 
     def __init__(self, subtree: Any) -> None:
         self.subtree = subtree

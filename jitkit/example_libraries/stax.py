@@ -163,7 +163,7 @@ FanInSum = _without_parameters(lambda shapes: shapes[0], sum)
 
 
 def FanOut(num: int) -> Layer:
-    """Return a layer whose output is a list with the input `num` times."""
+    """Return a layer whose output is a list of `num` times the input."""
     return _without_parameters(lambda shape: [shape] * num, lambda inputs: [inputs] * num)
 
 
@@ -179,7 +179,7 @@ def FanInConcat(axis: int = -1) -> Layer:
 
 def _pooling(reducer: Any, start: float, is_mean: bool = False) -> Callable[..., Layer]:
     def pooling(window_shape: Any, strides: Any = None, padding: Any = "VALID", spec: str | None = None) -> Layer:
-        """Make a layer that reduces each window to one number. `spec` names the axes, of which "N" and "C" are not in
+        """Return a layer that reduces each window to one number. `spec` names the axes, of which "N" and "C" are not in
         windows; by default they are the first and last.
         """
         window, steps = list(window_shape), list(strides or (1,) * len(window_shape))
@@ -217,11 +217,8 @@ AvgPool = _pooling(lax.add, 0.0, is_mean=True)
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:
-    """Return a layer that keeps each element with the probability `rate`, divided by it, and sets the others to 0; in
-    another mode than "train", it returns the input.
-
-    Raises:
-      ValueError: when applied without a key.
+    """Return a layer that keeps each element with the probability `rate`, divided by `rate`, and sets the others to 0;
+    in another mode than "train", it returns the input. Raise ValueError when applied without a key.
     """
 
     def apply(params: Any, inputs: Any, **kwargs: Any) -> Any:

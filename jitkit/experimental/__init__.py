@@ -8,7 +8,7 @@
     jet          derivatives of high order, by Taylor series
     layout       the layout and the sharding of an array
     mesh_utils   devices as meshes
-    multihost_utils  what several processes tell each other: here there is one
+    multihost_utils  messages between processes: here there is one process
     ode          ordinary differential equations
     pallas       a language of kernels: only its name, so that programs can import it
     pjit         `jit` under its older name

@@ -1,5 +1,5 @@
-"""The names of `jax.experimental.hijax`, with which libraries define types and operations of their own, also with state.
-Here they can be imported, and do not work
+"""The names of `jax.experimental.hijax`, with which libraries define their own types and operations, also with state.
+Here they can be imported, but do not work
 
 flax defines such operations at import, and uses them only on request.
 
@@ -71,7 +71,7 @@ class aval_property:
 
 
 class _AllowedEffects:
-    """The effects that control flow may have: a library's entry is ignored, since its operations cannot be applied."""
+    """The effects that control flow may have. A library's entry is ignored, since its operations cannot be applied."""
 
     def add_type(self, effect: type) -> None:
         """Ignore an entry."""
@@ -81,11 +81,11 @@ control_flow_allowed_effects = _AllowedEffects()
 
 
 def register_hitype(cls: type, type_of: Any) -> None:
-    """Ignore a class of values and the function that gives the type of one: no operation uses it."""
+    """Ignore a class of values and the function that gives the type of a value: no operation uses it."""
 
 
 def cur_qdd(x: Any) -> NoReturn:
-    """Raise NotImplementedError; in JAX it returns the state of a value."""
+    """Raise NotImplementedError. In JAX this returns the state of a value."""
     raise NotImplementedError(_NOT_HERE.format("jax.experimental.cur_qdd"))
 
 

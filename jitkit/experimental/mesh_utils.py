@@ -24,10 +24,8 @@ def create_device_mesh(
     contiguous_submeshes: bool = False,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """Return an array of devices of this shape, for `jax.sharding.Mesh`. How the chips of a TPU are wired is not looked at,
-    so the last two arguments change nothing.
-
-    Raise ValueError unless there are as many devices as places.
+    """Return an array of devices of this shape, for `jax.sharding.Mesh`. The wiring of a TPU's chips is ignored, so the
+    last two arguments change nothing. Raise ValueError unless there are as many devices as places.
     """
     there = list(runtime.devices() if devices is None else devices)
     shape = tuple(map(operator.index, mesh_shape))
@@ -45,10 +43,11 @@ def create_hybrid_device_mesh(
     should_sort_granules_by_key: bool = True,
     allow_split_physical_axes: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """Return an array of devices of the shape `mesh_shape * dcn_mesh_shape`, for `jax.sharding.Mesh`. Devices of one group are neighbours.
+    """Return an array of devices of the shape `mesh_shape * dcn_mesh_shape`, for `jax.sharding.Mesh`. Devices of one
+    group are neighbours.
 
-    A group is a slice of a TPU; with `process_is_granule`, the devices of one process. `mesh_shape` is the shape within a
-    group, `dcn_mesh_shape` that of the groups. `allow_split_physical_axes` changes nothing.
+    A group is a slice of a TPU; with `process_is_granule`, the devices of one process. `mesh_shape` is the shape within
+    a group, `dcn_mesh_shape` that of the groups. `allow_split_physical_axes` changes nothing.
 
     Raise ValueError unless there are as many groups, and devices in each, as places, or if devices have no slices.
     """

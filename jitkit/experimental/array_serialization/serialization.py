@@ -28,7 +28,7 @@ class GlobalAsyncCheckpointManagerBase(abc.ABC):
 
     @abc.abstractmethod
     def serialize(self, arrays: Any, tensorstore_specs: Any, *, on_commit_callback: Callable[[], None]) -> None:
-        """Begin to write arrays; call the function when all are there."""
+        """Begin to write arrays; call the function when all are written."""
 
     @abc.abstractmethod
     def deserialize(

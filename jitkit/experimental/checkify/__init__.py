@@ -1,11 +1,11 @@
 """`jax.experimental.checkify`: errors as values, so that traced code can find them
 
 A traced function sees no values, so it cannot raise. `check(pred, message)` records an equation instead, and
-`checkify(f)` turns each of these into arrays beside the results: has it failed, which check was it, and the values for
-its message. Input: a function. Output: one that returns an `Error` and the results; `Error.get` and `throw` say
-what was found. In the order of reading:
+`checkify(f)` turns each of these into arrays beside the results: whether the check has failed, which check it was, and
+the values for its message. Input: a function. Output: one that returns an `Error` and the results; `Error.get` and
+`throw` report the error. In the order of reading:
 
-    errors       what was found: the `Error`, a tree of arrays, and the exceptions that it becomes
+    errors       the `Error`, a tree of arrays, and the exceptions that it becomes
     checking     `check`, `debug_check`, `check_error`: the primitive `check`, which stands for an error
     functional   jaxpr + error -> error + results: equation by equation, each by its primitive's rule
     automatic    rules of operations that can divide by zero, make a nan or index out of bounds

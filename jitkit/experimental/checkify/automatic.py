@@ -1,7 +1,7 @@
 """Rules of operations that can divide by zero, make a nan or index out of bounds
 
-Each rule applies its operation, and adds to the error if the operation has failed. Nothing is added for kinds of errors
-that `checkify` was not asked for.
+Each rule applies its operation, and adds to the error if the operation has failed. Kinds of errors that `checkify` was
+not asked for are not added.
 
 JAX: jax/_src/checkify.py:nan_error_check
 """

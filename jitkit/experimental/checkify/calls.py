@@ -1,7 +1,7 @@
 """Rules of equations that hold jaxprs: the error goes in as their first operands, and comes out as their first results
 
-What a branch or a step may find is known when its jaxpr has been checked once. The error that goes in must have places
-for all of it, so that it comes out with the type with which it went in; then the jaxpr is checked again.
+The errors that a branch or a step may find are known once its jaxpr has been checked. The error that goes in must have
+places for all of them, so that it comes out with the same type; then the jaxpr is checked again.
 
 JAX: jax/_src/checkify.py:cond_error_check
 """
@@ -150,7 +150,7 @@ def _(
 
 @remembered
 def _body_and_condition(cond_jaxpr: Jaxpr, body_jaxpr: Jaxpr, cond_nconsts: int) -> Jaxpr:
-    """Return the body, with the constants of the condition first, that also evaluates the condition on what it returns."""
+    """Return the body, with the constants of the condition first, that also evaluates the condition on its results."""
 
     def both(*args: Any) -> list[Any]:
         outs = eval_jaxpr(body_jaxpr, body_jaxpr.consts, *args[cond_nconsts:])
@@ -220,9 +220,7 @@ def _(
     num_consts: int,
     symbolic_zeros: bool,
 ) -> tuple[Error, list[Any]]:
-    """Rule of functions with a JVP rule. The JVP rule is not checked, as its errors would be lost: to check it,
-    differentiate first.
-    """
+    """Rule of functions with a JVP rule. The JVP rule is not checked, as its errors would be lost: to check it, differentiate first."""
     if current_trace() is None:
         return checked(call_jaxpr, enabled, error, *operands)
     leaves, tree = _leaves(error)
@@ -270,8 +268,8 @@ def _(
 
 
 class _Added(NamedTuple):
-    """Describes the arguments that come before those of a user's rule, which does not know them: the leaves of an error, then
-    the values that the function closed over.
+    """The arguments before those of a user's rule, which does not know them: the leaves of an error, then the values
+    that the function closed over.
     """
 
     err_tree: PyTreeDef
@@ -284,14 +282,14 @@ class _Added(NamedTuple):
         return self.err_tree.num_leaves + self.num_consts
 
     def error_of(self, primals: Sequence[Any]) -> list[Any]:
-        """Return the error that the rule returns: the one that came, with places for what the function may find."""
+        """Return the error that the rule returns: the given error, with places for those that the function may find."""
         error: Error = tree_unflatten(self.err_tree, primals[: self.err_tree.num_leaves])
         return _leaves(error.with_places_for(self.effects))[0]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _JvpOfChecked(JvpRule):
-    """A JVP rule for a function that also takes and returns an error. It returns the error that it got."""
+    """A JVP rule for a function that also takes and returns an error. The rule returns the error that it got."""
 
     inner: JvpRule
     added: _Added

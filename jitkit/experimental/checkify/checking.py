@@ -2,9 +2,9 @@
 
     check[debug=False] a b c
 
-Its operands are the leaves of an Error. Without a trace it raises that error. `checkify` adds the error to the one that it
-carries through the function. A `check` that is left when a program is compiled is refused, since a program cannot raise;
-with `debug=True` it is dropped.
+Its operands are the leaves of an Error. Without a trace it raises that error. `checkify` adds the error to the one that
+it carries through the function. A `check` that is left when a program is compiled is refused, since a program cannot
+raise; with `debug=True` it is dropped.
 
 JAX: jax/_src/checkify.py:check_p
 """
@@ -92,7 +92,7 @@ def _record(error: Error, debug: bool = False) -> None:
 
 
 def _one_of(batch: Error) -> Error:
-    """Return one error for a batch of errors along the first axis: of each kind, one that was found, if there is any."""
+    """Return one error for a batch of errors along the first axis: of each kind, one that was found, if any."""
     error = init_error.with_metadata(batch._metadata)
     for effect, preds in batch._pred.items():
         last = jnp.argsort(preds)[-1]
@@ -109,7 +109,7 @@ raising.throw = _record
 
 @traceback_util.api_boundary
 def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs: Any) -> None:
-    """Raise JaxRuntimeError with a formatted message, where `pred` is false. In a traced function, record a check, which
+    """Raise JaxRuntimeError with a formatted message if `pred` is false. In a traced function, record a check, which
     `checkify` makes part of an Error; without `checkify`, the function cannot be compiled.
 
         checkify.check(x > 0, "{x} must be positive", x=x)
@@ -118,11 +118,11 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
       pred: a Python bool, or an Array or a tracer of bool without axes; not numpy's bool.
       msg: a message, in which `{}` and `{name}` stand for the other arguments.
       fmt_args, fmt_kwargs: trees of Arrays, tracers or numpy arrays; no numpy scalars, no Python numbers.
-      debug: drop the check where there is no `checkify`.
+      debug: whether to drop the check without `checkify`.
 
     Raises:
-      JaxRuntimeError: a known value is false.
-      TypeError: `pred` is not a scalar bool, or a value of the message is not an array.
+      JaxRuntimeError: if a known value is false.
+      TypeError: if `pred` is not a scalar bool, or a value of the message is not an array.
       ValueError: when a traced function is compiled that was not given to `checkify`.
     """
     _check(pred, msg, debug, fmt_args, fmt_kwargs)
@@ -130,10 +130,8 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
 
 @traceback_util.api_boundary
 def debug_check(pred: Any, msg: str, *fmt_args: Any, **fmt_kwargs: Any) -> None:
-    """Check as `check` does, but only in a function given to `checkify`; elsewhere do nothing.
-
-    Raises:
-      TypeError: `pred` is not a scalar bool, or a value of the message is not an array.
+    """Check as `check` does, but only in a function given to `checkify`; elsewhere do nothing. Raise TypeError if
+    `pred` is not a scalar bool, or a value of the message is not an array.
     """
     _check(pred, msg, True, fmt_args, fmt_kwargs)
 
@@ -163,12 +161,12 @@ def _is_scalar_bool(pred: Any) -> bool:
 
 @traceback_util.api_boundary
 def check_error(error: Error) -> None:
-    """Raise the error that a checked function returned, if it found any. In a traced function, record a check of it: so an
-    error that left one `checkify` can enter the next. Of a batch of errors, one is raised.
+    """Raise the error of a checked function's result, if there is one. In a traced function, record a check of it: so
+    an error that left one `checkify` can enter the next. Of a batch of errors, one is raised.
 
     Raises:
-      JaxRuntimeError: there is an error.
-      TypeError: `error` is not an Error.
+      JaxRuntimeError: if there is an error.
+      TypeError: if `error` is not an Error.
       ValueError: when a traced function is compiled that was not given to `checkify`.
     """
     if not isinstance(error, Error):

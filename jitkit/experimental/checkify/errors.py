@@ -2,8 +2,8 @@
 
 An Error is a tree of arrays, so it goes through `jit`, branches and loops like any result. For each kind of exception
 (`ErrorEffect`) it has three: whether one was found, the code of the check that found it first, and the values for its
-message. What is known while tracing, such as the text of a message, is the tree of the exception; the Error keeps it
-by code.
+message. Facts known while tracing, such as the text of a message, are the tree of the exception; the Error keeps it by
+code.
 
 JAX: jax/_src/checkify.py:Error
 """
@@ -64,9 +64,8 @@ class ErrorEffect(Effect):
 
 
 class JaxException(Exception):
-    """What a check found. It is a tree, whose leaves are the values for its message, which a program computes.
-
-    `traceback_info` says where the check is.
+    """An error that a check found: a tree, whose leaves are the computed values for its message. `traceback_info` says
+    where the check is.
     """
 
     def __init__(self, traceback_info: SourceInfo = UNKNOWN) -> None:
@@ -76,12 +75,12 @@ class JaxException(Exception):
         register_pytree_node(cls, lambda x: x.tree_flatten(), cls.tree_unflatten)
 
     def tree_flatten(self) -> tuple[Any, Any]:
-        """Return the values of the message, and what is known while tracing."""
+        """Return the values of the message, and the facts known while tracing."""
         return [], (self.traceback_info,)
 
     @classmethod
     def tree_unflatten(cls, metadata: Any, payload: Any) -> Any:
-        """Return the exception again, from its values and what is known while tracing."""
+        """Return the exception again, from its values and the facts known while tracing."""
         return cls(*metadata, *payload)
 
     def get_effect_type(self) -> ErrorEffect:
@@ -115,9 +114,7 @@ class NaNError(JaxException):
 
 
 class OOBError(JaxException):
-    """An index is out of bounds. `payload` is an array of three integers: the index, its axis, and the size of the
-    axis.
-    """
+    """An index is out of bounds. `payload` is an array of three integers: the index, its axis, and the size of the axis."""
 
     def __init__(
         self, traceback_info: SourceInfo, primitive_name: str, operand_shape: tuple[int, ...], payload: Any
@@ -128,9 +125,7 @@ class OOBError(JaxException):
         self._payload = payload
 
     def tree_flatten(self) -> tuple[Any, Any]:
-        """Return the payload as the only child. The operation and its operand's shape are metadata, known while
-        tracing.
-        """
+        """Return the payload as the only child. The operation and its operand's shape are metadata, known while tracing."""
         return [self._payload], (self.traceback_info, self.prim, self.operand_shape)
 
     def get_effect_type(self) -> ErrorEffect:
@@ -173,7 +168,7 @@ class FailedCheckError(JaxException):
 
 
 class BatchedError(JaxException):
-    """What was found for elements of a batch, by index."""
+    """The errors found for elements of a batch, by index."""
 
     def __init__(self, error_mapping: dict[tuple[int, ...], JaxException]) -> None:
         super().__init__(next(iter(error_mapping.values())).traceback_info)
@@ -199,7 +194,7 @@ all_checks = automatic_checks | user_checks
 
 
 class Error:
-    """What a checked function found, if anything: a tree of arrays. `get` and `throw` say what."""
+    """The errors that a checked function found, if any: a tree of arrays. `get` and `throw` report the first."""
 
     __slots__ = ("_code", "_metadata", "_payload", "_pred")
 
@@ -216,7 +211,7 @@ class Error:
         self._payload = _payload  # effect -> the leaves of the exception
 
     def get(self) -> str | None:
-        """Return the first error in words; None where there is none."""
+        """Return the first error in words; None if there is none."""
         found = self.get_exception()
         return None if found is None else str(found)
 
@@ -230,7 +225,7 @@ class Error:
         return BatchedError(found) if found else None
 
     def _at(self, index: tuple[int, ...]) -> JaxException | None:
-        """Return the error with the least code, of the element at `index` if this is a batch; None if there is none."""
+        """Return the error with the least code, of the element at `index` of a batch; None if there is none."""
 
         def take(x: Any) -> Any:
             return x[index] if index else x
@@ -266,7 +261,7 @@ class Error:
         return Error(self._pred, self._code, {**self._metadata, **metadata}, self._payload)
 
     def with_places_for(self, effects: Iterable[ErrorEffect]) -> Error:
-        """Return the Error with arrays for these kinds of exceptions, too; a kind that is new was not found."""
+        """Return the Error with arrays for these kinds of exceptions, too; a new kind was not found."""
         error = self
         for effect in sorted(effects):
             if effect not in error._pred:
@@ -276,12 +271,12 @@ class Error:
 
     @property
     def effects(self) -> frozenset[ErrorEffect]:
-        """The kinds of exceptions that it has arrays for."""
+        """The kinds of exceptions for which it has arrays."""
         return frozenset(self._pred)
 
 
 class _Raising(Slots):
-    """Slot for what `throw` does. `checking` fills it."""
+    """The slot for the work of `throw`, which `checking` fills."""
 
     throw: Callable[[Error], None]
 
@@ -295,7 +290,7 @@ register_pytree_node(
 
 
 class _Codes:
-    """What an Error knows of its codes: the metadata of its tree. It is hashed by the codes, which are unique in a process."""
+    """The facts that an Error knows of its codes: the metadata of its tree. Hashed by the codes, which are unique in a process."""
 
     __slots__ = ("known",)
 

@@ -1,8 +1,8 @@
 """jaxpr + error -> error + results: `checkify`
 
 A function is traced to a jaxpr, which is evaluated again, equation by equation. Beside the values goes an Error. A
-primitive with a rule in `error_checks` can add to it: `check` does, operations that can fail do where they were asked
-to, and equations that hold jaxprs carry it through them.
+primitive with a rule in `error_checks` can add to it: `check` does, operations that can fail do if they were asked to,
+and equations that hold jaxprs carry the Error through them.
 
 JAX: jax/_src/checkify.py:checkify_jaxpr_flat
 """
@@ -43,18 +43,19 @@ def register_rule(*primitives: Primitive) -> Callable[[Callable[..., Any]], Call
 
 @traceback_util.api_boundary
 def checkify(f: Callable[..., Out], errors: frozenset[ErrorCategory] = user_checks) -> Callable[..., tuple[Error, Out]]:
-    """Return a function that returns an Error, with the first error found of each kind in `errors`, and the result of `f`.
+    """Return a function that returns an Error, with the first error found of each kind in `errors`, and the result of
+    `f`.
 
         err, y = checkify.checkify(f, errors=checkify.nan_checks)(x)
         err.throw()
 
     Args:
       f: may call `check`. The result can be jitted and vmapped; it looks through jitted functions, branches and loops.
-      errors: what to look for: `user_checks` are calls of `check`; `nan_checks` operations that return a nan;
+      errors: the kinds to find: `user_checks` are calls of `check`; `nan_checks` operations that return a nan;
         `div_checks` divisions by zero; `index_checks` indices out of bounds; or a union of these.
 
     Raises:
-      ValueError: when called: `f` has a while loop that was vmapped, where each element has its own condition.
+      ValueError: when called, if `f` has a while loop that was vmapped and whose elements have their own conditions.
     """
 
     @traceback_util.api_boundary
@@ -75,7 +76,7 @@ def checkify(f: Callable[..., Out], errors: frozenset[ErrorCategory] = user_chec
 
 
 def checked(jaxpr: Jaxpr, enabled: Enabled, error: Error, *args: Any) -> tuple[Error, list[Any]]:
-    """Evaluate a jaxpr; return an Error with what `error` has and what was found, and the jaxpr's results."""
+    """Evaluate a jaxpr; return the Error, extended by errors found here, and the jaxpr's results."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     env.update(zip(jaxpr.invars, args, strict=True))
 
@@ -103,14 +104,13 @@ class Checked(NamedTuple):
 
     jaxpr: Jaxpr
     out_tree: PyTreeDef  # the tree of the pair of an Error and a list of results
-    effects: frozenset[ErrorEffect]  # the kinds of exceptions that the Error has arrays for
+    effects: frozenset[ErrorEffect]  # the kinds of exceptions for which the Error has arrays
 
 
 @remembered
 def checked_jaxpr(jaxpr: Jaxpr, enabled: Enabled, err_tree: PyTreeDef, *avals: Any) -> Checked:
-    """Return the jaxpr of `checked`, for an error of this tree. `avals` are the types of its leaves and of the arguments.
-
-    The constants of `jaxpr` stay constants.
+    """Return the jaxpr of `checked`, for an error of this tree. `avals` are the types of its leaves and of the
+    arguments. The constants of `jaxpr` stay constants.
     """
     made: list[Any] = []
 
@@ -126,7 +126,7 @@ def checked_jaxpr(jaxpr: Jaxpr, enabled: Enabled, err_tree: PyTreeDef, *avals: A
 
 
 def _discharge(error: Error, enabled: Enabled, *args: Any, err_tree: PyTreeDef, debug: bool) -> tuple[Error, list[Any]]:
-    """Rule of `check`: add what the check found to the Error, and return the Error and no results. Kinds of errors that
+    """Rule of `check`: add the check's error to the Error, and return the Error and no results. Kinds of errors that
     `checkify` was not asked for are dropped, as in JAX.
     """
     new: Error = tree_unflatten(err_tree, args)

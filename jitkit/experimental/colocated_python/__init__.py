@@ -21,9 +21,7 @@ from ...tree_util import tree_leaves
 
 def colocated_python(fun: Callable[..., Any]) -> Any:
     """Return the function with a check that arguments and results are trees of arrays, as JAX requires for other hosts.
-
-    Raises:
-      ValueError: when called, if a leaf is not an array.
+    A call raises ValueError for a leaf that is not an array.
     """
 
     @functools.wraps(fun)
@@ -49,11 +47,8 @@ def colocated_python_class(cls: type) -> type:
 
 
 def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
-    """Return the CPU devices next to some devices, or the mesh of them. A CPU device is next to itself; other devices share out the
-    CPU devices of this process, in order.
-
-    Raises:
-      ValueError: there are fewer CPU devices.
+    """Return the CPU devices next to some devices, or the mesh of them. A CPU device is next to itself; other devices
+    share out the CPU devices of this process, in order. Raise ValueError if there are fewer CPU devices.
     """
     if hasattr(devices_or_mesh, "axis_names"):
         mesh = devices_or_mesh

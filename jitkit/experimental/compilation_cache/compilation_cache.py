@@ -14,4 +14,4 @@ def set_cache_dir(path: str) -> None:
 
 
 def reset_cache() -> None:
-    """Do nothing. In JAX the folder is read once, and this function makes it be read again; jitkit reads it at each compilation."""
+    """Do nothing: jitkit reads the folder at each compilation. In JAX the folder is read once, and again after this function."""

@@ -2,9 +2,9 @@
 
     jet(jnp.sin, (0.5,), ((1.0, 0.0),))     the value at 0.5, and the first two derivatives along the path 0.5 + t
 
-n derivatives cost about n^2 operations, and not 2^n as by `jvp` of `jvp`: a product gives a convolution of coefficients, and a
-function whose derivative is known gives a recurrence. Loops have no rules, and the rules of users' functions with derivatives of
-their own are not used, as in JAX. In the order of reading:
+n derivatives cost about n^2 operations, not 2^n as by `jvp` of `jvp`: a product gives a convolution of coefficients,
+and a function whose derivative is known gives a recurrence. As in JAX, loops have no rules, and the rules of users'
+functions with their own derivatives are not used. In the order of reading:
 
     series       calls a function on series; kinds of rules; `jet_rules`, to which libraries may add
     rules        the rule of each operation

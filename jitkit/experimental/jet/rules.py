@@ -215,7 +215,7 @@ def _select_n(primals: Any, series: Any, **_: Any) -> tuple[Any, Series]:
 
 
 def _larger(compare: Callable[[Any, Any], Any]) -> Rule:
-    """Return the rule of the larger, or the smaller, of two numbers; where both are equal, the mean of their coefficients."""
+    """Return the rule of the larger, or the smaller, of two numbers; if both are equal, the mean of their coefficients."""
 
     def rule(primals: Any, series: Any, **_: Any) -> tuple[Any, Series]:
         x, y = jnp.broadcast_arrays(*primals)

@@ -64,7 +64,7 @@ def jet(
 
 
 def coefficients_of(fun: Callable[..., Any], primals: Sequence[Any], series: Sequence[Any]) -> tuple[Any, Any]:
-    """Return what `jet` returns, with coefficients in place of derivatives."""
+    """Return the result of `jet` with coefficients in place of derivatives."""
     return jet(fun, primals, series, factorial_scaled=False)
 
 
@@ -113,7 +113,7 @@ class _JetTrace(core.Trace):
         self.order = order
 
     def pair(self, x: Any) -> tuple[Any, Any]:
-        """Return a value and its coefficients; None for a value that does not change along the path."""
+        """Return a value and its coefficients; None for coefficients of a value that does not change along the path."""
         return (x.primal, x.terms) if isinstance(x, _JetTracer) and x._trace is self else (x, None)
 
     def in_words(self) -> str:
