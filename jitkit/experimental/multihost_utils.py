@@ -1,4 +1,4 @@
-"""What several processes tell each other. Here there is one process, and nothing is sent
+"""Messages between several processes. Here there is one process, and nothing is sent
 
 JAX: jax/experimental/multihost_utils.py:process_allgather
 """
@@ -15,14 +15,14 @@ from ..tree_util import tree_map
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
-    """Return the arrays of all processes as numpy arrays, stacked along a new first axis, of size 1 here. With `tiled` they
-    are joined along the first axis that they have, so here they are unchanged.
+    """Return the arrays of all processes as numpy arrays, stacked along a new first axis, of size 1 here. `tiled` joins
+    them along their own first axis instead, so here they are unchanged.
     """
     return tree_map(lambda x: np.asarray(x) if tiled else np.asarray(x)[None], in_tree)
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
-    """Return the arrays of the source process as numpy arrays. There is only this process, so `is_source` is not read."""
+    """Return the arrays of the source process as numpy arrays. There is only this process, so `is_source` is ignored."""
     return tree_map(np.asarray, in_tree)
 
 
@@ -31,7 +31,7 @@ def sync_global_devices(name: str) -> None:
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Raise AssertionError unless all processes have the same arrays; nan is not equal to itself."""
+    """Raise AssertionError unless all processes have the same arrays. nan does not equal itself."""
     same: list[bool] = []
     tree_map(lambda x: same.append(bool(np.all(np.equal(x, x)))), in_tree)
     if not all(same):

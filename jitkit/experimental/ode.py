@@ -75,7 +75,7 @@ def _step(func: Callable[..., Any], y0: Any, f0: Any, t0: Any, dt: Any) -> tuple
 
 
 def _polynomial(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
-    """Return the coefficients, highest power first, of the polynomial that has the states and derivatives at the ends of a
+    """Return the coefficients, highest power first, of the polynomial with the states and derivatives at the ends of a
     step, and the state in its middle.
     """
     middle = jnp.array(_MIDDLE, dtype=y0.dtype)
@@ -93,9 +93,7 @@ def _polynomial(y0: Any, y1: Any, k: Any, dt: Any) -> Any:
 
 
 def _first_step(func: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: Any, atol: Any, f0: Any) -> Any:
-    """Return the size of the first step: E. Hairer, S. Norsett, G. Wanner, Solving Ordinary Differential Equations I,
-    II.4.
-    """
+    """Return the size of the first step: E. Hairer, S. Norsett, G. Wanner, Solving Ordinary Differential Equations I, II.4."""
     y0, f0 = promote_dtypes_inexact(y0, f0)
     scale = atol + jnp.abs(y0) * rtol
     d0 = jnp.linalg.norm(y0 / scale.astype(y0.dtype))
@@ -110,9 +108,7 @@ def _first_step(func: Callable[..., Any], t0: Any, y0: Any, order: int, rtol: An
 
 
 def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
-    """Return the root mean square, over the state, of the error divided by the tolerated error. A step is accepted if this is at
-    most 1.
-    """
+    """Return the root mean square, over the state, of the error divided by the tolerated error. At most 1 accepts the step."""
     tolerated = atol + rtol * jnp.maximum(jnp.abs(y0), jnp.abs(y1))
     ratio = error / tolerated.astype(error.dtype)
     square = ratio.real**2 + ratio.imag**2 if jnp.iscomplexobj(ratio) else ratio**2
@@ -120,8 +116,8 @@ def _error_ratio(error: Any, rtol: Any, atol: Any, y0: Any, y1: Any) -> Any:
 
 
 def _next_step(last: Any, ratio: Any) -> Any:
-    """Return the size of the next step: a tenth less than the error allows, but at most ten times and at least a fifth of
-    the last size. If `ratio` is below 1, the next step is not shorter than the last.
+    """Return the size of the next step: a tenth less than the error allows, but at most ten times and at least a fifth
+    of the last size. If `ratio` is below 1, the next step is not shorter than the last.
     """
     least = jnp.where(ratio < 1, 1.0, 0.2)
     factor = jnp.minimum(10.0, jnp.maximum(ratio ** (-1.0 / 5.0) * 0.9, least))
@@ -134,8 +130,8 @@ def _next_step(last: Any, ratio: Any) -> Any:
 def odeint(
     func: Callable[..., Any], y0: Any, t: Any, *args: Any, rtol: Any = 1.4e-8, atol: Any = 1.4e-8, mxstep: Any = np.inf, hmax: Any = np.inf
 ) -> Any:  # fmt: skip
-    """Solve dy/dt = func(y, t, *args), with the state `y0` at the first of the times `t`; return the state at each of
-    them.
+    """Solve dy/dt = func(y, t, *args), with the state `y0` at the first of the times `t`; return the state at each
+    time.
 
     Args:
       y0: an array, or a tree of arrays. `func` returns a tree like it, and `odeint` one with a new first axis for the
@@ -215,9 +211,7 @@ def _odeint_fwd(
 
 
 def _odeint_rev(func: Callable[..., Any], rtol: Any, atol: Any, mxstep: Any, hmax: Any, res: Any, g: Any) -> Any:
-    """Return the cotangents, from the last time to the first. Time runs backwards in their equation, so it is negated
-    there.
-    """
+    """Return the cotangents, from the last time to the first. Time runs backwards in their equation, so it is negated there."""
     ys, ts, args = res
 
     def backwards(state: Any, t: Any, *args: Any) -> Any:

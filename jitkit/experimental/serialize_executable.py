@@ -3,9 +3,9 @@
     payload, in_tree, out_tree = serialize(jit(f).lower(x).compile())
     deserialize_and_load(payload, in_tree, out_tree)(x)
 
-The bytes have the machine code, the types of arguments and results, and the constants of the program. A tree is not always bytes, so the
-two trees are returned beside them; `pickle` takes those that consist of tuples, lists and dicts. Loading runs `pickle`: do it only with
-bytes that you trust.
+The bytes have the machine code, the types of arguments and results, and the constants of the program. A tree cannot
+always become bytes, so the two trees are returned beside them; `pickle` takes trees of tuples, lists and dicts. Loading
+runs `pickle`: do it only with bytes that you trust.
 
 JAX: jax/experimental/serialize_executable.py:serialize
 """
@@ -49,8 +49,8 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
     """Return a compiled program as bytes, with the tree of its arguments, `(args, kwargs)`, and the tree of its result.
 
     Raises:
-      ValueError: the program is C, or calls back into Python: `debug.print`, `pure_callback`.
-      NotImplementedError: the program is for several devices.
+      ValueError: if the program is C, or calls back into Python: `debug.print`, `pure_callback`.
+      NotImplementedError: if the program is for several devices.
     """
     program, executable = compiled._program, compiled._executable
     if program.backend is not None or executable.has_effects:
@@ -84,14 +84,14 @@ def deserialize_and_load(
     backend: Any = None,
     execution_devices: Sequence[runtime.Device] | None = None,
 ) -> Compiled:
-    """Return the compiled program that `serialize` returned as bytes and two trees.
+    """Return the compiled program from the bytes and two trees of `serialize`.
 
     Args:
       backend: a platform's name, or a client of jaxlib's; the default one if it is None.
-      execution_devices: a sequence, whose first device runs it; the first device of the platform if it is None.
+      execution_devices: a sequence, whose first device runs the program; by default the first device of the platform.
 
     Raises:
-      ValueError: the devices are not of that client.
+      ValueError: if the devices are not of that client.
     """
     client = runtime.devices(backend)[0].client if backend is None or isinstance(backend, str) else backend
     devices = list(execution_devices or client.devices())

@@ -14,7 +14,7 @@ from ..pjit import several_devices
 
 
 def shard_map(f: Callable[..., Any], mesh: Any, in_specs: Any, out_specs: Any, check_rep: bool = True) -> Any:
-    """Return `jitkit.shard_map` of the function, with the parameters that it had in this module."""
+    """Return `jitkit.shard_map` of the function, with the parameters of this module in JAX."""
     return several_devices.shard_map(f, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=check_rep)
 
 

@@ -3,14 +3,14 @@
     exported = export.export(jit(f))(jnp.ones(3))       its StableHLO, with the types of arguments and results
     export.deserialize(exported.serialize()).call(x)    and no Python of `f` any more
 
-Input: a jitted function, and the types of its arguments. Output: an `Exported`, a module in StableHLO's portable form, which later
-versions of XLA can read. It can be called alone, and in `jit` and `grad`. In the order of reading:
+Input: a jitted function, and the types of its arguments. Output: an `Exported`, a module in StableHLO's portable form,
+which later versions of XLA can read. It can be called alone, and in `jit` and `grad`. In the order of reading:
 
     exported         jitted function -> Exported
     calling          a call of an Exported: an operation whose lowering copies the functions of the module
     serialization    Exported -> bytes -> Exported
 
-One platform at a time, one device, and known shapes; JAX exports more. The bytes have a form of jitkit's own, not JAX's.
+One platform at a time, one device, and known shapes; JAX exports more. The bytes have jitkit's own form, not JAX's.
 
 JAX: jax/_src/export/_export.py:export
 """

@@ -48,7 +48,7 @@ _HEAD = re.compile(r"^  func\.func (?:public|private) @(\w[\w.$-]*|\"[^\"]*\")\(
 
 
 def _copy_functions(module: Module, name: str, text: str) -> Function:
-    """Add the functions of a module's text to another module, renamed where their names are taken. Return the copy of `main`."""
+    """Add the functions of a module's text to another module, renamed if their names are taken. Return the copy of `main`."""
     lines = text.splitlines()
     names = [found.group(1) for line in lines if (found := _HEAD.match(line))]
     symbols = {each: module.symbol(name if each == "main" else each.strip('"')) for each in names}

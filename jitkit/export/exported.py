@@ -91,9 +91,8 @@ class Exported:
         return runtime.text_of_artifact(self.mlir_module_serialized)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what the function returns. It may be called in `jit`, and in `grad` if it `has_vjp`.
-
-        Raise ValueError for a tree, shapes or dtypes other than those of the export, or another platform.
+        """Return the result of the function. It may be called in `jit`, and in `grad` if it `has_vjp`. Raise ValueError
+        for a tree, shapes or dtypes other than those of the export, or another platform.
         """
         return later.call(self, *args, **kwargs)
 
@@ -102,18 +101,16 @@ class Exported:
         return self._get_vjp is not None
 
     def vjp(self) -> Exported:
-        """Return the reverse pass as an Exported: it takes the leaves of the arguments, then a cotangent for each leaf of the result.
-
-        Raise ValueError if it is not known.
+        """Return the reverse pass as an Exported: it takes the leaves of the arguments, then a cotangent for each leaf
+        of the result. Raise ValueError if it is not known.
         """
         if self._get_vjp is None:
             raise ValueError("No VJP is available")
         return self._get_vjp()
 
     def serialize(self, vjp_order: int = 0) -> bytearray:
-        """Return the function as bytes for `deserialize`, with its reverse passes up to the order `vjp_order`.
-
-        Raise NotImplementedError for a tree with a type of node that is not known there, ValueError for a reverse pass
+        """Return the function as bytes for `deserialize`, with its reverse passes up to the order `vjp_order`. Raise
+        NotImplementedError for a tree with a type of node that `serialize` does not know, ValueError for a reverse pass
         that is not known.
         """
         return later.serialize(self, vjp_order)
@@ -136,10 +133,11 @@ def is_symbolic_dim(p: Any) -> bool:
 def export(
     fun_jit: Any, *, platforms: Sequence[str] | None = None, disabled_checks: Sequence[DisabledSafetyCheck] = ()
 ) -> Callable[..., Exported]:
-    """Return a function that takes arguments, or their types (`ShapeDtypeStruct`), and returns the `Exported` for these types.
+    """Return a function that takes arguments, or their types (`ShapeDtypeStruct`), and returns the `Exported` for these
+    types.
 
     Args:
-      fun_jit: what `jit` returned.
+      fun_jit: the result of `jit`.
       platforms: one of "cpu", "cuda", "rocm" and "tpu"; by default that of the default device.
       disabled_checks: checks to leave out.
 
@@ -182,8 +180,8 @@ def _exported(
 
 
 def _reverse(fun_jit: Any, in_tree: PyTreeDef, in_avals: Sequence[Any], out_avals: Sequence[Any]) -> Any:
-    """Return the reverse pass of the function of leaves: leaves and cotangents -> cotangents. In the place of a cotangent that JAX has as
-    float0 there are bools.
+    """Return the reverse pass of the function of leaves: leaves and cotangents -> cotangents. Bools replace cotangents
+    that are float0 in JAX.
     """
 
     def forward(*leaves: Any) -> list[Any]:
@@ -207,7 +205,7 @@ def _reverse(fun_jit: Any, in_tree: PyTreeDef, in_avals: Sequence[Any], out_aval
 
 
 def is_differentiable(aval: Any) -> bool:
-    """Whether values of a type have cotangents that are numbers."""
+    """Return whether values of a type have cotangents that are numbers."""
     return dtypes.issubdtype(aval.dtype, np.inexact)
 
 

@@ -1,7 +1,7 @@
 """Exported -> bytes -> Exported
 
-The bytes are a magic line, the length of a header, the header as JSON, and the parts that it names by offset and length:
-the portable StableHLO, constants, and reverse passes in the same form.
+The bytes are a magic line, the length of a header, the header as JSON, and the parts that it names by offset and
+length: the portable StableHLO, constants, and reverse passes in the same form.
 
 JAX: jax/_src/export/serialization.py:serialize
 """
@@ -127,9 +127,7 @@ def _tree_to_json(tree: PyTreeDef) -> Any:
 
 
 def _example(tree: Any) -> Any:
-    """Return a tree with the structure that this JSON describes; its leaves are 0. Raise ValueError for a node type that is not
-    registered.
-    """
+    """Return a tree with the structure that this JSON describes; its leaves are 0. Raise ValueError for an unregistered node type."""
     if tree is None or tree == "leaf":
         return None if tree is None else 0
     kind, children, *rest = tree
@@ -182,7 +180,7 @@ def _serialize(exported: Exported, vjp_order: int) -> bytearray:
 
 
 def deserialize(blob: bytes | bytearray) -> Exported:
-    """Return the Exported that `serialize` wrote. Raise ValueError for other bytes, among them those of JAX's own `serialize`."""
+    """Return the Exported that `serialize` wrote. Raise ValueError for other bytes, also those of JAX's own `serialize`."""
     data = bytes(blob)
     if not data.startswith(_MAGIC):
         raise ValueError("These bytes were not written by jitkit's `Exported.serialize`. (JAX's are of another form.)")

@@ -24,7 +24,7 @@ def backends() -> dict[str, Any]:
 
 
 def get_default_device() -> Any:
-    """Return the device that arrays are put on by default."""
+    """Return the device on which arrays are put by default."""
     return default_device()
 
 

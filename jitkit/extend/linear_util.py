@@ -74,7 +74,7 @@ class WrappedFun:
 
 
 def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, debug_info: Any = None) -> WrappedFun:
-    """Return a function as a WrappedFun, with no transformation around it yet."""
+    """Return a function as a WrappedFun without a transformation."""
     given = params or {}
     return WrappedFun(f, functools.partial(f, **given) if given else f, given, debug_info)
 
@@ -93,8 +93,8 @@ def transformation(generator: Callable[..., Iterator[Any]], fun: WrappedFun | No
 
 
 def transformation_with_aux(generator: Callable[..., Iterator[Any]], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """Wrap a generator around a function, as `transformation` does. It yields last a pair of the result and another value.
-    Return the wrapped function, and a function that returns the other value, once the first was called.
+    """Wrap a generator around a function, as `transformation` does. It yields last a pair of the result and another
+    value. Return the wrapped function, and a function that returns the other value, once the first was called.
     """
     if fun is None:
         return functools.partial(transformation_with_aux, generator)
@@ -125,8 +125,8 @@ def transformation2(function: Callable[..., Any], fun: WrappedFun | None = None,
 
 
 def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | None = None, *given: Any) -> Any:
-    """Wrap a layer, `function(inside, store, *given, *args)`, around a function. Return the wrapped function, and a function
-    that returns what the layer stored, once the first was called.
+    """Wrap a layer, `function(inside, store, *given, *args)`, around a function. Return the wrapped function, and a
+    function that returns the value that the layer stored, once the first was called.
     """
     if fun is None:
         return functools.partial(transformation_with_aux2, function)
@@ -135,8 +135,8 @@ def transformation_with_aux2(function: Callable[..., Any], fun: WrappedFun | Non
 
 
 def merge_linear_aux(one: Callable[[], Any], other: Callable[[], Any]) -> tuple[bool, Any]:
-    """Return whether the first of two layers, and not the second, has stored a value; and the value. Raise StoreException if
-    neither or both have.
+    """Return whether the first of two layers, and not the second, has stored a value; and the value. Raise
+    StoreException if neither or both have.
     """
     try:
         first = one()

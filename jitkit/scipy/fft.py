@@ -1,6 +1,6 @@
 """`jitkit.scipy.fft`: cosine transforms, of type 2, computed by Fourier transforms of the same length.
 
-Take the elements at even positions, followed by those at odd positions in reverse: their Fourier transform only has to
+Take the elements at even positions, followed by those at odd positions in reverse. Their Fourier transform only has to
 be turned by a quarter of a step for each frequency (J. Makhoul, A Fast Cosine Transform in One and Two Dimensions,
 1980).
 
@@ -125,8 +125,8 @@ def idct(x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str 
 
 
 def _in_two_axes(x: Any, axes: Sequence[int], norm: str | None) -> Any:
-    """Return the cosine transform along two axes from one Fourier transform: the result for a pair of frequencies combines
-    the Fourier transform at that pair, and at the pair with one of the two frequencies negated.
+    """Return the cosine transform along two axes from one Fourier transform: the result for a pair of frequencies
+    combines the Fourier transform at that pair, and at the pair with one frequency negated.
     """
     one, other = (canonicalize_axis(axis, x.ndim) for axis in axes)
     m, n = x.shape[one], x.shape[other]
@@ -150,12 +150,9 @@ def _axes_and_lengths(x: Any, s: Any, axes: Any) -> tuple[tuple[int, ...], list[
 
 
 def dctn(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Return `dct` along `axes`, with the lengths `s`. Without `axes`, it is along the last axes, one for each length;
-    without `s` either, along all axes.
-
-    Raises:
-      NotImplementedError: for another `type` than 2.
-      ValueError: for another norm; for more lengths than x has axes.
+    """Return `dct` along `axes`, with the lengths `s`; without `axes`, along the last axes, one for each length;
+    without `s` either, along all axes. Raise NotImplementedError for another `type` than 2, ValueError for another
+    norm, or more lengths than x has axes.
     """
     x = ensure_arraylike("dctn", x)
     _check("dctn", type, norm)

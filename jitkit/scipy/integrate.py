@@ -15,8 +15,8 @@ from ..pjit.jit import jit
 
 @jit(static_argnames=("axis",))
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Return the integral of the samples `y` along an axis, by the trapezoidal rule. The samples are at positions `x`; without
-    `x`, at distances `dx` from each other.
+    """Return the integral of the samples `y` along an axis, by the trapezoidal rule. The samples are at positions `x`;
+    without `x`, at distances `dx` from each other.
     """
     return calculus.trapezoid(y, x, dx, axis)
 

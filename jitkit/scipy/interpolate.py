@@ -22,11 +22,11 @@ class RegularGridInterpolator:
     """Interpolates between values on a grid of N axes; a pytree, so that it can be an argument of a compiled function.
 
     Args:
-      points: N vectors, each increasing: where the values are, along each axis.
+      points: N vectors, each increasing: the positions of the values along each axis.
       values: an array, whose first N axes are the axes of the grid.
       method: "linear" or "nearest".
       bounds_error: must be False, since compiled code cannot raise; True raises NotImplementedError.
-      fill_value: what points outside of the grid get; None extrapolates.
+      fill_value: the result at points outside the grid; None extrapolates.
 
     Raises:
       ValueError: for more points than axes of `values`, an unknown method, or a complex fill value for real values.
@@ -54,7 +54,6 @@ class RegularGridInterpolator:
 
     def __call__(self, xi: Any, method: str | None = None) -> Any:
         """Return the values at points: the last axis of `xi` has their N coordinates, or it is a tuple of N arrays.
-
         Raise ValueError for another number of coordinates, or an unknown method.
         """
         method = self.method if method is None else _known(method)
@@ -73,8 +72,8 @@ class RegularGridInterpolator:
         return found.reshape(shape[:-1] + self.values.shape[n_axes:])
 
     def _cells(self, xi: Any) -> tuple[list[Any], list[Any], Any]:
-        """Return, axis by axis, the cell of each point, and how far in it the point is; and which points are outside of the grid
-        (with `bounds_error`, none).
+        """Return, axis by axis, the cell of each point, and the point's place in it; and which points are outside the
+        grid (with `bounds_error`, none).
         """
         indices, distances = [], []
         is_outside = zeros((xi.shape[1],), dtype=bool)
@@ -90,7 +89,7 @@ class RegularGridInterpolator:
         return indices, distances, is_outside
 
     def _linear(self, indices: list[Any], distances: list[Any]) -> Any:
-        """Return the sums of the values at the corners of each cell, weighted by how near they are."""
+        """Return the sums of the values at the corners of each cell, weighted by their nearness."""
         rest = (slice(None), *[None] * (self.values.ndim - len(indices)))
         total = asarray(0.0)
         for corner in itertools.product(*[[i, i + 1] for i in indices]):

@@ -98,7 +98,7 @@ def map_coordinates(input: Any, coordinates: Sequence[Any], order: int, mode: st
         ("mirror") or at its edge ("reflect").
 
     Raises:
-      ValueError: there are not as many coordinates as axes.
+      ValueError: if there are not as many coordinates as axes.
       NotImplementedError: for other orders and modes, of which scipy has some.
     """
     return _map_coordinates(input, coordinates, order, mode, cval)

@@ -1,6 +1,6 @@
-"""The name `jax.experimental.pallas`, for programs that import it and use it on accelerators only. None of its names is here
+"""The name `jax.experimental.pallas`, for programs that import it and use it on accelerators only. It is empty
 
-Pallas is a language of kernels, with compilers of its own.
+Pallas is a language of kernels, with its own compilers.
 
     triton       the name of its module for kernels in Triton
 

@@ -1,4 +1,4 @@
-"""The name `jax.experimental.pallas.triton`. None of its names is here
+"""The name `jax.experimental.pallas.triton`. It is empty
 
 JAX: jax/_src/pallas/pallas_call.py:pallas_call
 """

@@ -1,6 +1,6 @@
-"""Sparse arrays: entries that are not 0, with their places. They have what most programs use; the rest of JAX's module is not here
+"""Sparse arrays: entries that are not 0, with their places. The parts of JAX's module that most programs use
 
-    base      what sparse arrays have in common
+    base      the common part of sparse arrays
     bcoo      BCOO: entries and their coordinates, conversions, sums and products
     products  products of two sparse arrays
     bcsr      BCSR: entries row by row, and where each row begins
@@ -8,8 +8,8 @@
     making    arrays of zeros, and of ones on a diagonal
     linalg    spsolve: a system of equations with a sparse matrix, by scipy
 
-In JAX each operation of BCOO is a primitive of its own. Here it consists of the gathers, products and scatters that JAX's primitive
-is lowered to: the values are the same, and jaxprs show these operations. There are no batch dimensions.
+In JAX each operation of BCOO is its own primitive. Here it consists of the gathers, products and scatters of that
+primitive's lowering: the values are the same, and jaxprs show these operations. There are no batch dimensions.
 
 JAX: jax/experimental/sparse/bcoo.py:BCOO
 """

@@ -1,4 +1,4 @@
-"""What sparse arrays have in common
+"""The common part of sparse arrays
 
 JAX: jax/experimental/sparse/_base.py:JAXSparse
 """
@@ -18,12 +18,12 @@ _NOT_HERE = (
 
 
 def refuse(what: str) -> NoReturn:
-    """Raise NotImplementedError for a part of JAX's sparse arrays that is not here."""
+    """Raise NotImplementedError for a part of JAX's sparse arrays that jitkit lacks."""
     raise NotImplementedError(_NOT_HERE.format(what))
 
 
 class JAXSparse:
-    """A sparse array: its `shape`, the entries in `data`, and where they stand."""
+    """A sparse array: its `shape`, the entries in `data`, and their places."""
 
     data: Any
     shape: tuple[int, ...]
@@ -38,12 +38,12 @@ class JAXSparse:
 
     @property
     def size(self) -> int:
-        """How many elements the dense array has."""
+        """The number of elements of the dense array."""
         return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:
-        """How many axes the array has."""
+        """The number of axes of the array."""
         return len(self.shape)
 
     def __len__(self) -> int:
@@ -64,7 +64,7 @@ class JAXSparse:
 
 
 def _without(name: str) -> Callable[..., NoReturn]:
-    """Return a method that raises NotImplementedError, for what a class of sparse arrays lacks in JAX, too."""
+    """Return a method that raises NotImplementedError, for a method that JAX's class lacks, too."""
 
     def lacking(self: JAXSparse, *args: Any, **kwargs: Any) -> NoReturn:
         raise NotImplementedError(f"{type(self)}.{name}")

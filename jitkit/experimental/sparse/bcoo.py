@@ -1,8 +1,8 @@
 """BCOO: a sparse array as its entries and their coordinates; conversions, sums and products
 
-`data[i]` stands at `indices[i]`. Entries at one place are added; one whose place is outside of the array counts as 0, so an array may have
-room for more entries. All operations have shapes that do not depend on values, and so work under `jit`, except where the number of
-entries (`nse`) has to be counted.
+`data[i]` stands at `indices[i]`. Entries at one place are added; one whose place is outside the array counts as 0, so
+an array may have room for more entries. All operations have shapes that do not depend on values, and so work under
+`jit`, unless the number of entries (`nse`) has to be counted.
 
 JAX: jax/experimental/sparse/bcoo.py:BCOO
 """
@@ -28,7 +28,7 @@ _TRACED_NSE = (
 
 
 class SparseInfo(NamedTuple):
-    """The shape of a sparse array, and what is known of the order of its entries."""
+    """The shape of a sparse array, and the known facts on the order of its entries."""
 
     shape: tuple[int, ...]
     indices_sorted: bool = False
@@ -42,11 +42,11 @@ class BCOO(JAXSparse):
         M = BCOO.fromdense(jnp.array([[0., 2., 0.], [1., 0., 4.]]))      # BCOO(float32[2, 3], nse=3)
         M @ jnp.ones(3)                                                  # [2. 5.]
 
-    Axes beyond the first n_sparse are dense: an entry has them whole. `@` multiplies with arrays, `*` with arrays and numbers,
-    `+` and `-` add and subtract two sparse arrays.
+    Axes beyond the first n_sparse are dense: each entry has them in full. `@` multiplies with arrays, `*` with arrays
+    and numbers, `+` and `-` add and subtract two sparse arrays.
 
     Raises:
-      ValueError: the shapes do not fit each other.
+      ValueError: if the shapes do not fit each other.
       NotImplementedError: for indices of shape [batch, nse, n_sparse]: there are no batch dimensions.
     """
 
@@ -135,8 +135,8 @@ class BCOO(JAXSparse):
         )
 
     def sum_duplicates(self, nse: int | None = None, remove_zeros: bool = True) -> BCOO:
-        """Return the array with entries at one place added, in order, and without those that are 0 if `remove_zeros`. The number of entries
-        depends on values, so this works outside of `jit` only, unless `nse` says how many there are to be.
+        """Return the array with entries at one place added, in order, and with `remove_zeros` without those that are 0.
+        The number of entries depends on values, so under `jit` it must be given as `nse`.
         """
         bounds = jnp.array(self.shape[: self.n_sparse], dtype=self.indices.dtype)
         outside = (self.indices >= bounds).any(-1, keepdims=True)
@@ -220,12 +220,12 @@ class BCOO(JAXSparse):
         return lax.transpose(product, (*range(self.ndim - 1, product.ndim), *range(self.ndim - 1)))
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], dict[str, Any]]:
-        """Return the arrays, and what else makes the array."""
+        """Return the arrays, and the rest of the parts as metadata."""
         return (self.data, self.indices), SparseInfo(self.shape, self.indices_sorted, self.unique_indices)._asdict()
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, Any]) -> BCOO:
-        """Return the array from what `tree_flatten` returned."""
+        """Return the array from the parts that `tree_flatten` returned."""
         made = object.__new__(cls)
         made.data, made.indices = children
         vars(made).update(aux_data)
@@ -233,7 +233,7 @@ class BCOO(JAXSparse):
 
 
 def _check_matmul(left: Any, right: Any) -> None:
-    """Raise NotImplementedError unless both operands have one or two axes, none of them dense; TypeError if the sizes differ."""
+    """Raise NotImplementedError unless both operands have one or two axes, none of them dense, TypeError if the sizes differ."""
     for each in (left, right):
         if each.ndim not in (1, 2) or (isinstance(each, BCOO) and each.n_dense):
             refuse(f"a matrix product with an array of {each.ndim} axes, or with dense axes,")
@@ -246,14 +246,14 @@ def _check_matmul(left: Any, right: Any) -> None:
 
 
 def _with_leading_axes(mat: Any, ndim: int) -> Any:
-    """Return the array with axes of size 1 in front, so that it has `ndim` axes."""
+    """Return the array with axes of size 1 in front, `ndim` axes in all."""
     more = ndim - mat.ndim
     return BCOO((mat.data, jnp.pad(mat.indices, ((0, 0), (more, 0)))), shape=(*[1] * more, *mat.shape)) if more else mat
 
 
 def _times_dense(mat: BCOO, v: Any) -> Any:
-    """Return the entries, each multiplied by the element at its place in a dense array, which is broadcast to the same shape. Raise
-    NotImplementedError if the array does not broadcast to it.
+    """Return the entries, each multiplied by the element at its place in a dense array, which is broadcast to the same
+    shape. Raise NotImplementedError if that is impossible.
     """
     if np.ndim(v) == 0:
         return mat.data * v
@@ -269,7 +269,7 @@ def _times_dense(mat: BCOO, v: Any) -> Any:
 
 
 def known_number(x: Any, why: str) -> int:
-    """Return a number of entries. Raise ConcretizationTypeError for a traced one, with a sentence that says why it is needed."""
+    """Return a number of entries. For a traced one, raise ConcretizationTypeError with a sentence that says why it is needed."""
     return int(core.concrete_or_error(int if isinstance(x, core.Tracer) else operator.index, x, why))
 
 
@@ -282,8 +282,8 @@ def bcoo_fromdense(
     """Return the sparse array of a dense one, its entries in row-major order.
 
     Args:
-      nse: the number of entries, which is counted if it is None; under `jit` it has to be given. If fewer elements are not 0, the
-        other entries have indices outside of the array.
+      nse: the number of entries; by default it is counted, but under `jit` it must be given. If fewer elements are not 0, the
+        other entries have indices outside the array.
       n_dense: how many of the last axes are dense.
       n_batch: 0. Raise NotImplementedError for another number.
     """
@@ -355,8 +355,9 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
 def bcoo_dot_general(
     lhs: BCOO, rhs: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, out_sharding: Any = None
 ) -> Any:
-    """Return the product of a sparse array and another one, summed over pairs of axes, as `lax.dot_general` does: dense if the other one
-    is dense. Raise NotImplementedError if the sparse array has dense axes, or for batch axes. `out_sharding` is not used.
+    """Return the product of a sparse array and another one, summed over pairs of axes, as `lax.dot_general` does: dense
+    if the other array is dense. Raise NotImplementedError if the sparse array has dense axes, or for batch axes.
+    `out_sharding` is not used.
     """
     if lhs.n_dense:
         refuse("bcoo_dot_general with dense axes")

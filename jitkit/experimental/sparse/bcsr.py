@@ -1,7 +1,7 @@
 """BCSR: a sparse matrix as its entries in the order of rows, their columns, and where each row begins
 
-The entries of row i are `data[indptr[i]:indptr[i + 1]]`, and `indices` has their columns. What is done with the matrix is done with the
-BCOO array that has the same entries.
+The entries of row i are `data[indptr[i]:indptr[i + 1]]`, and `indices` has their columns. Operations use the BCOO array
+with the same entries.
 
 JAX: jax/experimental/sparse/bcsr.py:BCSR
 """
@@ -27,8 +27,8 @@ _TRACED_NSE = (
 
 @register_pytree_node_class
 class BCSR(JAXSparse):
-    """A sparse matrix of entries, `data` of shape [nse, ...], in the columns `indices` [nse], with the bounds of the rows in
-    `indptr` [rows + 1].
+    """A sparse matrix of entries, `data` of shape [nse, ...], in the columns `indices` [nse], with the bounds of the
+    rows in `indptr` [rows + 1].
 
         M = BCSR.fromdense(jnp.array([[0., 2., 0.], [1., 0., 4.]]))      # BCSR(float32[2, 3], nse=3)
         M @ jnp.ones(3)                                                  # [2. 5.]
@@ -36,7 +36,7 @@ class BCSR(JAXSparse):
     Axes after the second are dense. `@` multiplies with dense arrays, from both sides.
 
     Raises:
-      ValueError: the shapes do not fit each other.
+      ValueError: if the shapes do not fit each other.
       NotImplementedError: for batch dimensions.
     """
 
@@ -94,8 +94,8 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """Return the matrix of a BCOO array, whose entries are sorted first if they may be unsorted. Raise NotImplementedError unless it
-        has two sparse axes.
+        """Return the matrix of a BCOO array, whose entries are sorted first if they may be unsorted. Raise
+        NotImplementedError unless it has two sparse axes.
         """
         if arr.n_sparse != 2:
             raise NotImplementedError(f"BSCR.from_bcoo requires n_sparse=2; got arr.n_sparse={arr.n_sparse}")
@@ -105,8 +105,8 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_scipy_sparse(cls, mat: Any, *, index_dtype: Any = None, n_dense: int = 0, n_batch: int = 0) -> BCSR:
-        """Return the matrix of one of `scipy.sparse`. Raise NotImplementedError for dense or batch dimensions, ValueError unless it has
-        two axes.
+        """Return the matrix of one of `scipy.sparse`. Raise NotImplementedError for dense or batch dimensions,
+        ValueError unless it has two axes.
         """
         if n_dense != 0 or n_batch != 0:
             raise NotImplementedError("BCSR from_scipy_sparse with nonzero n_dense/n_batch.")
@@ -145,13 +145,13 @@ class BCSR(JAXSparse):
         return other @ self.to_bcoo()
 
     def tree_flatten(self) -> tuple[tuple[Any, Any, Any], dict[str, Any]]:
-        """Return the arrays, and what else makes the matrix."""
+        """Return the arrays, and the rest of the parts as metadata."""
         info = SparseInfo(self.shape, self.indices_sorted, self.unique_indices)
         return (self.data, self.indices, self.indptr), info._asdict()
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: tuple[Any, Any, Any]) -> BCSR:
-        """Return the matrix from what `tree_flatten` returned."""
+        """Return the matrix from the parts that `tree_flatten` returned."""
         made = object.__new__(cls)
         made.data, made.indices, made.indptr = children
         vars(made).update(aux_data)
@@ -159,7 +159,7 @@ class BCSR(JAXSparse):
 
 
 def _bounds(rows: Any, count: int, dtype: Any) -> Any:
-    """Return where each of `count` rows begins, and the end of the last, for the sorted rows of entries."""
+    """Return the start of each of `count` rows, and the end of the last, for the sorted rows of entries."""
     ends = jnp.cumsum(jnp.bincount(rows, length=count).astype(dtype))
     return jnp.zeros(count + 1, dtype).at[1:].set(ends)
 
@@ -167,8 +167,8 @@ def _bounds(rows: Any, count: int, dtype: Any) -> Any:
 def bcsr_fromdense(
     mat: Any, *, nse: int | None = None, n_batch: int = 0, n_dense: int = 0, index_dtype: Any = np.int32
 ) -> BCSR:
-    """Return the sparse matrix of a dense one. The arguments are those of `bcoo_fromdense`. Raise ValueError unless it has two sparse
-    axes.
+    """Return the sparse matrix of a dense one; arguments are those of `bcoo_fromdense`. Raise ValueError unless it has
+    two sparse axes.
     """
     mat = jnp.asarray(mat)
     if mat.ndim - n_dense - n_batch != 2:

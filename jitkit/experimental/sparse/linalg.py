@@ -74,7 +74,7 @@ defjvp_without_result(spsolve_p, _tangent_of_matrix, None, None, _tangent_of_rig
 
 
 def _transpose(ct: Any, data: Any, indices: Any, indptr: Any, b: Any, **how: Any) -> Any:
-    """Transpose rule: solve with the transposed matrix, whose entries are those of the matrix, sorted by column."""
+    """Transpose rule: solve with the transposed matrix, which has the entries of the matrix, sorted by column."""
     row, column, entries = lax.sort((indices, _rows(indices, indptr), data), num_keys=2)
     counts = jnp.cumsum(jnp.bincount(row, length=indptr.size - 1)).astype(indptr.dtype)
     starts = jnp.zeros_like(indptr).at[1:].set(counts)
@@ -85,14 +85,15 @@ primitive_transposes[spsolve_p] = _transpose
 
 
 def spsolve(data: Any, indices: Any, indptr: Any, b: Any, tol: float = 1e-6, reorder: int = 1) -> Any:
-    """Return the solution of M x = b, of b's shape [n] and dtype, for a square matrix M of n rows: `data` are its entries, `indices` their
-    columns, and the entries of row i are `data[indptr[i]:indptr[i + 1]]`. scipy computes it on the host; there is no batching rule.
+    """Return the solution of M x = b, of b's shape [n] and dtype, for a square matrix M of n rows: `data` are its
+    entries, `indices` their columns, and the entries of row i are `data[indptr[i]:indptr[i + 1]]`. scipy computes it on
+    the host; there is no batching rule.
 
     Args:
       tol, reorder: for JAX on GPUs; not used.
 
     Raises:
-      ValueError: dtypes or shapes do not fit, or `reorder` is not 0, 1, 2 or 3.
+      ValueError: if dtypes or shapes do not fit, or `reorder` is not 0, 1, 2 or 3.
     """
     return spsolve_p.bind(*map(jnp.asarray, (data, indices, indptr, b)), tol=tol, reorder=reorder)
 

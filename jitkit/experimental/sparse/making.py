@@ -50,8 +50,8 @@ def eye(
     n_batch: int = 0,
     n_dense: int = 0,
 ) -> BCOO:
-    """Return the sparse matrix with ones on the k-th diagonal, above the main one if k is positive. Raise NotImplementedError
-    as `empty` does.
+    """Return the sparse matrix with ones on the k-th diagonal, above the main one if k is positive. Raise
+    NotImplementedError as `empty` does.
     """
     _of_format("eye", sparse_format, n_batch)
     columns = N if M is None else M

@@ -1,7 +1,7 @@
 """Products of two sparse arrays: element by element, and over pairs of axes
 
-Each pair of entries is a candidate for an entry of the result. So the work is the product of the two numbers of entries,
-as in JAX. The result has room for as many entries as there may be.
+Each pair of entries is a candidate for an entry of the result. So the work is the product of the two numbers of
+entries, as in JAX. The result has room for as many entries as there may be.
 
 JAX: jax/experimental/sparse/bcoo.py:bcoo_multiply_sparse
 """
@@ -20,11 +20,8 @@ from .base import refuse
 
 
 def multiply(lhs: Any, rhs: Any) -> Any:
-    """Return the product of two BCOO arrays, element by element; an axis of size 1 is broadcast. The result has lhs.nse * rhs.nse entries.
-
-    Raises:
-      TypeError: the numbers of axes differ.
-      NotImplementedError: the numbers of dense axes differ.
+    """Return the product of two BCOO arrays, element by element; an axis of size 1 is broadcast. The result has lhs.nse
+    * rhs.nse entries. Raise TypeError if the numbers of axes differ, NotImplementedError if those of dense axes differ.
     """
     if lhs.ndim != rhs.ndim:
         raise TypeError(
@@ -46,8 +43,8 @@ def multiply(lhs: Any, rhs: Any) -> Any:
 
 
 def dot(lhs: Any, rhs: Any, contracting: tuple[Sequence[int], Sequence[int]]) -> Any:
-    """Return the sum of products of two BCOO arrays over pairs of axes. Its axes are those of `lhs`, then those of `rhs`, without the
-    pairs; each place has one entry, in order. Raise NotImplementedError for dense axes.
+    """Return the sum of products of two BCOO arrays over pairs of axes. Its axes are those of `lhs`, then those of
+    `rhs`, without the pairs; each place has one entry, in order. Raise NotImplementedError for dense axes.
     """
     if lhs.n_dense or rhs.n_dense:
         refuse("bcoo_dot_general with dense axes")

@@ -1,7 +1,8 @@
 """`sparsify`: function of dense arrays -> function that takes sparse arrays, too
 
-The function is traced on dense types. Then the jaxpr is evaluated equation by equation: one with a sparse operand by the rule for its
-primitive, which works on the entries; any other as usual. An operation that would turn zeros into other numbers has no rule.
+The function is traced on dense types. Then the jaxpr is evaluated equation by equation: one with a sparse operand by
+the rule for its primitive, which works on the entries; any other as usual. An operation that would turn zeros into
+other numbers has no rule.
 
 JAX: jax/experimental/sparse/transform.py:sparsify
 """
@@ -62,7 +63,7 @@ def _is_sparse(x: Any) -> bool:
 
 
 def _evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[Any]:
-    """Run a jaxpr on values of which some are sparse; return the results."""
+    """Run a jaxpr on values, some of which are sparse; return the results."""
     env: dict[Var, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
 
     def read(atom: Any) -> Any:
@@ -76,7 +77,9 @@ def _evaluate(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any]) -> list[
 
 
 def _rule_for(primitive: Primitive, operands: Sequence[Any]) -> Callable[..., Any]:
-    """Return what performs an operation on these operands. Raise NotImplementedError if there is no rule for sparse ones."""
+    """Return the function that performs an operation on these operands. Raise NotImplementedError if there is no rule
+    for sparse ones.
+    """
     if not any(map(_is_sparse, operands)):
         return primitive.bind
     rule = (_for_bcsr if any(isinstance(x, BCSR) for x in operands) else _for_bcoo).get(primitive)
@@ -181,7 +184,7 @@ def _sum(x: BCOO, *, axes: Sequence[int], **params: Any) -> Any:
 
 
 def _dot(x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any = None, **params: Any) -> Any:
-    """Return the product over pairs of axes. If the second operand is the sparse one, swap the two, and the axes of the result back."""
+    """Return the product over pairs of axes. If the second operand is the sparse one, swap both, and then the axes of the result."""
     if isinstance(x, BCSR) and _is_sparse(y):
         refuse("a matrix product of a BCSR array and a sparse one")
     how = {"preferred_element_type": preferred_element_type}

@@ -46,8 +46,8 @@ array_types = frozenset({Array, np.ndarray, *dtypes.numpy_scalar_types})
 
 
 class DropVar(Var):
-    """A result that nobody reads. Our jaxprs use an ordinary Var for it, or a `DropVar` of `jaxpr.language`: nothing is
-    an instance of this class.
+    """A result that nobody reads. Our jaxprs use an ordinary Var for it, or a `DropVar` of `jaxpr.language`: this class
+    has no instances.
     """
 
 
@@ -63,18 +63,18 @@ def get_opaque_trace_state(convention: str | None = None) -> OpaqueTraceState:
 
 
 def find_top_trace(values: Any) -> Trace | None:
-    """Return the thread's current trace, whatever the values; None where there is none."""
+    """Return the thread's current trace, whatever the values; None if there is none."""
     return _current_trace()
 
 
 def valid_jaxtype(x: Any) -> bool:
-    """Whether a value is accepted as an array: a Tracer, an Array, numpy's, a number."""
+    """Return whether a value is accepted as an array: a Tracer, an Array, numpy's, a number."""
     return isinstance(x, Tracer) or is_array_value(x)
 
 
 @contextlib.contextmanager
 def take_current_trace() -> Iterator[Trace | None]:
-    """Yield the thread's trace, None where there is none, and run the block outside of it."""
+    """Yield the thread's trace (None if there is none), and run the block outside it."""
     trace = _current_trace()
     with set_current_trace(None):
         yield trace
@@ -92,23 +92,17 @@ def new_jaxpr_eqn(
 
 
 def gensym(suffix: str = "") -> Callable[[Any], Var]:
-    """Return a function that makes a new variable for each aval. Ours get names when they are printed, so the suffix is
-    ignored.
-    """
+    """Return a function that makes a new variable for each aval. Ours get names when they are printed, so `suffix` is ignored."""
     return Var
 
 
 def primal_dtype_to_tangent_dtype(dtype: Any) -> Any:
-    """Return the dtype of a tangent for a primal of this dtype: the same for floats and complex numbers, `float0` for
-    others.
-    """
+    """Return the dtype of a tangent for a primal of this dtype: the same for floats and complex numbers, `float0` for others."""
     return dtype if dtypes.issubdtype(dtype, np.inexact) else dtypes.float0
 
 
 def mapped_aval(size: int, axis: int | None, aval: Any) -> Any:
-    """Return the aval of one element of an array that is mapped over an axis of `size` elements; for None, the aval
-    itself.
-    """
+    """Return the aval of one element of an array mapped over an axis of `size` elements; for None, the aval itself."""
     return aval if axis is None else aval.update(shape=(*aval.shape[:axis], *aval.shape[axis + 1 :]))
 
 

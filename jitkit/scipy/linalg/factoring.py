@@ -36,16 +36,15 @@ def _cholesky(a: Any, lower: bool) -> Any:
 
 
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return the upper triangles U for which U^H U is `a`; with `lower`, the lower triangles L for which L L^H is `a`. The result is
-    nan where `a` is not positive definite.
-
-    `a` is taken to be Hermitian: only its upper triangle is read, with `lower` only its lower one.
+    """Return the upper triangles U for which U^H U is `a`; with `lower`, the lower triangles L for which L L^H is `a`;
+    nan if `a` is not positive definite. `a` is taken to be Hermitian: only its upper triangle is read, with `lower`
+    only its lower one.
     """
     return _cholesky(a, lower)
 
 
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
-    """Return `cholesky(a, lower)` and `lower`: what `cho_solve` takes."""
+    """Return `cholesky(a, lower)` and `lower`, for `cho_solve`."""
     return cholesky(a, lower=lower), lower
 
 
@@ -68,8 +67,8 @@ def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, 
 
 
 def _signature(name: str, argument: str, a: Any, b: Any) -> str:
-    """Return the signature of a solver for `vectorize`, with {} in place of the arguments before the right side `b`, which
-    is a vector or matrices. Warn, as JAX does, if `b` is taken to be a batch of vectors.
+    """Return the signature of a solver for `vectorize`, with {} in place of the arguments before the right side `b`,
+    which is a vector or matrices. Warn, as JAX does, if `b` is taken to be a batch of vectors.
     """
     if b.ndim == 1:
         return "{},(n)->(n)"
@@ -89,7 +88,7 @@ def _signature(name: str, argument: str, a: Any, b: Any) -> str:
 
 @jit(static_argnames=("overwrite_a", "check_finite"))
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
-    """Return L and U in one matrix, and the row that each row was swapped with: what `lu_solve` takes."""
+    """Return L and U in one matrix, and the row with which each row was swapped, for `lu_solve`."""
     (a,) = promote_dtypes_inexact(asarray(a))
     factors, pivots, _ = lax.linalg.lu(a)
     return factors, pivots
@@ -99,9 +98,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 def lu_solve(
     lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Return the x for which a @ x = b, from `lu_factor(a)`. With `trans`, `a` is transposed (1), or transposed and conjugated
-    (2).
-    """
+    """Return the x for which a @ x = b, from `lu_factor(a)`. With `trans`, `a` is transposed (1), or transposed and conjugated (2)."""
     factors, pivots = lu_and_piv
     factors, b = promote_dtypes_inexact(asarray(factors), asarray(b))
     m, _ = factors.shape[-2:]
@@ -128,8 +125,8 @@ def _lu(a: Any, permute_l: bool) -> Any:
 
 @jit(static_argnames=("permute_l", "overwrite_a", "check_finite"))
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return `(p, l, u)`, whose product is the matrix `a`: a permutation, a lower triangle with ones on its diagonal, and an
-    upper triangle. With `permute_l`, return `(p @ l, u)`.
+    """Return `(p, l, u)`, whose product is the matrix `a`: a permutation, a lower triangle with ones on its diagonal,
+    and an upper triangle. With `permute_l`, return `(p @ l, u)`.
     """
     return _lu(a, permute_l)
 
@@ -159,7 +156,7 @@ def qr(
     Args:
       mode: "full": q is square; "economic": it has as many columns as `a` has rows or columns, whichever are fewer; "r":
         the result is `(r,)`. Raise ValueError for another mode.
-      pivoting: the columns of `a` are put in an order in which the diagonal of r descends in size; the order is a further
+      pivoting: whether to order the columns of `a` so that the diagonal of r descends in size; the order is a further
         result.
     """
     return _qr(a, mode, pivoting)
@@ -179,10 +176,10 @@ def qr_multiply(
     Args:
       c: matrices, or one vector.
       pivoting: as in `qr`; the order of the columns is a third result.
-      conjugate: whether the conjugate of q is multiplied.
+      conjugate: whether to multiply by the conjugate of q.
 
     Raises:
-      ValueError: for another mode, and where the sizes do not fit.
+      ValueError: for another mode, and if the sizes do not fit.
     """
     a, c = promote_dtypes_inexact(asarray(a), asarray(c))
     if mode not in ("right", "left"):
@@ -238,16 +235,16 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Any:
-    """Return `(u, s, vh)`: the singular values s, descending, with singular vectors as the columns of u and the rows of vh;
-    without `compute_uv`, s alone. With `full_matrices`, u and vh are square; otherwise they have a vector for each singular value
-    only.
+    """Return `(u, s, vh)`: the singular values s, descending, with singular vectors as the columns of u and the rows of
+    vh; without `compute_uv`, s alone. With `full_matrices`, u and vh are square; otherwise they have one vector for
+    each singular value.
     """
     return _svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
 
 
 def _eigh_generalized(a: Any, b: Any, *, lower: bool, type: int) -> tuple[Any, Any]:
-    """Return eigenvalues and eigenvectors of two matrices: factor b = L L^H to get a problem of one matrix, L^-1 a L^-H or L^H a L,
-    and transform its eigenvectors back.
+    """Return eigenvalues and eigenvectors of two matrices: factor b = L L^H to get a problem of one matrix, L^-1 a L^-H
+    or L^H a L, and transform its eigenvectors back.
     """
     factor, a = lax.linalg.cholesky(b), (a + conj(a.mT)) / 2
     solve_once = functools.partial(lax.linalg.triangular_solve, factor, lower=True)
@@ -301,9 +298,8 @@ def eigh(
     """Return the eigenvalues of Hermitian matrices, in ascending order, and the eigenvectors as columns; with
     `eigvals_only`, the eigenvalues alone.
 
-    With JAX 0.12, a positive `b` makes it a problem of two matrices: a v = w b v, or, of `type` 2 and 3, a b v = w v and b a v = w v.
-
-    Raise NotImplementedError for `eigvals`, which scipy has, and with earlier versions for `b`.
+    With JAX 0.12, a positive `b` makes it a problem of two matrices: a v = w b v, or, of `type` 2 and 3, a b v = w v
+    and b a v = w v. Raise NotImplementedError for scipy's `eigvals`, and with earlier versions for `b`.
     """
     return _eigh(a, b, lower, eigvals_only, eigvals, type)
 
@@ -335,10 +331,8 @@ def solve(
     check_finite: bool = True,
     assume_a: str = "gen",
 ) -> Any:
-    """Return the x for which a @ x = b. With `assume_a="pos"`, `a` is Hermitian and positive, and x is found by its Cholesky
-    factor.
-
-    Raise ValueError for an `assume_a` that is not gen, sym, her or pos.
+    """Return the x for which a @ x = b. With `assume_a="pos"`, `a` is Hermitian and positive, and x is found by its
+    Cholesky factor. Raise ValueError for an `assume_a` that is not gen, sym, her or pos.
     """
     kinds = ["gen", "sym", "her", "pos"]
     if assume_a not in kinds:
@@ -373,12 +367,12 @@ def solve_triangular(
     debug: Any = None,
     check_finite: bool = True,
 ) -> Any:
-    """Return the x for which a @ x = b, where `a` is an upper triangle (with `lower`, a lower one); the other one is
-    not read.
+    """Return the x for which a @ x = b, where `a` is an upper triangle (with `lower`, a lower one); the other triangle
+    is not read.
 
     Args:
       trans: 0 or "N": `a` as it is; 1 or "T": transposed; 2 or "C": transposed and conjugated. Raise ValueError for others.
-      unit_diagonal: the diagonal is taken to be 1.
+      unit_diagonal: whether to take the diagonal as 1.
     """
     return _solve_triangular(a, b, trans, lower, unit_diagonal)
 

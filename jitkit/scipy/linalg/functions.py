@@ -48,11 +48,9 @@ _LIMITS = {
 
 @jit(static_argnames=("upper_triangular", "max_squarings"))
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:  # scipy's name
-    """Return the exponential of square matrices, the sum of A^k / k!; nan where it would take more squarings than
-    `max_squarings`.
-
-    `upper_triangular` says that A is an upper triangle, which takes less time. Raise ValueError for matrices that are not
-    square, TypeError for floats of 16 bits.
+    """Return the exponential of square matrices, the sum of A^k / k!; nan if it would take more squarings than
+    `max_squarings`. `upper_triangular` promises that A is an upper triangle, which takes less time. Raise ValueError
+    for matrices that are not square, TypeError for floats of 16 bits.
     """
     (a,) = promote_dtypes_inexact(A)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
@@ -103,7 +101,9 @@ def _pade(coefficients: Sequence[int], a: Any) -> tuple[Any, Any]:
         powers.append(_precise_dot(powers[-1], powers[1]))
 
     def terms(first: int, top: int) -> Any:
-        """Return the sum of the powers of a squared up to `top`, the highest first. The coefficients are every second one from `first`."""
+        """Return the sum of the powers of a squared up to `top`, the highest first. The coefficients are every second
+        one from `first`.
+        """
         total = b[first + 2 * top] * powers[top]
         for k in range(top - 1, -1, -1):
             total = total + b[first + 2 * k] * powers[k]
@@ -137,8 +137,8 @@ def _squaring(R: Any, n_squarings: Any, max_squarings: int) -> Any:
 
 @jit(static_argnames=("method", "compute_expm"))
 def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:  # scipy's names
-    """Return `expm(A)` and its derivative in the direction E; without `compute_expm`, the derivative alone. `method` does
-    nothing. Raise ValueError for matrices that are not square, or of different shapes.
+    """Return `expm(A)` and its derivative in the direction E; without `compute_expm`, the derivative alone. `method`
+    does nothing. Raise ValueError for matrices that are not square, or of different shapes.
     """
     a, e = asarray(A), asarray(E)
     for name, x, last in (("A", a, 1), ("E", e, -1)):

@@ -36,8 +36,8 @@ def invhilbert(n: int) -> Any:
 
 @jit(static_argnames=("n", "kind"))
 def pascal(n: int, kind: str | None = None) -> Any:
-    """Return Pascal's triangle as an n x n matrix, "lower" or "upper", or lower @ upper ("symmetric", the default). Raise ValueError for
-    another `kind`.
+    """Return Pascal's triangle as an n x n matrix, "lower" or "upper", or lower @ upper ("symmetric", the default).
+    Raise ValueError for another `kind`.
     """
     lower = _kind(kind, "on")
     a = arange(n, dtype=np.float32)
@@ -73,8 +73,8 @@ def _binom(n: Any, k: Any) -> Any:
 
 @jit(static_argnames=("n", "full"))
 def helmert(n: int, full: bool = False) -> Any:
-    """Return a Helmert matrix: n - 1 orthonormal rows, which are orthogonal to a row of ones. With `full`, that row,
-    normalised, comes first. Raise ValueError unless n is positive.
+    """Return a Helmert matrix: n - 1 orthonormal rows, orthogonal to a row of ones. With `full`, that row, normalised,
+    comes first. Raise ValueError unless n is positive.
     """
     if n < 1:
         raise ValueError(f"n must be a positive integer; got {n}.")
@@ -99,8 +99,8 @@ def hadamard(n: int, dtype: Any = int) -> Any:
 
 @jit(static_argnames=("n", "scale", "dtype"))
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
-    """Return the n x n matrix of the discrete Fourier transform, divided by n if `scale` is "n", by the square root of n if it is
-    "sqrtn". Raise ValueError for another `scale`, or a dtype that is not complex.
+    """Return the n x n matrix of the discrete Fourier transform, divided by n if `scale` is "n", by the square root of
+    n if it is "sqrtn". Raise ValueError for another `scale`, or a dtype that is not complex.
     """
     if scale not in (None, "sqrtn", "n"):
         raise ValueError(f"scale must be None, 'sqrtn', or 'n'; got {scale!r}.")

@@ -68,9 +68,7 @@ def block_diag(*arrs: Any) -> Any:
 
 
 def toeplitz(c: Any, r: Any = None) -> Any:
-    """Return matrices with first column `c` and first row `r` (by default the conjugate of c), whose diagonals are
-    constant.
-    """
+    """Return matrices with constant diagonals, with first column `c` and first row `r` (by default the conjugate of c)."""
     check_arraylike("toeplitz", *([c] if r is None else [c, r]))
     r = conjugate(asarray(c)) if r is None else r
     return _toeplitz(atleast_1d(asarray(c)), atleast_1d(asarray(r)))
@@ -84,8 +82,8 @@ def _toeplitz(c: Any, r: Any) -> Any:
 
 
 def hankel(c: Any, r: Any = None) -> Any:
-    """Return matrices with first column `c` and last row `r` (by default zeros), whose antidiagonals are constant.
-    Raise ValueError for scalars.
+    """Return matrices with constant antidiagonals, with first column `c` and last row `r` (by default zeros). Raise
+    ValueError for scalars.
     """
     check_arraylike("hankel", *([c] if r is None else [c, r]))
     c = asarray(c)
@@ -178,7 +176,7 @@ def _leslie(f: Any, s: Any) -> Any:
 
 def companion(a: Any) -> Any:
     """Return the matrix whose eigenvalues are the roots of the polynomial with coefficients `a`, the highest power
-    first. Raise ValueError for less than 2 coefficients.
+    first. Raise ValueError for fewer than 2 coefficients.
     """
     a = atleast_1d(promote_inexact("companion", a)[1][0])
     if a.shape[-1] < 2:

@@ -1,9 +1,10 @@
 """Finds the polar form of matrices: A = U P, where U has orthonormal columns and P is Hermitian without negative
 eigenvalues.
 
-The method QDWH multiplies x by a quotient of polynomials of x^H x that brings singular values between l and 1 closest to 1, step
-after step: Nakatsukasa, Bai and Gygi, "Optimizing Halley's iteration for computing the matrix polar decomposition", SIAM J. Matrix
-Anal. Appl. 31 (2010). How l grows is known beforehand, and with it the coefficients of each step.
+The method QDWH multiplies x by a quotient of polynomials of x^H x that brings singular values between l and 1 closest
+to 1, step after step: Nakatsukasa, Bai and Gygi, "Optimizing Halley's iteration for computing the matrix polar
+decomposition", SIAM J. Matrix Anal. Appl. 31 (2010). The growth of l is known beforehand, and with it the coefficients
+of each step.
 
 JAX: jax/_src/tpu/linalg/qdwh.py:qdwh
 """
@@ -27,7 +28,7 @@ _STABLE_UP_TO = 100  # the largest c with which a step may use Cholesky's factor
 
 
 def _coefficients(eps: float, max_steps: int) -> tuple[list[tuple[float, ...]], list[tuple[float, ...]]]:
-    """Return the coefficients of the steps that use QR, and the coefficients of the later steps, which use Cholesky's factors."""
+    """Return the coefficients of the steps that use QR, and of the later steps, which use Cholesky's factors."""
     by_qr: list[tuple[float, ...]] = []
     by_cholesky: list[tuple[float, ...]] = []
     smallest, slack = eps, 10.0 * eps / 2.0
@@ -48,7 +49,7 @@ def _coefficients(eps: float, max_steps: int) -> tuple[list[tuple[float, ...]], 
 
 
 def _masked(x: Any, sizes: tuple[Any, Any], alternative: Any = 0) -> Any:
-    """Return x with `alternative` in place of what is outside of these sizes."""
+    """Return x with `alternative` in place of elements outside these sizes."""
     inside = [lax.broadcasted_iota(np.int32, x.shape, i) < n for i, n in enumerate(sizes)]
     return where(inside[0] & inside[1], x, alternative)
 
@@ -87,7 +88,7 @@ def qdwh(
 ) -> tuple[Any, Any, Any, Any]:
     """Return U and P with x = U P, the number of steps taken, and whether the last step changed almost nothing.
 
-    `dynamic_shape` are the rows and columns that count, which a program need not know before it runs; the others are
+    `dynamic_shape` are the rows and columns that count, which may be unknown until the program runs; the others are
     taken for zero. `is_hermitian` does nothing, as in JAX. Raise ValueError for fewer rows than columns.
     """
     rows, columns = x.shape
@@ -179,8 +180,8 @@ def polar(
     """Return U and P with a = U P or, for the side "left", a = P U.
 
     The method "qdwh" takes the side "right" for matrices with no more columns than rows, "left" for others, and raises
-    NotImplementedError otherwise; "svd" takes both sides. `max_iterations` does nothing, as in JAX. Raise ValueError for
-    another side or method, or less than two axes.
+    NotImplementedError otherwise; "svd" takes both sides. `max_iterations` does nothing, as in JAX. Raise ValueError
+    for another side or method, or fewer than two axes.
     """
     arr = asarray(a)
     if arr.ndim < 2:

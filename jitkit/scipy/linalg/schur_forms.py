@@ -1,7 +1,8 @@
 """Finds the forms of Schur and Hessenberg, and from Schur's form functions of matrices.
 
-A = Z T Z^H with a unitary Z and a triangle T, so that f(A) = Z f(T) Z^H. The elements of f(T) are found one diagonal after the other:
-Golub and Van Loan, "Matrix computations", 4th ed., 9.1.2 and 9.4. `overwrite_a` and `check_finite` are ignored, as in `factoring`.
+A = Z T Z^H with a unitary Z and a triangle T, so that f(A) = Z f(T) Z^H. The elements of f(T) are found one diagonal
+after the other: Golub and Van Loan, "Matrix computations", 4th ed., 9.1.2 and 9.4. `overwrite_a` and `check_finite` are
+ignored, as in `factoring`.
 
 JAX: jax/_src/scipy/linalg.py:schur
 """
@@ -51,10 +52,9 @@ def _schur(a: Any, output: str) -> Any:
 
 
 def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
-    """Return T and Z with a = Z T Z^H, where Z is unitary. With `output="complex"` T is an upper triangle; otherwise the T of
-    a real matrix has blocks of two rows on its diagonal, for pairs of complex eigenvalues.
-
-    Raise ValueError for another `output`.
+    """Return T and Z with a = Z T Z^H, where Z is unitary. With `output="complex"` T is an upper triangle; otherwise
+    the T of a real matrix has blocks of two rows on its diagonal, for pairs of complex eigenvalues. Raise ValueError
+    for another `output`.
     """
     if output not in ("real", "complex"):
         raise ValueError(f"Expected 'output' to be either 'real' or 'complex', got {output=}.")
@@ -103,9 +103,8 @@ def _rsf2csf_2d(T: Any, Z: Any) -> tuple[Any, Any]:  # jaxprs show JAX's name
 
 @jit(static_argnames=("check_finite",))
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> Any:  # scipy's names
-    """Return the complex form of Schur, `schur(a, "complex")`, from the real one, `schur(a)`.
-
-    Raise ValueError unless both are square matrices of one size.
+    """Return the complex form of Schur, `schur(a, "complex")`, from the real one, `schur(a)`. Raise ValueError unless
+    both are square matrices of one size.
     """
     t, z = asarray(T), asarray(Z)
     for name, x in (("T", t), ("Z", z)):
@@ -159,9 +158,7 @@ def _sqrtm(A: Any) -> Any:
 
 
 def sqrtm(A: Any, blocksize: int = 1) -> Any:  # scipy's name
-    """Return the complex matrix whose square is A. Raise NotImplementedError for blocks of more than one element, as in
-    JAX.
-    """
+    """Return the complex matrix whose square is A. Raise NotImplementedError for blocks of more than one element, as in JAX."""
     if blocksize > 1:
         raise NotImplementedError("Blocked version is not implemented yet.")
     return _sqrtm(A)
@@ -194,9 +191,8 @@ def _algorithm_11_1_1(F: Any, T: Any) -> tuple[Any, Any]:  # jaxprs show JAX's n
 
 
 def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:  # scipy's names
-    """Return the complex matrix f(A), where `func` computes f of the eigenvalues; without `disp`, also an estimate of the error.
-
-    It is inexact where eigenvalues are equal or close. Raise ValueError unless A is one square matrix.
+    """Return the complex matrix f(A), where `func` computes f of the eigenvalues; without `disp`, also an estimate of
+    the error. The result is inexact if eigenvalues are equal or close. Raise ValueError unless A is one square matrix.
     """
     a = asarray(A)
     if a.ndim != 2 or a.shape[0] != a.shape[1]:

@@ -71,14 +71,15 @@ def _solve_sylvester_2d(A: Any, B: Any, C: Any, *, method: str, tol: float) -> A
 
 @jit(static_argnames=("method",))
 def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float = 1e-8) -> Any:  # scipy's names
-    """Return the X for which A X + X B = C; nan if the sum of an eigenvalue of A and one of B is less than `tol` in size.
+    """Return the X for which A X + X B = C; nan if the sum of an eigenvalue of A and one of B is less than `tol` in
+    size.
 
     Args:
       A, B, C: matrices, or batches of them, which broadcast.
-      method: "schur"; or "eigen", which is faster, and needs matrices with independent eigenvectors.
+      method: "schur"; or "eigen", which is faster, but needs matrices with independent eigenvectors.
 
     Raises:
-      ValueError: for another method, and where the sizes do not fit.
+      ValueError: for another method, and if the sizes do not fit.
     """
     A, B, C = promote_dtypes_inexact(asarray(A), asarray(B), asarray(C))
     m, n = C.shape[-2:]

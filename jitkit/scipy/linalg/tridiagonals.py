@@ -1,8 +1,8 @@
 """Finds the eigenvalues and eigenvectors of one symmetric matrix with numbers on three diagonals only.
 
-Eigenvalues are found by bisection, all at the same time: a Sturm sequence counts those below a number. Eigenvectors are found from
-random vectors by inverse iteration, and those of close eigenvalues are made orthogonal to each other. J. Demmel, "Applied numerical
-linear algebra", 5.3.4.
+Eigenvalues are found by bisection, all at the same time: a Sturm sequence counts those below a number. Eigenvectors are
+found from random vectors by inverse iteration; those of close eigenvalues are made orthogonal to each other. J. Demmel,
+"Applied numerical linear algebra", 5.3.4.
 
 JAX: jax/_src/scipy/linalg.py:eigh_tridiagonal
 """
@@ -36,7 +36,8 @@ def eigh_tridiagonal(
     tol: float | None = None,
     key: Any = None,
 ) -> Any:
-    """Return the eigenvalues, ascending, and a matrix whose columns are eigenvectors; with `eigvals_only`, the eigenvalues alone.
+    """Return the eigenvalues, ascending, and a matrix whose columns are eigenvectors; with `eigvals_only`, the
+    eigenvalues alone.
 
     Args:
       d: the diagonal, a vector.
@@ -47,7 +48,7 @@ def eigh_tridiagonal(
 
     Raises:
       TypeError: for vectors of different dtypes, or of others than float32, float64 and their complex dtypes.
-      ValueError: for another `select`, or without a range that it needs.
+      ValueError: for another `select`, or without a range that `select` needs.
       NotImplementedError: for `select="v"`, as in JAX.
     """
     if not eigvals_only and key is None:
@@ -146,7 +147,7 @@ def _count_below(alpha: Any, squares: Any, pivot: Any, first_pivot: Any, x: Any)
 
 
 def _eigenvectors(alpha: Any, beta: Any, values: Any, key: Any) -> Any:
-    """Return a row for each eigenvalue: x = (T - value)^-1 x / |...|, from a random x, until x does not grow any more."""
+    """Return a row for each eigenvalue: x = (T - value)^-1 x / |...|, from a random x, until x stops growing."""
     n, k = alpha.shape[0], values.shape[0]
     left, right = jnp.pad(jnp.conj(beta), (1, 0)), jnp.pad(beta, (0, 1))
     orthogonal = _orthogonalizer(values, n)
@@ -176,8 +177,8 @@ def _eigenvectors(alpha: Any, beta: Any, values: Any, key: Any) -> Any:
 
 
 def _orthogonalizer(values: Any, n: int) -> Any:
-    """Return a function that makes the rows of close eigenvalues orthogonal to each other: only the space of all eigenvectors of
-    close eigenvalues is well defined, and not each vector.
+    """Return a function that makes the rows of close eigenvalues orthogonal to each other: only the space of all their
+    eigenvectors is well defined, not each vector.
     """
     k = values.shape[0]
     gaps = values[1:] - values[:-1]

@@ -1,7 +1,7 @@
 """`jitkit.scipy.optimize`: minimizes a function of a vector.
 
-Input: a function of a 1-D array that returns a real scalar, and a starting point. Output: its minimum. Each method
-is a `lax.while_loop`, so that all of it can be jitted. In the order of reading:
+Input: a function of a 1-D array that returns a real scalar, and a starting point. Output: its minimum. Each method is a
+`lax.while_loop`, so that all of it can be jitted. In the order of reading:
 
     minimizing       `minimize`, which chooses the method
     bfgs             a matrix is the estimate of the inverse Hessian
