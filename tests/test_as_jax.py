@@ -296,6 +296,8 @@ def test_a_missing_module_names_who_asked_and_what_it_is(tmp_path):
     assert "JAX has it, and jitkit has not: docs/parity.md" in said
     status, _, said = as_jax("-c", "import jax.nonsense", cwd=tmp_path)
     assert "Neither JAX nor jitkit has it" in said
+    status, _, said = as_jax("-c", "from jax.config import config", cwd=tmp_path)
+    assert said.endswith("\n`jax` has it, but it is not a module: `from jax import config`.\n")
 
 
 def test_a_missing_name_fails_when_it_is_asked_for(tmp_path):
@@ -340,6 +342,20 @@ def test_explain_tells_of_each_function_the_dearest_first_and_keeps_the_status(t
     assert "4 misses of the cache, 4 traced, 4 compiled" in often
     assert "        x: float32[1] before, float32[2] now" in lines
     assert "  and 4 more: new function (4)" in lines
+
+
+def test_explain_of_a_program_without_jitted_functions_orders_nothing(tmp_path):
+    status, out, said = as_jax("--explain", "-c", "print(1)", cwd=tmp_path)
+    assert (status, out) == (0, "1\n")
+    assert said.startswith("jitkit: 0 jitted functions: 0 misses")
+
+
+@pytest.mark.parametrize("place", ["a.txt", "a.txt/pages"])
+def test_pages_in_the_place_of_a_file_are_refused_before_the_program_runs(tmp_path, place):
+    write(tmp_path, "a.txt", "")
+    status, out, said = as_jax("--explore", place, "-c", "print(1)", cwd=tmp_path)
+    assert (status, out) == (2, "")
+    assert said.splitlines()[-1].endswith("argument --explore: a.txt is a file, and the pages need a folder")
 
 
 def test_explore_writes_a_page_for_each_function(tmp_path):

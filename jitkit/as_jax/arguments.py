@@ -47,9 +47,18 @@ def add_reports(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explore",
         metavar="DIR",
-        type=pathlib.Path,
+        type=_folder,
         help="at the end: the Explorer's page of each jitted function, and an index of them, in DIR",
     )
+
+
+def _folder(word: str) -> pathlib.Path:
+    """Return the path of a folder, which need not exist yet. Raise ArgumentTypeError if it, or a folder above it, is a file."""
+    path = pathlib.Path(word)
+    for each in (path, *path.parents):
+        if each.exists() and not each.is_dir():
+            raise argparse.ArgumentTypeError(f"{each} is a file, and the pages need a folder")
+    return path
 
 
 def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -46,7 +46,7 @@ class Watch:
         """
         functions = self._dearest_first()
         misses = [miss for _, function in functions for miss in function.misses]
-        plural = "" if len(functions) == 1 else "s, the slowest first"
+        plural = "" if len(functions) == 1 else "s, the slowest first" if functions else "s"
         yield f"jitkit: {len(functions)} jitted function{plural}: {_summary(misses)}"
         for name, function in functions:
             yield ""

@@ -27,6 +27,7 @@ _PRIVATE_NAME = (
 )
 _PUBLIC = "JAX has it, and jitkit has not: docs/parity.md lists what is missing."
 _NOT_WHOLE = "Of this module of JAX, jitkit has only what libraries ask for when they are imported: docs/parity.md lists what is missing."
+_NOT_A_MODULE = "`{0}` has it, but it is not a module: `from {0} import {1}`."
 _UNKNOWN = "Neither JAX nor jitkit has it, as far as jitkit knows."
 
 
@@ -73,6 +74,9 @@ def no_module(name: str) -> str:
     parent, _, last = inside.rpartition(".")
     is_known = names_of_jax.is_in_jax(parent, last)
     about = _PRIVATE if inside.partition(".")[0] == "_src" else _PUBLIC if is_known else _UNKNOWN
+    above = sys.modules.get(f"jax.{parent}" if parent else "jax")
+    if about is not _PRIVATE and hasattr(above, last):
+        about = _NOT_A_MODULE.format(f"jax.{parent}" if parent else "jax", last)
     asker = _asker()
     return _NO_MODULE.format(name, f", which {asker} imports" if asker else "", about)
 

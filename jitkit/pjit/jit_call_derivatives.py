@@ -137,8 +137,11 @@ def call_without_forwarding(jaxpr: Jaxpr, args: Sequence[Any], count: int, param
 def _transpose(
     cts: Sequence[Any], *operands: Any, jaxpr: Jaxpr, donated_invars: Sequence[bool], **params: Any
 ) -> list[Any]:
-    """Transpose rule: make one call, of the transposed jaxpr. If the function is inlined, transpose its equations here."""
-    if params["inline"] is Inline.JAX_EARLY:
+    """Transpose rule: make one call, of the transposed jaxpr. If the function is inlined into an outer trace,
+    transpose its equations here.
+    """
+    trace = current_trace()
+    if params["inline"] is Inline.JAX_EARLY and trace is not None and not trace.keeps_calls:
         return backward_pass(jaxpr, jaxpr.consts, operands, cts)
     linear = tuple(map(is_undefined, operands))
     known = [x for x in operands if not is_undefined(x)]
