@@ -286,7 +286,8 @@ def test_a_grader_that_was_killed_goes_on_and_neither_loses_nor_doubles_a_grade(
 
 
 @jailed
-def test_a_grader_that_is_killed_at_any_moment_neither_loses_nor_doubles_a_grade(tmp_path):
+@pytest.mark.parametrize("times", keeping([2, 5], 2, mark=pytest.mark.rest))
+def test_a_grader_that_is_killed_at_any_moment_neither_loses_nor_doubles_a_grade(tmp_path, times):
     """SIGKILL while it starts, reads, runs and writes; each time it goes on where it was."""
     rows = [r._replace(name=f"{i:02} {r.name}") for i, r in enumerate(MIXED[:8])]
     write(tmp_path / "in", rows)
@@ -294,7 +295,7 @@ def test_a_grader_that_is_killed_at_any_moment_neither_loses_nor_doubles_a_grade
     whole = [sys.executable, "-m", "grading", "grade", *words]
     chance = random.Random(tmp_path.name)
     before: dict = {}
-    for _ in range(5):
+    for _ in range(times):
         process = subprocess.Popen(whole, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(chance.uniform(0.5, 5.0))
