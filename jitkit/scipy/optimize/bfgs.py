@@ -23,8 +23,8 @@ _einsum = partial(jnp.einsum, precision=lax.Precision.HIGHEST)
 
 
 class BfgsResults(NamedTuple):
-    """The state of the search: the numbers of steps (k), evaluations, gradients and Hessians; position, value, gradient and
-    the estimate of the inverse Hessian at step k; and how the search ended.
+    """The state of the search: the numbers of steps (k), evaluations, gradients and Hessians; position, value, gradient
+    and the estimate of the inverse Hessian at step k; and how the search ended.
     """
 
     converged: Any
@@ -50,10 +50,11 @@ def minimize_bfgs(
     gtol: float = 1e-5,
     line_search_maxiter: int = 10,
 ) -> BfgsResults:
-    """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`, when a line search
-    (of at most `line_search_maxiter` steps) fails, or after `maxiter` steps.
+    """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`, when a
+    line search (of at most `line_search_maxiter` steps) fails, or after `maxiter` steps.
 
-    `status` is 0 where the gradient is small enough; 1 after too many steps; where a line search failed, 2 more than its status.
+    `status` is 0 if the gradient is small enough, 1 after too many steps, and 2 more than its status if a line search
+    failed.
     """
     limit = np.size(x0) * 200 if maxiter is None else maxiter
     size = x0.shape[0]

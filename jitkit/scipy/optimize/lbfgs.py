@@ -1,7 +1,7 @@
 """Minimizes a function from a starting point, by BFGS with limited memory.
 
-The estimate of the inverse Hessian is not stored as a matrix: the last steps are applied to the gradient, one after the
-other. Positions may be complex: the gradient is then JAX's, conjugated to give a direction.
+The estimate of the inverse Hessian is not stored as a matrix: the last steps are applied to the gradient in turn.
+Positions may be complex: the gradient is then JAX's, conjugated to give a direction.
 
 JAX: jax/_src/scipy/optimize/_lbfgs.py:_minimize_lbfgs
 """
@@ -21,9 +21,7 @@ from .line_search import dot, line_search
 
 
 class LbfgsResults(NamedTuple):
-    """The state of the search: position, the last steps (`s`), changes of the gradient (`y`), and 1 over their products
-    (`rho`).
-    """
+    """The state of the search: position, the last steps (`s`), changes of the gradient (`y`), and 1 over their products (`rho`)."""
 
     converged: Any
     failed: Any
@@ -53,11 +51,12 @@ def minimize_lbfgs(
     maxgrad: float | None = None,
     maxls: int = 20,
 ) -> LbfgsResults:
-    """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`, or when a limit
-    is reached.
+    """Return the state of the search at its end: when the gradient's norm, of the order `norm`, is below `gtol`, or
+    when a limit is reached.
 
-    `status` is 0 where the gradient is small enough; 1, 2 and 3 after `maxiter` steps, `maxfun` evaluations and `maxgrad` gradients; 4
-    where the value decreased by less than `ftol`; 5 where the line search, of `maxls` steps, failed. `maxcor` steps are kept.
+    `status` is 0 if the gradient is small enough; 1, 2 and 3 after `maxiter` steps, `maxfun` evaluations and `maxgrad`
+    gradients; 4 if the value decreased by less than `ftol`; 5 if the line search, of `maxls` steps, failed. `maxcor`
+    steps are kept.
     """
     size, dtype = len(x0), dtypes.dtype(x0)
     if maxiter is None and maxfun is None and maxgrad is None:
@@ -120,8 +119,8 @@ def minimize_lbfgs(
 
 
 def _direction(state: LbfgsResults) -> Any:
-    """Return the direction to go: minus the estimated inverse Hessian times the gradient. It is found by a loop over the kept
-    steps from the last to the first, and another one back.
+    """Return the direction of the next step: minus the estimated inverse Hessian times the gradient, by a loop over the
+    kept steps from the last to the first, and another one back.
     """
     dtype, kept = state.rho_history.dtype, len(state.rho_history)
     count = jnp.where(state.k < kept, state.k, kept)

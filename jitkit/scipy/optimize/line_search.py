@@ -1,8 +1,8 @@
 """Finds how far to go from a position in a direction: a step size that fulfils the strong Wolfe conditions.
 
-phi(a) is the function at `x + a * p`, and dphi(a) its slope along p. A step is good where phi has decreased by a share
-of what the slope promised (the first condition) and the slope is flatter than before (the second). The search doubles
-the step until it is good or a good one must be between the last two; then a zoom shrinks that interval.
+phi(a) is the function at `x + a * p`, and dphi(a) its slope along p. A step is good if phi has decreased by a share of
+the decrease that the slope promised (the first condition) and the slope is flatter than before (the second). The search
+doubles the step until it is good or a good one must be between the last two; then a zoom shrinks that interval.
 
 JAX: jax/_src/scipy/optimize/line_search.py:line_search
 """
@@ -26,7 +26,7 @@ _State = TypeVar("_State", bound=Any)
 
 
 class _Zoom(NamedTuple):
-    """The interval, with values and slopes at its ends; the point that was discarded last (rec); and the result (star)."""
+    """The interval, with values and slopes at its ends; the last discarded point (rec); and the result (star)."""
 
     done: Any
     failed: Any
@@ -48,7 +48,7 @@ class _Zoom(NamedTuple):
 
 
 class _Search(NamedTuple):
-    """The last step that was tried (i1), and the result (star)."""
+    """The last tried step (i1), and the result (star)."""
 
     done: Any
     failed: Any
@@ -65,8 +65,8 @@ class _Search(NamedTuple):
 
 
 class LineSearchResults(NamedTuple):
-    """The step `a_k`, with value and gradient there. `status` is 0 for a good step, 1 where a zoom failed (its interval got
-    too small, or it took too many steps), and 3 after too many steps of the search.
+    """The step `a_k`, with value and gradient there. `status` is 0 for a good step, 1 if a zoom failed (its interval
+    got too small, or it took too many steps), and 3 after too many steps of the search.
     """
 
     failed: Any
@@ -128,9 +128,7 @@ class _Along:
         return jnp.abs(dphi) <= -self.c2 * self.dphi_0
 
     def zoom(self, low: tuple[Any, Any, Any], high: tuple[Any, Any, Any], is_skipped: Any) -> _Zoom:
-        """Return the zoom into the interval between two steps, each given with value and slope. With `is_skipped`, it takes no
-        step.
-        """
+        """Return the zoom into the interval between two steps, each given with value and slope; with `is_skipped`, without any step."""
         (a_lo, phi_lo, dphi_lo), (a_hi, phi_hi, _) = low, high
         middle, mean = (a_lo + a_hi) / 2.0, (phi_lo + phi_hi) / 2.0
         start = _Zoom(False, False, 0, *low, *high, middle, mean, 1.0, phi_lo, dphi_lo, self.g_0, 0, 0)
@@ -138,8 +136,8 @@ class _Along:
         return found
 
     def _zoom_once(self, state: _Zoom) -> _Zoom:
-        """Return the state after trying the minimum of a cubic, of a parabola, or the middle: the first that is well inside the
-        interval.
+        """Return the state after trying the minimum of a cubic, of a parabola, or the middle: the first that is well
+        inside the interval.
         """
         width = state.a_hi - state.a_lo
         left, right = jnp.minimum(state.a_hi, state.a_lo), jnp.maximum(state.a_hi, state.a_lo)
@@ -197,8 +195,8 @@ def line_search(
     Args:
       old_fval, gfk: value and gradient at `xk`, if they are known.
       old_old_fval: the value one step before, from which the first step is guessed.
-      c1, c2: the share of the promised decrease that is required, and of the slope that is allowed.
-      maxiter: how many steps are tried.
+      c1, c2: the required share of the promised decrease, and the allowed share of the slope.
+      maxiter: the maximum number of steps.
     """
     xk, pk = promote_dtypes_inexact(xk, pk)
     along = _Along(fun, xk, pk, c1, c2)

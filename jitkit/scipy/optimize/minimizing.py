@@ -1,4 +1,4 @@
-"""Minimizes a function from a starting point, by a method that is given by its name.
+"""Minimizes a function from a starting point, by a named method.
 
 JAX: jax/_src/scipy/optimize/minimize.py:minimize
 """
@@ -38,8 +38,8 @@ def minimize(
     tol: float | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> OptimizeResults:
-    """Return the result of the search for a minimum of `fun(x, *args)`, a real scalar. The search starts at `x0`, an array of floats
-    of shape (n,).
+    """Return the result of the search for a minimum of `fun(x, *args)`, a real scalar, from `x0`, an array of floats of
+    shape (n,).
 
     Args:
       method: "BFGS", or "l-bfgs-experimental-do-not-rely-on-this".
@@ -48,8 +48,8 @@ def minimize(
         L-BFGS: `maxiter`, `norm`, `maxcor` (how many steps are kept), `ftol`, `gtol`, `maxfun`, `maxgrad`, `maxls`.
 
     Raises:
-      TypeError: `args` is not a tuple.
-      ValueError: a method of another name.
+      TypeError: if `args` is not a tuple.
+      ValueError: for a method of another name.
     """
     if not isinstance(args, tuple):
         raise TypeError(

@@ -26,11 +26,11 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
 
     Args:
       mode: "full" has every position where they meet; "same" the middle of these, with the shape of `in1`; "valid" the
-        positions where the smaller array lies inside of the other.
+        positions where the smaller array lies inside the other.
       method: "direct" (also "auto") or "fft".
 
     Raises:
-      ValueError: another mode or method, other ranks, an empty array, or neither array fits into the other.
+      ValueError: for another mode or method, other ranks, an empty array, or if neither array fits into the other.
     """
     if method == "fft":
         return fftconvolve(in1, in2, mode=mode)
@@ -42,8 +42,8 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto", preci
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
-    """Return the convolution of two matrices, with zeros around them; `mode` as for `convolve`. Raise NotImplementedError for
-    another `boundary` or `fillvalue`, ValueError for another number of axes.
+    """Return the convolution of two matrices, with zeros around them; `mode` is as for `convolve`. Raise
+    NotImplementedError for another `boundary` or `fillvalue`, ValueError for another number of axes.
     """
     _check_2d("convolve2d", in1, in2, boundary, fillvalue)
     return _convolve_nd(in1, in2, mode, precision)
@@ -57,8 +57,8 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto", prec
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0, precision: Any = None
 ) -> Any:
-    """Return the correlation of two matrices, with zeros around them; `mode` as for `convolve`. Raise NotImplementedError for
-    another `boundary` or `fillvalue`, ValueError for another number of axes.
+    """Return the correlation of two matrices, with zeros around them; `mode` is as for `convolve`. Raise
+    NotImplementedError for another `boundary` or `fillvalue`, ValueError for another number of axes.
     """
     _check_2d("correlate2d", in1, in2, boundary, fillvalue)
     fits = all(m <= n for m, n in zip(in1.shape, in2.shape, strict=True))
@@ -107,14 +107,14 @@ def _is_in(small: Any, large: Any) -> bool:
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | int | None = None) -> Any:
-    """Return the convolution of two arrays of the same rank, by Fourier transforms: cheaper where both are large.
+    """Return the convolution of two arrays of the same rank, by Fourier transforms: cheaper if both are large.
 
     Args:
       mode: as for `convolve`.
       axes: the axes to convolve along, all by default; along the others both have the same size.
 
     Raises:
-      ValueError: another mode, other ranks, other sizes, or with "valid" neither array fits into the other.
+      ValueError: for another mode, other ranks, other sizes, or with "valid" if neither array fits into the other.
     """
     check_arraylike("fftconvolve", in1, in2)
     in1, in2 = promote_dtypes_inexact(in1, in2)

@@ -49,8 +49,8 @@ def hann(size: int) -> Any:
 
 
 def named_window(window: Any, size: int) -> Any:
-    """Return a window by its name, or by a tuple of a name and numbers. All but "hann" come from scipy: raise ImportError if
-    that is not installed.
+    """Return a window by its name, or by a tuple of a name and numbers. All but "hann" come from scipy: raise
+    ImportError if that is not installed.
     """
     if window == "hann":
         return hann(size)
@@ -62,8 +62,8 @@ def named_window(window: Any, size: int) -> Any:
 
 
 def _window_of(window: Any, nperseg: int | None, length: int, dtype: Any) -> tuple[Any, int]:
-    """Return the window and its size, which is the size of a segment. Warn if a window that is given by its name would
-    be longer than the signal, and shorten it. Raise ValueError for an array that is not a vector, is longer than the
+    """Return the window and its size, which is the size of a segment. Warn if a window given by its name would be
+    longer than the signal, and shorten it. Raise ValueError for an array that is not a vector, is longer than the
     signal, or does not have the size `nperseg`.
     """
     if isinstance(window, (str, tuple)):
@@ -94,8 +94,8 @@ def _padded(mode: str, **options: Any) -> Callable[[Any, int], Any]:
 
 
 def _odd(x: Any, n: int) -> Any:
-    """Return a signal, extended by n samples on either side: by itself, turned by half a turn around its ends. Raise ValueError if
-    it is too short.
+    """Return a signal, extended by n samples on either side: by itself, turned by half a turn around its ends. Raise
+    ValueError if it is too short.
     """
     if n < 1:
         return x
@@ -137,21 +137,21 @@ def spectra_of_segments(
     boundary: str | None = None,
     padded: bool = False,
 ) -> tuple[Any, Any, Any]:
-    """Return the frequencies, the times of the segments, and for each segment its spectrum (`mode` "stft") or its power density
-    (`mode` "psd"; with `y` the cross power density). The last axis counts the segments.
+    """Return the frequencies, the times of the segments, and for each segment its spectrum (`mode` "stft") or its power
+    density (`mode` "psd"; with `y` the cross power density). The last axis counts the segments.
 
     Args:
       fs: samples in a unit of time.
-      window: a name or an array, by which each segment is multiplied.
-      nperseg, noverlap, nfft: the sizes of segments, of what they share with the next, and of transforms.
-      detrend_type: what is subtracted from each segment first: a type of `detrend`, a function, or False for nothing.
-      return_onesided: leave out negative frequencies, as the input is real. For complex input, warn and keep them.
+      window: the factor of each segment: a name or an array.
+      nperseg, noverlap, nfft: the sizes of segments, of their overlaps, and of transforms.
+      detrend_type: the trend to subtract from each segment first: a type of `detrend`, a function, or False for nothing.
+      return_onesided: whether to leave out negative frequencies of real input. For complex input, warn and keep them.
       scaling: "density" or "spectrum".
       boundary: how the signal is extended at both ends, or None.
       padded: whether zeros are appended, so that the segments fill the signal.
 
     Raises:
-      ValueError: an unknown word, sizes that do not fit each other, or shapes that do not.
+      ValueError: for an unknown word, and for sizes or shapes that do not fit each other.
     """
     if mode not in ("psd", "stft"):
         raise ValueError(f"Unknown value for mode {mode}, must be one of: ('psd', 'stft')")
@@ -282,8 +282,8 @@ def _transformed(
 
 
 def overlap_and_add(x: Any, step: int) -> Any:
-    """Return the signal that is the sum of overlapping segments. The last two axes of `x` are the segments and their samples;
-    each segment begins `step` samples after the one before.
+    """Return the signal that is the sum of overlapping segments. The last two axes of `x` are the segments and their
+    samples; each segment begins `step` samples after the one before.
     """
     *batch, count, size = x.shape
     x = x.reshape((math.prod(batch), count, size))

@@ -31,20 +31,20 @@ def stft(
     padded: bool = True,
     axis: int = -1,
 ) -> tuple[Any, Any, Any]:
-    """Return frequencies, times, and the Fourier transforms of overlapping segments of a signal, one segment after the other along
-    the last axis.
+    """Return frequencies, times, and the Fourier transforms of overlapping segments of a signal, with the segments
+    along the last axis.
 
     Args:
       x: signals along `axis`, with `fs` samples in a unit of time.
-      window: what segments are multiplied by: a name ("hann" needs no scipy), or an array.
-      nperseg, noverlap, nfft: the sizes of segments, of what they share with the next (by default half), and of transforms.
-      detrend: what is subtracted from each segment: "constant", "linear", a function, or False for nothing.
+      window: the factor of each segment: a name ("hann" needs no scipy), or an array.
+      nperseg, noverlap, nfft: the sizes of segments, of their overlaps (by default half), and of transforms.
+      detrend: the trend to subtract from each segment: "constant", "linear", a function, or False for nothing.
       return_onesided: whether to leave out the negative frequencies of a real signal.
-      boundary: what is added at both ends: "zeros", "even", "odd", "constant", or None.
+      boundary: how the signal is extended at both ends: "zeros", "even", "odd", "constant", or None.
       padded: whether zeros are added at the end, so that segments fill the signal.
 
     Raises:
-      ValueError: an unknown word, or sizes that do not fit each other.
+      ValueError: for an unknown word, or sizes that do not fit each other.
     """
     given = x, None, fs, window, nperseg, noverlap, nfft, detrend, return_onesided
     return spectra_of_segments(*given, "spectrum", axis, "stft", boundary, padded)
@@ -64,8 +64,8 @@ def csd(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Any, Any]:
-    """Return frequencies and the cross power spectral density of two signals; if y is None, the power spectral density of x. It is
-    the mean over segments (`average="mean"`), or the median ("median"), corrected for its bias.
+    """Return frequencies and the cross power spectral density of two signals; if y is None, the power spectral density
+    of x. It is the mean over segments (`average="mean"`), or the median ("median"), corrected for its bias.
 
     `scaling` is "density" or "spectrum"; other arguments are as for `stft`. Raise ValueError for an unknown word.
     """
@@ -107,7 +107,7 @@ def welch(
     axis: int = -1,
     average: str = "mean",
 ) -> tuple[Any, Any]:
-    """Return frequencies and the power spectral density of a signal, by Welch's method; arguments as for `csd`."""
+    """Return frequencies and the power spectral density of a signal, by Welch's method; arguments are as for `csd`."""
     given = fs, window, nperseg, noverlap, nfft, detrend, return_onesided, scaling, axis, average
     freqs, power = csd(x, None, *given)
     return freqs, power.real
@@ -125,9 +125,9 @@ def istft(
     time_axis: int = -1,
     freq_axis: int = -2,
 ) -> tuple[Any, Any]:
-    """Return times and the signal whose `stft` is given, with the same window and sizes.
+    """Return times and the signal with the given `stft`, of the same window and sizes.
 
-    `input_onesided` and `boundary` are what `return_onesided` and `boundary` were for `stft`. As in JAX, there are as many
+    `input_onesided` and `boundary` are the `return_onesided` and `boundary` of `stft`. As in JAX, there are as many
     times as the first axis of the result is long. Raise ValueError for sizes or axes that do not fit.
     """
     Zxx = ensure_arraylike("istft", Zxx)

@@ -4,7 +4,7 @@ Input: a matrix, or a function that multiplies with it, and a right side. Output
 
     tree_vectors        trees of arrays as vectors
     minimal_residual    the method GMRES
-    linalg              conjugate gradients, BiCGSTAB, and what users call
+    linalg              conjugate gradients, BiCGSTAB, and the functions for users
 
 JAX: jax/_src/scipy/sparse/linalg.py:cg
 """

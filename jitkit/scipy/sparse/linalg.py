@@ -105,8 +105,8 @@ def _bicgstab_solve(A: Any, b: Any, x0: Any, *, maxiter: Any, tol: float, atol: 
 
 
 def _as_function(f: Any) -> Callable[[Any], Any]:
-    """Return a function that multiplies with the matrix `f`; if `f` is a function, return it unchanged. Raise TypeError
-    for other values, ValueError for a matrix that is not square.
+    """Return a function that multiplies with the matrix `f`; a function `f` unchanged. Raise TypeError for other
+    values, ValueError for a matrix that is not square.
     """
     if callable(f):
         function: Callable[[Any], Any] = f
@@ -146,14 +146,14 @@ def cg(
     Args:
       A: a matrix, or a function that multiplies with it.
       b: the right side: an array, or a tree of arrays.
-      x0: where to start; zeros by default.
+      x0: the starting point; zeros by default.
       tol, atol: stop when the residual's norm is at most tol times the norm of b, or at most atol.
       maxiter: the maximum number of steps; by default ten times the number of unknowns.
       M: multiplies with an approximate inverse of A (a preconditioner).
 
     Raises:
-      ValueError: shapes, or trees, do not fit.
-      TypeError: A is neither a function nor a matrix.
+      ValueError: if shapes, or trees, do not fit.
+      TypeError: if A is neither a function nor a matrix.
     """
     return _solve(_cg_solve, A, b, x0, tol, atol, maxiter, M, True)
 
@@ -177,8 +177,8 @@ def gmres(
     M: Any = None,
     solve_method: str = "batched",
 ) -> tuple[Any, Any]:
-    """Return `(x, info)`, where x nearly solves A x = b, by the method GMRES, for any A. `info` is -1 if x is nan, else 0.
-    Other arguments as for `cg`.
+    """Return `(x, info)`, where x nearly solves A x = b, by the method GMRES, for any A. `info` is -1 if x is nan, else
+    0. Other arguments are as for `cg`.
 
     Args:
       restart: how many vectors to make before starting again with the x that they give; `maxiter` counts those starts.
@@ -186,7 +186,8 @@ def gmres(
         work for each.
 
     Raises:
-      ValueError: another `solve_method`, or what `cg` refuses.
+      ValueError: for another `solve_method`.
+      ValueError, TypeError: as for `cg`.
     """
     x0 = tree_map(zeros_like, b) if x0 is None else x0
     matvec, preconditioner = _as_function(A), _as_function(_identity if M is None else M)

@@ -1,5 +1,5 @@
-"""GMRES: adds to x a sum of multiples of r, A r, A^2 r, ..., where r is the residual b - A x; it is the sum that leaves
-the smallest residual.
+"""GMRES: adds to x the sum of multiples of r, A r, A^2 r, ..., where r is the residual b - A x, that leaves the
+smallest residual.
 
 JAX: jax/_src/scipy/sparse/linalg.py:_gmres_solve
 """
@@ -43,8 +43,8 @@ def _coefficients(V: Any, x: Any) -> Any:
 
 
 def _orthogonalized(V: Any, x: Any, norm: Any) -> tuple[Any, Any]:
-    """Return x without its part in the space of V, and the coefficients of that part. A second pass follows where the first one
-    left little of x, and so lost digits.
+    """Return x without its part in the space of V, and the coefficients of that part. A second pass follows if the
+    first left little of x, and so lost digits.
     """
     max_passes = 2
     first = tree_leaves(V)[0]
@@ -77,8 +77,8 @@ def _orthogonalized(V: Any, x: Any, norm: Any) -> tuple[Any, Any]:
 
 
 def _extend_basis(k: Any, A: Any, M: Any, V: Any, H: Any) -> tuple[Any, Any, Any]:
-    """Return V with the image of its k-th vector, made orthogonal, as one more vector; H with the coefficients of the image in
-    row k (Arnoldi); and whether nothing was left of the image.
+    """Return V with the image of its k-th vector, made orthogonal, as one more vector; H with the coefficients of the
+    image in row k (Arnoldi); and whether nothing was left of the image.
     """
     dtype, _ = dtypes.lattice_result_type(*tree_leaves(V))
     eps = dtypes.finfo(dtype).eps
@@ -100,7 +100,7 @@ def _rotated(x: Any, i: Any, cs: Any, sn: Any) -> Any:
 
 
 def _rotation_to_zero(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return the rotation (Givens's) that makes b zero, by its cosine and its sine."""
+    """Return the (Givens) rotation that makes b zero, by its cosine and its sine."""
     is_zero = abs(b) == 0
     is_less = abs(a) < abs(b)
     t = -where(is_less, a, b) / where(is_less, b, a)
@@ -121,8 +121,8 @@ def _improved(A: Any, M: Any, b: Any, x: Any, V: Any, y: Any) -> tuple[Any, Any,
 
 
 def _gmres_incremental(A: Any, b: Any, x0: Any, unit: Any, norm: Any, enough: Any, restart: int, M: Any) -> Any:
-    """Return a better x, its residual with norm 1, and the residual's norm. Each row of H is rotated into a triangle at once,
-    which tells the residual's norm, so that the loop may end early.
+    """Return a better x, its residual with norm 1, and the residual's norm. Each row of H is rotated into a triangle at
+    once, which gives the residual's norm, so that the loop may end early.
     """
     V = _basis(unit, restart)
     dtype = dtypes.result_type(*tree_leaves(b))
@@ -150,7 +150,7 @@ def _gmres_incremental(A: Any, b: Any, x0: Any, unit: Any, norm: Any, enough: An
 
 
 def _gmres_batched(A: Any, b: Any, x0: Any, unit: Any, norm: Any, enough: Any, restart: int, M: Any) -> Any:
-    """Return a better x, its residual with norm 1, and the residual's norm. All of the basis is made first, then the
+    """Return a better x, its residual with norm 1, and the residual's norm. The whole basis is made first, then the
     coefficients are solved for.
     """
     V = _basis(unit, restart)

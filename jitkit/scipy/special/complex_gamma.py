@@ -1,11 +1,11 @@
 """Computes the gamma function of complex numbers, and its logarithm, by Lanczos's series.
 
-Where Re(z) >= 1/2, log gamma(z) = log(2 pi) / 2 + (z - 1/2) log(t) - t + log(series(z)) with t = z + 6.5. Left of that,
+For Re(z) >= 1/2, log gamma(z) = log(2 pi) / 2 + (z - 1/2) log(t) - t + log(series(z)) with t = z + 6.5. Left of that,
 the reflection formula gamma(z) gamma(1 - z) = pi / sin(pi z) mirrors z. A branch that `where` does not take is computed
 with a harmless number, because its nan would reappear in the derivative: 0 times nan is nan.
 
-Sources: C. Lanczos, A Precision Approximation of the Gamma Function (SIAM J. Numer. Anal. B 1, 1964); the coefficients are those of
-GSL's lanczos_7_c, for g = 7.
+Sources: C. Lanczos, A Precision Approximation of the Gamma Function (SIAM J. Numer. Anal. B 1, 1964); the coefficients
+are those of GSL's lanczos_7_c, for g = 7.
 
 JAX: jax/_src/scipy/special.py:gamma
 """
@@ -65,8 +65,8 @@ def gamma(z: Any) -> Any:
 def loggamma(z: Any) -> Any:
     """Return the branch of log gamma(z) that is continuous but for a cut along the negative real axis, as in SciPy.
 
-    The logarithm of the reflection formula jumps elsewhere, too. So z is moved into the right half by
-    log gamma(z) = log gamma(z + n) - log(z) - ... - log(z + n - 1).
+    The logarithm of the reflection formula jumps elsewhere, too. So z is moved into the right half by log gamma(z) =
+    log gamma(z + n) - log(z) - ... - log(z + n - 1).
     """
     return _complex_loggamma_scipy(z)
 

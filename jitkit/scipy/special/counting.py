@@ -23,7 +23,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:  # scipy's names
-    """Return how many ways there are to choose k of N things, with `repetition` or without; 0 where there is none."""
+    """Return the number of ways to choose k of N things, with `repetition` or without; 0 if there is none."""
     n, k = promoted("comb", N, k)
     if repetition:
         return where((k == 0) & (n >= 0), 1.0, comb(n + k - 1, k, repetition=False))

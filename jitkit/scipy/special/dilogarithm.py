@@ -1,7 +1,7 @@
 """Computes Spence's function, the dilogarithm.
 
-It is a quotient of polynomials near 1, with the coefficients of Cephes (S. Moshier, spence.c); numbers further away are brought there
-by its functional equations.
+It is a quotient of polynomials near 1, with the coefficients of Cephes (S. Moshier, spence.c); its functional equations
+bring other numbers there.
 
 JAX: jax/_src/scipy/special.py:spence
 """

@@ -30,7 +30,7 @@ def erfc(x: Any) -> Any:
 
 
 def erfinv(x: Any) -> Any:
-    """Return the inverse of erf; nan outside of [-1, 1]."""
+    """Return the inverse of erf; nan outside [-1, 1]."""
     return lax.erf_inv(*promoted("erfinv", x))
 
 
@@ -41,7 +41,7 @@ def expit(x: Any) -> Any:
 
 @custom_jvp
 def logit(x: Any) -> Any:
-    """Return log(x / (1 - x)), the inverse of `expit`; nan outside of [0, 1]."""
+    """Return log(x / (1 - x)), the inverse of `expit`; nan outside [0, 1]."""
     (x,) = promoted("logit", x)
     return lax.log(lax.div(x, lax.sub(constant(x, 1), x)))
 
@@ -75,8 +75,8 @@ def i1(x: Any) -> Any:
 def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     """Return Bessel's functions of the first kind, of the orders 0 to v: an array (v + 1, *z.shape).
 
-    The recurrence for the orders runs downwards, from `n_iter` on: Zhang and Jin, "Computation of special functions" (1996). Raise
-    TypeError for an order that is not an int, TypeError or ValueError for complex numbers.
+    The recurrence for the orders runs downwards, from `n_iter` on: Zhang and Jin, "Computation of special functions"
+    (1996). Raise TypeError for an order that is not an int, TypeError or ValueError for complex numbers.
     """
     (z,) = promoted("bessel_jn", asarray(z))
     if dtypes.issubdtype(z.dtype, complex):

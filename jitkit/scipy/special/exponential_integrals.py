@@ -1,8 +1,8 @@
 """Computes exponential integrals: of exp(t) / t, and of exp(-x t) / t**n.
 
 Ei is a quotient of two polynomials on each of seven intervals: up to 2, 4, ... 64, and beyond; below 2 it also has a
-logarithm. The coefficients are those of the Cephes library (S. Moshier, ei.c), and so is what E_n is made of (expn.c):
-a power series for small x, a continued fraction above 1, and an asymptotic formula for large n.
+logarithm. The coefficients are those of the Cephes library (S. Moshier, ei.c), and so are the parts of E_n (expn.c): a
+power series for small x, a continued fraction above 1, and an asymptotic formula for large n.
 
 JAX: jax/_src/scipy/special.py:expi
 """
@@ -308,8 +308,8 @@ def _for_large_n(x: Any, n: Any) -> Any:
 @jnp.vectorize
 @jit
 def expn(n: Any, x: Any) -> Any:
-    """Return E_n(x), the integral of exp(-x t) / t**n from 1 to infinity; nan where n or x is negative. Raise
-    ValueError for complex numbers.
+    """Return E_n(x), the integral of exp(-x t) / t**n from 1 to infinity; nan if n or x is negative. Raise ValueError
+    for complex numbers.
     """
     n, x = promoted("expn", n, x)
     refuse_complex("expn", x)

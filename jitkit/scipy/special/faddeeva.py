@@ -86,7 +86,7 @@ def _far_out(x: Any, n_terms: int) -> Any:
 
 
 def _erfcx_of(x: Any, n_terms: int) -> Any:
-    """Return exp(x**2) erfc(x): the product where exp(x**2) is in range, else the asymptotic series of `n_terms`."""
+    """Return exp(x**2) erfc(x): the product if exp(x**2) is in range, else the asymptotic series of `n_terms` terms."""
     is_far = x > constant(x, np.sqrt(np.log(dtypes.finfo(x.dtype).max)))
     near = lax.select(is_far, lax.full_like(x, 1.0), x)
     product = lax.exp(lax.square(near)) * lax.erfc(near)
@@ -107,7 +107,7 @@ _erfcx.defjvps(lambda g, ans, x: g * (2 * x * ans - constant(x, _TWO_OVER_ROOT_P
 
 
 def erfcx(x: Any) -> Any:
-    """Return exp(x**2) erfc(x), which stays in range where erfc(x) is too small; of real or complex numbers."""
+    """Return exp(x**2) erfc(x), which stays in range even if erfc(x) is too small; of real or complex numbers."""
     (x,) = promoted("erfcx", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return _wofz(lax.complex(lax.neg(lax.imag(x)), lax.real(x)))

@@ -23,7 +23,7 @@ from .log_beta import log_beta
 
 # --- incomplete gamma and beta functions --------------------------------------------------------------------------------------
 def gammainc(a: Any, x: Any) -> Any:
-    """Return the share of the integral of t**(a - 1) exp(-t) over positive t that lies below x."""
+    """Return the part below x of the integral of t**(a - 1) exp(-t) over positive t, divided by the whole."""
     return lax.igamma(*promoted("gammainc", a, x))
 
 
@@ -33,8 +33,8 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 def betainc(a: Any, b: Any, x: Any) -> Any:
-    """Return the share of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1 that lies below x. Raise
-    ValueError for complex numbers.
+    """Return the part below x of the integral of t**(a - 1) (1 - t)**(b - 1) over t from 0 to 1, divided by the whole.
+    Raise ValueError for complex numbers.
     """
     a, b, x = promoted("betainc", a, b, x)
     refuse_complex("betainc", x)
@@ -48,7 +48,7 @@ def gammaln(x: Any) -> Any:
 
 
 def loggamma(x: Any) -> Any:
-    """Return log gamma(x): for a float, nan unless x is positive; for a complex number, the branch that SciPy takes."""
+    """Return log gamma(x): for a float, nan unless x is positive; for a complex number, SciPy's branch."""
     (x,) = promoted("loggamma", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
         return complex_gamma.loggamma(x)
@@ -58,7 +58,7 @@ def loggamma(x: Any) -> Any:
 
 @jit
 def gammasgn(x: Any) -> Any:
-    """Return the sign of gamma(x); nan where it has none, at negative integers. Raise ValueError for complex numbers."""
+    """Return the sign of gamma(x); nan if there is none, at negative integers. Raise ValueError for complex numbers."""
     (x,) = promoted("gammasgn", x)
     refuse_complex("gammasgn", x)
     scalar, below = x.dtype.type, lax.floor(x)

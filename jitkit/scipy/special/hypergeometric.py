@@ -1,7 +1,7 @@
 """Computes the hypergeometric functions 1F1 and 2F1 of real numbers, and their derivatives in the parameters, too.
 
 Both are power series, whose terms are added until one no longer counts, or for 250 terms. 1F1 has an asymptotic series
-where |x| is large. Of 2F1, a series that ends is summed to its end; near x = 1 the series is of 1 - x (AMS55, 15.3.10 to
+for large |x|. Of 2F1, a series that ends is summed to its end; near x = 1 the series is of 1 - x (AMS55, 15.3.10 to
 15.3.12), as in Cephes. Pearson, Olver and Porter, "Numerical methods for the computation of the confluent and Gauss
 hypergeometric functions" (2014), arXiv 1407.7786.
 
@@ -68,9 +68,8 @@ def _asymptotic_series(a: Any, b: Any, x: Any) -> Any:
 @jit
 @jnp.vectorize
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
-    """Return the confluent hypergeometric function 1F1(a; b; x) of real numbers. Raise ValueError for complex numbers.
-
-    It is meant for numbers that are not negative. For a = b = 0 it is 1.
+    """Return the confluent hypergeometric function 1F1(a; b; x) of real numbers, meant for numbers that are not
+    negative. For a = b = 0 it is 1. Raise ValueError for complex numbers.
     """
     a, b, x = promoted("hyp1f1", a, b, x)
     refuse_complex("hyp1f1", x)
@@ -124,8 +123,9 @@ def _gauss_series(a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _series_that_ends(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Return the sum of the series where it is finite, because a or b is an integer <= 0: it has 1 + |a| terms, or 1 + |b|
-    where b is an integer less than a. (But 1 + |a| if c is an integer with b < c <= 0: a later term would be divided by 0.)
+    """Return the sum of the series if it is finite, because a or b is an integer <= 0: it has 1 + |a| terms, or 1 + |b|
+    if b is an integer less than a. (But 1 + |a| if c is an integer with b < c <= 0: a later term would be divided by
+    0.)
     """
     nearly = dtypes.finfo(x.dtype).eps * _NEARLY
     whole = jnp.round(b)
@@ -158,7 +158,7 @@ def _finite_part(a: Any, b: Any, d2: Any, e: Any, s: Any, steps: Any) -> Any:
 
 
 def _powers_of_1_minus_x(a: Any, b: Any, c: Any, x: Any) -> Any:
-    """Return 2F1 near x = 1, where c - a - b is whole, as a series of 1 - x with digamma functions and a logarithm."""
+    """Return 2F1 near x = 1, for a whole c - a - b, as a series of 1 - x with digamma functions and a logarithm."""
     precision = dtypes.finfo(x.dtype).eps
     d, s = c - a - b, 1 - x
     whole = jnp.round(d)

@@ -1,7 +1,7 @@
-"""Computes the logarithm of the beta function, also where differences of `lgamma` would lose all digits.
+"""Computes the logarithm of the beta function, even if differences of `lgamma` would lose all digits.
 
-Names and constants are those of DiDonato and Morris, "Algorithm 708: Significant digit computation of the incomplete beta function
-ratios" (1992).
+Names and constants are those of DiDonato and Morris, "Algorithm 708: Significant digit computation of the incomplete
+beta function ratios" (1992).
 
 JAX: jax/_src/third_party/scipy/betaln.py:betaln
 """
@@ -28,7 +28,7 @@ def log_beta(a: Any, b: Any) -> Any:
 
 
 def _log_quotient(a: Any, b: Any) -> Any:
-    """Return log(gamma(b) / gamma(a + b)), where b >= 8 and a <= b."""
+    """Return log(gamma(b) / gamma(a + b)), for b >= 8 and a <= b."""
     h = a / b
     c = h / (1 + h)
     x = h / (1 + h)

@@ -20,7 +20,7 @@ from ..arguments import promoted, refuse_complex
 # --- x log x, and entropies ---------------------------------------------------------------------------------------------------
 @custom_jvp
 def xlogy(x: Any, y: Any) -> Any:
-    """Return x log(y), and 0 where x is 0 and y is not nan."""
+    """Return x log(y), and 0 if x is 0 and y is not nan."""
     x, y = promoted("xlogy", x, y)
     return where((x != 0.0) | isnan(y), lax.mul(x, lax.log(y)), zeros_like(x))
 
@@ -34,7 +34,7 @@ def _xlogy_jvp(primals: Any, tangents: Any) -> Any:
 
 @custom_jvp
 def xlog1py(x: Any, y: Any) -> Any:
-    """Return x log(1 + y), and 0 where x is 0 and y is not nan."""
+    """Return x log(1 + y), and 0 if x is 0 and y is not nan."""
     x, y = promoted("xlog1py", x, y)
     return where((x != 0.0) | isnan(y), lax.mul(x, lax.log1p(y)), zeros_like(x))
 
@@ -58,14 +58,14 @@ def _xlogx_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def entr(x: Any) -> Any:
-    """Return -x log(x), 0 where x is 0, and minus infinity where x < 0. Raise ValueError for complex numbers."""
+    """Return -x log(x), 0 for x = 0, and minus infinity for x < 0. Raise ValueError for complex numbers."""
     (x,) = promoted("entr", x)
     refuse_complex("entr", x)
     return lax.select(lax.lt(x, constant(x, 0)), lax.full_like(x, -np.inf), lax.neg(_xlogx(x)))
 
 
 def rel_entr(p: Any, q: Any) -> Any:
-    """Return p log(p / q) where both are positive, 0 where p = 0 <= q, infinity elsewhere. Raise ValueError for complex numbers."""
+    """Return p log(p / q) if both are positive, 0 if p = 0 <= q, else infinity. Raise ValueError for complex numbers."""
     p, q = promoted("rel_entr", p, q)
     refuse_complex("rel_entr", p)
     zero = constant(p, 0.0)
@@ -101,7 +101,7 @@ def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
 
 
 def boxcox(x: Any, lmbda: Any) -> Any:  # scipy's name
-    """Return (x**lmbda - 1) / lmbda, and log(x) where lmbda is 0."""
+    """Return (x**lmbda - 1) / lmbda, and log(x) if lmbda is 0."""
     x, power = promoted("boxcox", x, lmbda)
     return _box_cox(log, x, power)
 

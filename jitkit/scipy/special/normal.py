@@ -19,7 +19,7 @@ from .normal_tail import DEGREE_OF_TAIL, log_of_tail, quantile
 
 
 def ndtr(x: Any) -> Any:
-    """Return the cumulative distribution function of the normal distribution. Raise TypeError for other types than
+    """Return the cumulative distribution function of the normal distribution. Raise TypeError for other dtypes than
     float32 and float64.
     """
     x = asarray(x)
@@ -33,7 +33,7 @@ def _check_float(dtype: Any) -> None:
 
 
 def _ndtr(x: Any) -> Any:
-    """Return ndtr(x), by erf in the middle, where that is accurate, and by erfc outside, where 1 - erf would not be."""
+    """Return ndtr(x), by erf in the middle, and by erfc outside, where 1 - erf would not be accurate."""
     scalar = x.dtype.type
     half_root = scalar(0.5) * np.sqrt(2.0, dtype=scalar)
     w = x * half_root
@@ -44,7 +44,7 @@ def _ndtr(x: Any) -> Any:
 
 
 def ndtri(p: Any) -> Any:
-    """Return the inverse of `ndtr`. Raise TypeError for other types than float32 and float64."""
+    """Return the inverse of `ndtr`. Raise TypeError for other dtypes than float32 and float64."""
     dtype = dtypes.dtype(p)
     _check_float(dtype)
     return quantile(p, dtype.type)
@@ -55,7 +55,7 @@ _UPPER = {"float64": np.array(8, np.float64), "float32": np.array(5, np.float32)
 
 
 def _log_ndtr(x: Any, series_order: int = DEGREE_OF_TAIL) -> Any:
-    """Return log ndtr(x), by a series of `series_order` terms where x is far below 0. Raise TypeError for other dtypes
+    """Return log ndtr(x), by a series of `series_order` terms if x is far below 0. Raise TypeError for other dtypes
     than float32 and float64, and unless `series_order` is an int; ValueError unless it is from 0 to 30.
     """
     if not isinstance(series_order, int):

@@ -58,7 +58,7 @@ def _in_far_terms(polynomials: Any, scalar: Any, z: Any) -> Any:
 
 
 def quantile(p: Any, scalar: Any) -> Any:
-    """Return the quantile of the normal distribution for the probability p. `scalar` is the type of p."""
+    """Return the quantile of the normal distribution for the probability p, which has the type `scalar`."""
     shape = np.shape(p)
     tail = where(p > scalar(-np.expm1(-2.0)), scalar(1.0) - p, p)
     tail = where(tail == scalar(0.0), full(shape, scalar(0.5)), tail)  # the logarithm of 0 is not needed

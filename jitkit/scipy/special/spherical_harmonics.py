@@ -1,8 +1,8 @@
 """Spherical harmonics: waves on a sphere, of a degree n and an order m.
 
-A harmonic is an associated Legendre function of cos(theta), times exp(i m phi). The Legendre functions of all degrees up
-to the largest one make a table [order, degree, point]: its diagonal and the one beside it are products, and a recurrence
-goes on from two degrees to the next one.
+A harmonic is an associated Legendre function of cos(theta), times exp(i m phi). The Legendre functions of all degrees
+up to the largest one make a table [order, degree, point]: its diagonal and the one beside it are products, and a
+recurrence goes on from two degrees to the next.
 
 JAX: jax/_src/scipy/special.py:sph_harm_y
 """
@@ -24,8 +24,8 @@ _FIRST = 0.5  # divided by the root of pi: the value of the harmonic of degree 0
 
 
 def _recurrence(most: int, dtype: Any) -> tuple[Any, Any]:
-    """Return the factors with which the recurrence multiplies the functions of the degree before, and of the degree before that.
-    They are two tables [difference, order, degree], which are 0 where the difference is not degree - order.
+    """Return the factors by which the recurrence multiplies the functions of the degree before, and of the degree
+    before that. They are two tables [difference, order, degree], which are 0 unless the difference is degree - order.
     """
     orders = jnp.arange(most + 1, dtype=dtype)
     m, n = jnp.meshgrid(orders, jnp.arange(most + 1, dtype=dtype), indexing="ij")
@@ -84,8 +84,8 @@ def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, diff_n: int | None = None, 
       m: the orders, ints of absolute value at most n.
       theta: the polar angles, from 0 to pi.
       phi: the azimuthal angles, from 0 to 2 pi.
-      diff_n: has to be None; SciPy has derivatives here.
-      n_max: the largest degree, which has to be known in a trace. A larger n counts as this one.
+      diff_n: must be None; SciPy has derivatives here.
+      n_max: the largest degree, which must be known in a trace. A larger n counts as this one.
 
     Raises:
       NotImplementedError: if `diff_n` is given.

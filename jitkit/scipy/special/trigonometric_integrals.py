@@ -107,8 +107,8 @@ def _far(x: Any) -> tuple[Any, Any]:
 @custom_jvp
 @jit
 def sici(x: Any) -> tuple[Any, Any]:
-    """Return Si(x), the integral of sin(t) / t from 0 to x; and Ci(|x|), which is Euler's gamma + log |x| + the integral of
-    (cos(t) - 1) / t from 0 to |x|, and nan at minus infinity. Raise ValueError for complex numbers.
+    """Return Si(x), the integral of sin(t) / t from 0 to x; and Ci(|x|), which is Euler's gamma + log |x| + the
+    integral of (cos(t) - 1) / t from 0 to |x|, and nan at minus infinity. Raise ValueError for complex numbers.
     """
     (x,) = promoted("sici", x)
     if dtypes.issubdtype(x.dtype, np.complexfloating):
@@ -184,9 +184,8 @@ def _waves(x: Any) -> tuple[Any, Any]:
 
 @custom_jvp
 def fresnel(x: Any) -> tuple[Any, Any]:
-    """Return S(x) and C(x), the integrals of sin(pi t**2 / 2) and cos(pi t**2 / 2) from 0 to x.
-
-    Floats of 16 bits are computed with 32. Raise NotImplementedError for complex numbers and other floats.
+    """Return S(x) and C(x), the integrals of sin(pi t**2 / 2) and cos(pi t**2 / 2) from 0 to x. Floats of 16 bits are
+    computed with 32. Raise NotImplementedError for complex numbers and other floats.
     """
     (given,) = promoted("fresnel", x)
     if dtypes.issubdtype(given.dtype, np.complexfloating):

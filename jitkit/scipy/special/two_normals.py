@@ -1,7 +1,7 @@
 """Owen's T: the probability that X > h and 0 < Y < a X, for independent standard normal variables X and Y.
 
-The integral is a sum over thirteen points, for a up to 1; beyond, T of 1 / a gives it. Patefield and Tandy, "Fast and accurate
-calculation of Owen's T function", J. Stat. Soft. 5 (2000), method T5.
+The integral is a sum over thirteen points, for a up to 1; for a larger a, T of 1 / a gives it. Patefield and Tandy,
+"Fast and accurate calculation of Owen's T function", J. Stat. Soft. 5 (2000), method T5.
 
 JAX: jax/_src/scipy/special.py:owens_t
 """

@@ -1,4 +1,4 @@
-"""Hurwitz's zeta function with its derivatives, and Bernoulli's numbers, which sums of powers are made of.
+"""Hurwitz's zeta function with its derivatives, and Bernoulli's numbers, the coefficients of sums of powers.
 
 JAX: jax/_src/scipy/special.py:zeta
 """
@@ -44,8 +44,8 @@ def _check_has_offset(q: Any) -> None:
 
 
 def _by_series(x: Any, q: Any = None) -> Any:
-    """Return zeta as a series that can be differentiated: Johansson, "Rigorous high-precision computation of the Hurwitz zeta
-    function and its derivatives", Numerical Algorithms 69.2 (2015), equation (5).
+    """Return zeta as a series that can be differentiated: Johansson, "Rigorous high-precision computation of the
+    Hurwitz zeta function and its derivatives", Numerical Algorithms 69.2 (2015), equation (5).
     """
     _check_has_offset(q)
     s, a = promoted("zeta", x, q)
@@ -69,7 +69,7 @@ zeta.defjvp(functools.partial(jvp, _by_series))
 
 
 def bernoulli(n: int) -> Any:
-    """Return Bernoulli's numbers B_0, ..., B_n, where B_1 is -1/2. Raise ValueError for a negative n.
+    """Return Bernoulli's numbers B_0, ..., B_n, with B_1 = -1/2. Raise ValueError for a negative n.
 
     From B_4 on they are computed from values of zeta: B_2k = (-1)^(k+1) 2 (2k)! zeta(2k) / (2 pi)^2k.
     """

@@ -31,7 +31,7 @@ def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
 
 def cdf(k: Any, p: Any) -> Any:
-    """Return the probability of k or less; nan where p is not a probability."""
+    """Return the probability of k or less; nan if p is not a probability."""
     k, p = promoted("bernoulli.cdf", k, p)
     zero, one = constant(k, 0), constant(k, 1)
     conditions = [
@@ -44,7 +44,7 @@ def cdf(k: Any, p: Any) -> Any:
 
 
 def ppf(q: Any, p: Any) -> Any:
-    """Return the smallest k with `cdf` at least q; nan where p or q is not a probability."""
+    """Return the smallest k with `cdf` at least q; nan if p or q is not a probability."""
     q, p = promoted("bernoulli.ppf", q, p)
     zero, one = constant(q, 0), constant(q, 1)
     is_wrong = isnan(q) | isnan(p) | (p < zero) | (p > one) | (q < zero) | (q > one)

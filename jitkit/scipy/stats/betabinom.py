@@ -19,7 +19,7 @@ from ..special import betaln
 
 @jit
 def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
-    """Return the logarithm of the probability of k successes; nan where n, a or b is out of range."""
+    """Return the logarithm of the probability of k successes; nan if n, a or b is out of range."""
     k, n, a, b, loc = promoted("betabinom.logpmf", k, n, a, b, loc)
     y = lax.sub(lax.floor(k), loc)
     one, zero = constant(y, 1), constant(y, 0)

@@ -17,15 +17,14 @@ from ..special import gammaln, xlogy
 
 
 def logpdf(x: Any, alpha: Any) -> Any:
-    """Return the logarithm of the probability density; minus infinity where the numbers are not positive or do not sum
-    to 1.
+    """Return the logarithm of the probability density; minus infinity unless the numbers are positive and sum to 1.
 
     Args:
       x: the numbers along the first axis; the last of them may be left out.
       alpha: a vector of the concentrations.
 
     Raises:
-      ValueError: where `alpha` is not a vector, or `x` has another number of entries.
+      ValueError: if `alpha` is not a vector, or `x` has another number of entries.
     """
     x, alpha = promote_dtypes_inexact(x, alpha)
     if alpha.ndim != 1:

@@ -52,7 +52,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the quantile: the point with probability q below it; nan for q outside of [0, 1]."""
+    """Return the quantile: the point with probability q below it; nan for q outside [0, 1]."""
     q, loc, scale = promoted("expon.ppf", q, loc, scale)
     is_no_part = isnan(q) | (q < 0) | (q > 1)
     return where(is_no_part, np.nan, lax.sub(loc, lax.mul(scale, lax.log1p(lax.neg(q)))))

@@ -1,7 +1,7 @@
 """gaussian_kde: a density estimated from a sample, the mean of normal densities around its points.
 
-The bandwidth, by which the covariance of the sample is scaled, falls as the sample grows: by Scott's or Silverman's rule, as n to
-the power of -1 / (d + 4) in d dimensions.
+The bandwidth, by which the covariance of the sample is scaled, falls as the sample grows: by Scott's or Silverman's
+rule, as n to the power of -1 / (d + 4) in d dimensions.
 
 JAX: jax/_src/scipy/stats/kde.py:gaussian_kde
 """
@@ -39,7 +39,7 @@ class gaussian_kde:
 
     Raises:
       NotImplementedError: for complex points.
-      ValueError: for less than two numbers, other weights than one for each point, or another `bw_method`.
+      ValueError: for fewer than two numbers, other weights than one for each point, or another `bw_method`.
     """
 
     neff: Any
@@ -114,8 +114,8 @@ class gaussian_kde:
         return n
 
     def evaluate(self, points: Any) -> Any:
-        """Return the density at each of the columns of `points`. Raise ValueError for points of another dimension than the sample's,
-        NotImplementedError for complex ones.
+        """Return the density at each of the columns of `points`. Raise ValueError for points of another dimension than
+        the sample's, NotImplementedError for complex ones.
         """
         check_arraylike("evaluate", points)
         return self._at(points, False)
@@ -134,10 +134,8 @@ class gaussian_kde:
         return self._at(x, True)
 
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
-        """Return the integral of the density times the density of the normal distribution with this mean and covariance.
-
-        Raises:
-          ValueError: where mean or covariance have another dimension.
+        """Return the integral of the density times the density of the normal distribution with this mean and
+        covariance. Raise ValueError if these have another dimension.
         """
         mean = jnp.atleast_1d(jnp.squeeze(mean))
         cov = jnp.atleast_2d(cov)
@@ -150,10 +148,8 @@ class gaussian_kde:
 
     @jit
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
-        """Return the probability of the numbers between `low` and `high`.
-
-        Raises:
-          ValueError: if the points have more than one dimension, or the limits are not scalars.
+        """Return the probability of the numbers between `low` and `high`. Raise ValueError if the points have more than
+        one dimension, or the limits are not scalars.
         """
         if self.d != 1:
             raise ValueError("integrate_box_1d() only handles 1D pdfs")
@@ -165,10 +161,8 @@ class gaussian_kde:
         return jnp.sum(self.weights * (special.ndtr(high) - special.ndtr(low)))
 
     def integrate_kde(self, other: Any) -> Any:
-        """Return the integral of the product of this density and another `gaussian_kde`'s.
-
-        Raises:
-          ValueError: where they have different dimensions.
+        """Return the integral of the product of this density and another `gaussian_kde`'s. Raise ValueError for
+        different dimensions.
         """
         if other.d != self.d:
             raise ValueError("KDEs are not the same dimensionality")
@@ -188,7 +182,7 @@ class gaussian_kde:
         return self.dataset[:, chosen] + noise
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
-        """Raise NotImplementedError: only `integrate_box_1d` is there."""
+        """Raise NotImplementedError: there is only `integrate_box_1d`."""
         raise NotImplementedError("only 1D box integrations are supported; use `integrate_box_1d`")
 
     def set_bandwidth(self, bw_method: Any = None) -> Any:

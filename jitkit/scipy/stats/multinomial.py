@@ -1,4 +1,4 @@
-"""The multinomial distribution: how often each outcome is seen in `n` trials, where outcome i has probability `p[i]`.
+"""The multinomial distribution: the counts of outcomes in `n` trials, where outcome i has probability `p[i]`.
 
 JAX: jax/_src/scipy/stats/multinomial.py:logpmf
 """
@@ -19,13 +19,11 @@ from ..special import gammaln, xlogy
 
 
 def logpmf(x: Any, n: Any, p: Any) -> Any:
-    """Return the logarithm of the probability of the counts `x`, integers along the last axis; minus infinity where
-    their sum is not `n`.
+    """Return the logarithm of the probability of the counts `x`, integers along the last axis; minus infinity unless
+    their sum is `n`.
 
-    As in JAX, that sum is over all axes of `x`: map over a batch of counts with `vmap`.
-
-    Raises:
-      ValueError: where `x` or `n` are not integers.
+    As in JAX, that sum is over all axes of `x`: map over a batch of counts with `vmap`. Raise ValueError if `x` or `n`
+    are not integers.
     """
     name = "multinomial.logpmf"
     (p,) = promoted(name, p)

@@ -24,7 +24,7 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
       cov: n by n matrices in the last two axes; a number is the variance of each element.
 
     Raises:
-      ValueError: the covariance is not n by n.
+      ValueError: if the covariance is not n by n.
       NotImplementedError: for `allow_singular`.
     """
     if allow_singular is not None:

@@ -42,12 +42,9 @@ def _check_nan_policy(function: str, nan_policy: str) -> None:
 
 @jit(static_argnames=["axis", "nan_policy", "keepdims"])
 def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False) -> ModeResult:
-    """Return the most frequent value along `axis` (the least, if there are several), and how often it occurs; of all elements
-    if `axis` is None; nan and 0 for no elements.
-
-    Raises:
-      ValueError: for an unknown `nan_policy`.
-      NotImplementedError: for "omit" and "raise", which scipy has.
+    """Return the most frequent value along `axis` (the least, if there are several), and its count; of all elements if
+    `axis` is None; nan and 0 for no elements. Raise ValueError for an unknown `nan_policy`, NotImplementedError for
+    scipy's "omit" and "raise".
     """
     check_arraylike("mode", a)
     x = jnp.atleast_1d(a)
@@ -73,16 +70,16 @@ def mode(a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: 
 
 @jit(static_argnames=["method", "axis", "nan_policy"])
 def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate") -> Any:
-    """Return the ranks of the elements along `axis`, from 1 on; if `axis` is None, of all elements, as a vector.
-    Where one element is nan, all ranks along the axis are nan.
+    """Return the ranks of the elements along `axis`, from 1 on; if `axis` is None, of all elements, as a vector. If one
+    element is nan, all ranks along the axis are nan.
 
     Args:
-      method: what equal elements get: the "average", "min" or "max" of their ranks; the number of different elements up to
+      method: the rank of equal elements: the "average", "min" or "max" of their ranks; the number of different elements up to
         them ("dense"); or ranks in their original order ("ordinal").
 
     Raises:
       ValueError: for another method, or an unknown `nan_policy`.
-      NotImplementedError: for a `nan_policy` of "omit" or "raise", which scipy has.
+      NotImplementedError: for scipy's `nan_policy` "omit" and "raise".
     """
     check_arraylike("rankdata", a)
     _check_nan_policy("rankdata", nan_policy)
@@ -114,7 +111,7 @@ def rankdata(a: Any, method: str = "average", *, axis: int | None = None, nan_po
 
 @jit(static_argnames=["axis", "nan_policy", "keepdims"])
 def sem(a: Any, axis: int | None = 0, ddof: int = 1, nan_policy: str = "propagate", *, keepdims: bool = False) -> Any:
-    """Return the standard error of the mean along `axis`, or of all elements when it is None.
+    """Return the standard error of the mean along `axis`, or of all elements if it is None.
 
     Args:
       ddof: subtracted from the number of elements by which the variance is divided.

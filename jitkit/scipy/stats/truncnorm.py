@@ -1,7 +1,7 @@
 """The normal distribution, restricted to the interval from `loc + a * scale` to `loc + b * scale`.
 
-The probability of an interval is the difference of two tails: of those on the side where they are small, so that no digits
-are lost.
+The probability of an interval is the difference of two tails, of those on the side where they are small, so that no
+digits are lost.
 
 JAX: jax/_src/scipy/stats/truncnorm.py:logpdf
 """

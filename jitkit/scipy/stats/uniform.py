@@ -35,6 +35,6 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """Return the quantile: the point with probability q below it; nan for q outside of [0, 1]."""
+    """Return the quantile: the point with probability q below it; nan for q outside [0, 1]."""
     q, loc, scale = promoted("uniform.ppf", q, loc, scale)
     return where(isnan(q) | (q < 0) | (q > 1), np.nan, lax.add(loc, lax.mul(scale, q)))
