@@ -1,8 +1,8 @@
 """links -> the equations that are computed in several kernels
 
-XLA computes a cheap operation anew in each fusion that reads it, if that is cheaper than to write the result to memory
-and read it back. Then each of these fusions contains an instruction of the same name, operation and type. (This is also
-so if the program itself contains the operation several times, as after the unrolling of a loop.) If a function is called
+XLA computes an operation anew in each fusion that reads it, if that is cheaper than to write the result to memory and
+read it back. Then each of these fusions contains an instruction of the same name, operation and type. (The same holds
+if the program itself contains the operation several times, as after the unrolling of a loop.) If a function is called
 several times, each call is counted by itself. Operations that only arrange elements cost next to nothing, and are left
 out.
 
@@ -54,8 +54,8 @@ def computed_again(
 
 
 def _calls(instruction: Instruction) -> tuple[tuple[int, ...], ...]:
-    """Return the paths of equations in an instruction's name, the outermost equation first. They tell two calls of one
-    function apart, which are two computations, not one that is done twice.
+    """Return the paths of equations in an instruction's name, the outermost equation first. They tell apart two calls
+    of one function, which are two computations.
     """
     name = OP_NAME.search(instruction.rest)
     return tuple(map(tuple, paths_in(name[1]))) if name else ()

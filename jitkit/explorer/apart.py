@@ -76,7 +76,7 @@ class Reason(NamedTuple):
 
 def apart(left: Fused, platform: str) -> list[dict[str, Any]]:
     """Return `{"first", "second", "rule", "why", "sure"}` for each pair of kernels in which the second reads the first
-    one's result. A kernel is given by its row.
+    one's result. Kernels are given by their rows.
     """
     finder = _Neighbours(left, platform)
     return [
@@ -334,8 +334,8 @@ class _Neighbours:
         return any(at in self._makers(each) for each in returned)
 
     def _by_its_unit(self, first: Key, second: Key) -> Reason | None:
-        """Return a reason if a TPU computes one of the two in its scalar unit, or if, on a GPU, Triton compiles only
-        one of them. Otherwise return None.
+        """Return a reason if a TPU computes one of the two in its scalar unit, or if on a GPU Triton compiles only one
+        of them; else None.
         """
         by_triton = [at for at in (first, second) if _TRITON in self._data.at[at].rest]
         if len(by_triton) == 1:

@@ -41,7 +41,7 @@ class Exploration(RichDisplay):
         path.
 
         The file is written whole or not at all. Raise FileExistsError if it exists and is not a page of the Explorer,
-        and OSError if it cannot be written.
+        OSError if it cannot be written.
         """
         return save(self.html, path, self.data["function"])
 
@@ -74,8 +74,8 @@ class Exploration(RichDisplay):
 
 
 def save(html: str, path: str | os.PathLike[str] | None, name: str) -> pathlib.Path:
-    """Write a page as `Exploration.save` does; return its path. `name` is the function's name. Raise FileExistsError instead of
-    overwriting a file that is not such a page.
+    """Write a page as `Exploration.save` does; return its path. `name` is the function's name. Raise FileExistsError if
+    the file exists and is not such a page.
     """
     where = pathlib.Path(path or ".")
     if where.is_dir():
@@ -93,8 +93,8 @@ def explore(
     time_limit: float | None = None,
     **kwargs: Any,
 ) -> Exploration:
-    """Return a page that shows what jit did to a function: its source, jaxpr, StableHLO, optimised HLO and machine
-    code, linked line by line, and its calls that missed the cache so far.
+    """Return a page on a jitted function: its source, jaxpr, StableHLO, optimised HLO and machine code, linked line by
+    line, and its calls that missed the cache so far.
 
     Args:
       function: a function, jitted or not, that uses jitkit; or the result of `jax.jit`, which is shown with JAX.
@@ -157,8 +157,8 @@ def exploration(
 
 
 def file_name(function: str) -> str:
-    """Return a function's name in a form that is good for a file, at most 80 characters: `<lambda>` becomes `lambda`. If
-    nothing is left, return `function`.
+    """Return a function's name as the name of a file, at most 80 characters: `<lambda>` becomes `lambda`. If nothing is
+    left, return `function`.
     """
     plain = "".join(c if c.isalnum() or c in "-_" else "_" for c in function).strip("_")
     return plain[:80] or "function"

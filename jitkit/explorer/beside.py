@@ -1,7 +1,7 @@
-"""two pages of the Explorer -> one: what is different in figures, the two jaxprs, and both pages side by side
+"""two pages of the Explorer -> one: the differences in figures, the two jaxprs, and both pages side by side
 
-It compares two versions of a function, or two functions that should do the same. The result is one HTML file that opens
-from disk. Each page works in a frame of its own.
+Compares two versions of a function, or two functions that should do the same. The result is one HTML file that opens
+from disk, with each page in its own frame.
 
 JAX: jax/_src/stages.py:Lowered.as_text
 """
@@ -112,7 +112,7 @@ def _jaxprs(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
 
 
 def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
-    """Yield the rows of an HTML table that shows both texts side by side. Of a long run of equal lines show only the
+    """Yield the rows of an HTML table that shows both texts side by side. Long runs of equal lines show only their
     ends.
 
     An additional equation renames all variables below it. So lines are compared without names; if they are equal, each

@@ -72,8 +72,8 @@ def table(
     backward: Collection[int] = (),
     run_flops: Mapping[int | None, int] | None = None,
 ) -> dict[str, Any]:
-    """Return what the lines of Python became: sums for the whole program, and under "lines" a dict for each row of the
-    Python listing. The row None collects what belongs to no known line.
+    """Return the kernels, bytes and flops of the lines of Python: sums for the whole program, and under "lines" a dict
+    for each row of the Python listing. The row None collects those of no known line.
 
     In the result, "besides" is the compiler's estimate of bytes minus the bytes of kernels and copies, and
     "flops_besides" its estimate of flops and transcendentals minus our count; both are None without an estimate.

@@ -2,7 +2,7 @@
 
 A cache miss leaves a record (`misses`). A hit does not, because it is the fast path. So while a run is recorded,
 Python's profiler hook notes when `jit`'s dispatcher is entered and left, in this thread. The recorder then waits for
-the result: this measures the computation, not only its dispatch.
+the result, to measure the computation, not only its dispatch.
 
 Without a recording, a function's cache still knows the calls that missed.
 
@@ -115,7 +115,7 @@ class Recording:
 
 
 def file_of(fun: Callable[..., Any]) -> str:
-    """Return the file in which a function was written; "" if it has no code in Python."""
+    """Return the file of a function's source; "" if it has no code in Python."""
     while isinstance(fun, functools.partial):
         fun = fun.func
     code = getattr(fun, "__code__", None)
@@ -254,8 +254,8 @@ def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
 
 
 def as_data(calls: list[Call], how: str, ended: str | None = None) -> dict[str, Any]:
-    """Return calls as plain data, as `docs/explorer.md` describes them. `how` says which calls these are; `ended` is
-    the error that ended the run, if any.
+    """Return calls as plain data, as `docs/explorer.md` describes them. `how` says which calls they are; `ended` is the
+    error that ended the run, if any.
     """
     jaxprs: list[list[str]] = []
     entries = []

@@ -1,9 +1,8 @@
-"""StableHLO -> what the compilers made of it: several run at once, and their answers are kept
+"""StableHLO -> the compilers' answers: several run at once, and their answers are kept
 
-Each compiler runs in a process of its own (`targets.process`), so several run at the same time. Their answers depend on
-nothing but the text, the target and the packages, and are kept in the user's cache folder under a hash of these, as
-plain JSON: nothing in the folder is ever run as code. If the folder cannot be written, they are not kept; this is not an
-error.
+Each compiler runs in its own process (`targets.process`). Their answers depend on nothing but the text, the target and
+the packages, and are kept in the user's cache folder under a hash of these, as plain JSON: nothing in the folder is
+ever run as code. If the folder cannot be written, they are not kept, without an error.
 
 JAX: jax/_src/compilation_cache.py:put_executable_and_time
 """

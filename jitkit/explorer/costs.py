@@ -1,10 +1,9 @@
 """optimised HLO -> what each instruction moves and computes: bytes, flops, and how often its loop turns
 
-The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's own
-cost model for the common operations: one for each element of an elementwise result, two for each product of a dot or a
-convolution, and, for a reduction of n elements to one, n - 1 applications of its function. A conversion, which
-XLA counts, has none. Both branches of a `cond` are counted.
-The module `turns` finds how many turns a loop takes.
+The bytes of a fusion are the bytes of its operands and results, by their types. Flops are counted by the rules of XLA's
+own cost model for the common operations: one for each element of an elementwise result, two for each product of a dot
+or a convolution, and, for a reduction of n elements to one, n - 1 applications of its function. A conversion, which XLA
+counts, has none. Both branches of a `cond` are counted. The module `turns` finds the number of a loop's turns.
 
 JAX: jax/_src/stages.py:Compiled.cost_analysis
 """
@@ -163,7 +162,7 @@ class Costs:
         )
 
     def flops(self, computation: str, instruction: Instruction) -> int:
-        """Return the number of arithmetic operations of an instruction, by the rules at the top of this module."""
+        """Return the number of arithmetic operations of an instruction, by this module's rules."""
         if instruction.opcode in ("fusion", "call"):
             return sum(map(self._flops_in, called(instruction)))
         if instruction.opcode in ("dot", "convolution", "custom-call"):
@@ -268,8 +267,8 @@ def bytes_of(type_: str) -> int:
 
 
 def amount(value: float) -> str:
-    """Return a number, a space, and the prefix of the unit that follows: `33.6 M`. It has three digits from 1,000 to
-    999 T; below 1,000 it has neither decimals nor a prefix.
+    """Return a number, a space, and the prefix of the unit that follows: `33.6 M`. The number has three digits from
+    1,000 to 999 T; below 1,000 it has neither decimals nor a prefix.
     """
     for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if value >= 0.9995 * scale:

@@ -1,8 +1,9 @@
-"""product + transposes of its operands or its result -> whether the product has taken a transpose into its dimension numbers
+"""product + transposes of its operands or its result -> whether the product has taken a transpose into its dimension
+numbers
 
-A product names the axes over which it sums. So XLA needs no transpose in front of it: `a @ b.T` is a product that sums over axis 1 of both.
-If the axes in the optimised program are those of the untransposed operand, and cannot be those of the program as written, the transpose
-is in them. This holds wherever the operand comes from: an argument, a loop or a branch.
+A product names the axes over which it sums. So XLA needs no transpose in front of it: `a @ b.T` is a product that sums
+over axis 1 of both. If the axes in the optimised program are those of the untransposed operand, and cannot be those of
+the program as written, the transpose is in them. This holds for an operand from an argument, a loop or a branch.
 
 JAX: jax/_src/lax/lax.py:dot_general_p
 """

@@ -1,4 +1,4 @@
-"""An equation of a traced function, and what is known about it
+"""An equation of a traced function, and the known facts about it
 
 Its jaxpr is ours or JAX's: a `Dialect` has the few things in which they differ.
 
@@ -126,7 +126,7 @@ def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
 
 def is_applied(equations: Sequence[Equation], number: int) -> bool:
     """Whether an equation is in a function that a scatter applies to pairs of elements. Such an equation does not
-    become an operation of its own.
+    become its own operation.
     """
     parent = equations[number].parent
     return parent is not None and equations[parent].primitive.startswith("scatter")

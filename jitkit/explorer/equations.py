@@ -7,7 +7,7 @@ them as `op_name` of an instruction, through fusion, inlining and most rewriting
 it writes all their names, one after the other.
 
 This module also finds what the equations alone tell: which of them no result depends on, and, by `values`, which of
-them compute a value that already exists. That explains why an operation disappeared.
+them compute a value that already exists. That explains why an operation has disappeared.
 
 JAX: jax/_src/source_info_util.py:NameStack
 """

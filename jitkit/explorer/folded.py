@@ -1,7 +1,8 @@
-"""numbers that operands are -> the number that all elements of a result are; and branches that are never taken
+"""numbers as operands -> the number that all elements of a result equal; and branches that are never taken
 
-A compiler computes what depends on no argument. If all elements of an operand are one known number, this module computes the same for
-the primitives that make lengths, indices and conditions: so it is known which branch of a `cond` runs.
+A compiler computes results that depend on no argument. If all elements of an operand are one known number, this module
+does the same for the primitives that make lengths, indices and conditions: so it is known which branch of a `cond`
+runs.
 
 JAX: jax/_src/lax/control_flow/conditionals.py:cond
 """
@@ -25,7 +26,7 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def computed(primitive: str, eqn: Any, numbers: Sequence[Any]) -> Any:
-    """Return the number that an equation makes of numbers, for some primitives; None if it is not known."""
+    """Return the result of an equation on known numbers, for some primitives; None if it is not known."""
     if not numbers or None in numbers or len(eqn.outvars) != 1:
         return None
     given, made = (getattr(getattr(atom.aval, "dtype", None), "kind", "") for atom in (eqn.invars[0], eqn.outvars[0]))

@@ -1,4 +1,4 @@
-"""optimised HLO -> Listing: the program as a tree, with what is in each fusion, and what it costs
+"""optimised HLO -> Listing: the program as a tree, with the contents of each fusion, and their costs
 
 HLO text is a flat set of computations that name each other. Here each computation stands, indented, below the first
 instruction that runs it. `links` says which equations an instruction belongs to. `costs` counts bytes and flops. A
@@ -49,8 +49,8 @@ class Fused:
         self.program, self._costs = program, costs
 
     def credit(self, found: Mapping[Key, list[int]], rule: str) -> None:
-        """Link instructions to equations that they were found to compute although they have other names. `rule` says
-        how this is known; it is noted beside the instructions.
+        """Link instructions to equations that they compute under other names. `rule` says how this is known, and is
+        noted beside the instructions.
         """
         for at, numbers in found.items():
             for each in self.links.credit(at, numbers, rule):
@@ -137,9 +137,7 @@ class Fused:
 
 
 def read(text: str, equations: Sequence[Equation] = ()) -> Fused:
-    """Return the listing of an optimised program's HLO text, as a tree. `equations` are those that it was compiled
-    from.
-    """
+    """Return the listing of an optimised program's HLO text, as a tree. `equations` are those of the program's jaxpr."""
     program = Program(text)
     links = Links(program, equations)
     costs, copies = Costs(program), Copies(program, text)
@@ -239,8 +237,8 @@ def _note(program: Program, costs: Costs, computation: str, instruction: Instruc
 
 
 def _of_rows(links: Links, equations: Sequence[Equation], at: Key) -> str:
-    """Return what an instruction is for that the lowering of a `while` adds if its condition differs by row, as `vmap`
-    makes it; "" for any other.
+    """Return the purpose of an instruction that the lowering of a `while` adds if its condition differs by row, as
+    under `vmap`; "" for any other instruction.
     """
     opcode, loops = links.data.at[at].opcode, [equations[n] for n in links.called.get(at, []) if n < len(equations)]
     if opcode not in ("select", "reduce") or len(loops) != 1:

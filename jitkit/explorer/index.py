@@ -1,9 +1,9 @@
-"""a run -> one page for all functions that it called: calls, misses, what each stage took, and every miss in order with
-its reason
+"""a run -> one page for all functions that it called: calls, misses, the time of each stage, and every miss in order
+with its reason
 
-The most expensive function comes first. Functions that one line makes again and again, such as a lambda in a loop, share
-a row. Each row has a link to the page of its function, and each miss a link to that call on it. The index has no script
-and loads nothing.
+The most expensive function comes first. Functions that one line makes again and again, such as a lambda in a loop,
+share a row. Each row has a link to the page of its function, and each miss a link to that call on it. The index has no
+script and loads nothing.
 
 JAX: jax/_src/dispatch.py:log_elapsed_time
 """

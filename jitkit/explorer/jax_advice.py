@@ -1,6 +1,6 @@
-"""JAX's sentences on a miss -> the same, each difference with jitkit's advice below it, if there is some
+"""JAX's sentences on a miss -> the same, each difference with jitkit's advice below it, if any
 
-JAX says what differs, and not what to do about it. The advice is that of `misses`, for the types that JAX's sentence names.
+JAX names the difference, without advice. The advice is that of `misses`, for the types that JAX's sentence names.
 
 JAX: jax/_src/interpreters/partial_eval.py:diff_types
 """

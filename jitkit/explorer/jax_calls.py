@@ -213,7 +213,7 @@ def _miss(watched: Watched, seen: jax_words.Seen, did: str, sentences: tuple[str
 
 
 def _seen(watched: Watched, traced: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax_words.Seen:
-    """Return what a call was made with, as text. An argument is static if the jaxpr has no leaf of it."""
+    """Return the arguments of a call, as text. An argument is static if the jaxpr has no leaf of it."""
     names = getattr(traced.jaxpr.debug_info, "arg_names", None) or ()
     types_ = {
         name: aval.str_short(True) + (jax_words.WEAK if getattr(aval, "weak_type", False) else "")

@@ -1,8 +1,8 @@
 """JAX's message on a miss -> its sentences, the kind of reason, and the earlier miss that it speaks of
 
-JAX's log names the difference from the closest earlier call, and not that call. `Seen` keeps what each miss was called with,
-as text. The call that JAX means has the types and static values that the message calls "before"; of several such calls,
-it is the one that differs least from the new one.
+JAX's log names the difference from the closest earlier call, but not that call. `Seen` keeps the arguments of each
+miss, as text. The call that JAX means has the types and static values that the message calls "before"; of several such
+calls, it is the one that differs least from the new one.
 
 JAX: jax/_src/interpreters/partial_eval.py:explain
 """
@@ -40,7 +40,7 @@ class Code(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What a miss was called with, as text: the type of each traced leaf, by its name, and each static value, by its argument."""
+    """The arguments of a miss, as text: the type of each traced leaf, by its name, and each static value, by its argument."""
 
     number: int
     types: Mapping[str, str]

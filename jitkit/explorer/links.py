@@ -259,8 +259,8 @@ class Links:
         return {at: known[0] for at, known in found.items() if known and known[0] != asked[at] and {*known[0]} <= new}
 
     def credit(self, at: Key, numbers: list[int], rule: str) -> list[Key]:
-        """Link an instruction to other equations than its name says. Return the instructions whose links changed: this
-        one, and those that run it.
+        """Link an instruction to other equations than those in its name. Return the instructions whose links changed:
+        this one, and those that run it.
         """
         self.exact[at] = numbers
         self.rules.update({at: rule} if rule else {})

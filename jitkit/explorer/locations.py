@@ -1,7 +1,8 @@
-"""StableHLO with locations -> the same, where each operation of a function that one equation alone calls has that equation's number
+"""StableHLO with locations -> the same, where each operation of a function that one equation alone calls has that
+equation's number
 
-JAX lowers some operations, such as `cumsum`, to a function of their own, and writes the number of the equation at the
-calls only. When XLA inlines these calls, it does not add their names to the operations. So we write the number into the
+JAX lowers some operations, such as `cumsum`, to a separate function, and writes the number of the equation at the calls
+only. When XLA inlines these calls, it does not add their names to the operations. So we write the number into the
 function first.
 
 JAX: jax/_src/interpreters/mlir.py:_emit_cached_call

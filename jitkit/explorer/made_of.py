@@ -373,8 +373,8 @@ def reads_a_constant(
 def counted(
     number: int, readers: Sequence[int], named: Mapping[int, Sequence[Key]], links: Links
 ) -> tuple[bool, Key | None]:
-    """Return `(whether it has the equation's name, instruction)` for the `iota` that computes a constant equation when the
-    program runs. If no iota has the equation's name, take one with a reader's name, and None if there is none either.
+    """Return `(whether it has the equation's name, instruction)` for the `iota` that computes a constant equation when
+    the program runs. If no iota has the equation's name, take one with a reader's name, else None.
     """
 
     def iotas(numbers: Sequence[int]) -> list[Key]:

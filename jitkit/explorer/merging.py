@@ -6,7 +6,7 @@
 - *scattered*: `x + zeros.at[i].add(y)` became a scatter into `x`.
 - *chosen*: `x * b`, where `b` is a converted truth value, became a `select` that reads the truth value itself.
 
-All five are seen in what instructions read, with the numbers in them. They are not concluded from names.
+All five are concluded from the operands of instructions, with the numbers in them, not from names.
 
 JAX: jax/_src/lax/lax.py:mul
 """
@@ -162,8 +162,8 @@ class Merging(Origins):
                         yield self._told("renamed", "one factor", words, row=at)
 
     def _factor(self, number: int) -> tuple[frozenset[int], float] | None:
-        """Return the origins of what an equation multiplies, and the number that it multiplies by; None if it does not
-        multiply by a number.
+        """Return the origins of an equation's operand, and the number by which it is multiplied; None if the equation
+        does not multiply by a number.
         """
         equation = self._equations[number]
         if equation.primitive not in ("mul", "div") or len(equation.operands) != 2:
@@ -178,7 +178,7 @@ class Merging(Origins):
         return None
 
     def _number(self, atom: Any, made: frozenset[int]) -> float | None:
-        """Return the number that an operand is, or that all its elements are; None if this is not known."""
+        """Return the number that an operand, or each of its elements, equals; None if this is not known."""
         value = getattr(atom, "val", None)
         if value is None and len(made) == 1:
             [origin] = made
@@ -191,7 +191,7 @@ class Merging(Origins):
             return None
 
     def _constant_number(self, number: int) -> Any:
-        """Return the number that all elements of a constant equation's result are; None if it is not known."""
+        """Return the number that all elements of a constant equation's result equal; None if it is not known."""
         equation = self._equations[number]
         if equation.fill is not None or not equation.constant:
             return equation.fill

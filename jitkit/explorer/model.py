@@ -1,4 +1,4 @@
-"""Subject + answers of compilers + calls -> plain data: what the page shows, as `docs/explorer.md` describes it
+"""Subject + answers of compilers + calls -> plain data: the content of the page, as `docs/explorer.md` describes it
 
 Equations link everything: each line of a listing has the numbers of the equations that it came from.
 

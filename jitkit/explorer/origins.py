@@ -1,4 +1,4 @@
-"""equations + optimised HLO -> which instructions make what an equation reads, and which read what it makes
+"""equations + optimised HLO -> which instructions make an equation's operands, and which read its results
 
 Names alone do not connect equations with instructions: XLA removes equations that only arrange elements, merges several
 into one, and inserts others. So an operand is *of* an equation if it is the equation's value, perhaps moved; or, if

@@ -1,4 +1,4 @@
-"""function + types -> Subject: a function of jitkit's, traced, with everything that the page needs
+"""function + types -> Subject: a traced function of jitkit's, with everything that the page needs
 
 JAX: jax/_src/stages.py:Traced
 """

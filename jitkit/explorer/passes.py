@@ -1,9 +1,9 @@
-"""what XLA dumped after each of its passes -> a listing: which instructions each pass removed, and which it wrote in
-their place
+"""XLA's dumps after each of its passes -> a listing: which instructions each pass removed, and which it wrote in their
+place
 
 XLA's optimiser has about a hundred passes; about a dozen of them change a given program. The compiler dumps the program
 after each of these. Two dumps are compared instruction by instruction, by their text without layouts. So if the page
-does not know why an operation is gone, this says which pass removed it, and what the pass wrote instead.
+does not know why an operation is gone, this names the pass that removed it, and the instructions in its place.
 
 JAX: jax/_src/compiler.py:get_compile_options
 """
@@ -27,8 +27,8 @@ Line = tuple[str, tuple[int, ...]]
 
 
 def listing(steps: Sequence[tuple[str, str]], equations: Sequence[Equation] = ()) -> Listing:
-    """Return what each pass removed and wrote. `steps` has each pass with the program after it; the first is the program before all
-    passes.
+    """Return the lines that each pass removed and wrote. `steps` has each pass with the program after it; the first is
+    the program before all passes.
     """
     found = Listing("hlo")
     before: list[Line] = []

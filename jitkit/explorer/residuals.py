@@ -1,4 +1,4 @@
-"""numbered equations -> what loops of the forward pass keep for the reverse pass of a gradient, and for nothing else
+"""numbered equations -> the arrays that loops of the forward pass keep only for the reverse pass of a gradient
 
 JAX: jax/_src/interpreters/ad.py:linearize_jaxpr
 """

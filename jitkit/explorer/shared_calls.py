@@ -71,8 +71,8 @@ class SharedCalls:
         return {origin for origins in self._equations[call].operands for origin in origins}
 
     def _read(self, at: Key, exact: Mapping[Key, Sequence[int]]) -> set[int]:
-        """Return the equations and arguments (`~i`) that make what an operation reads. Operations whose equation
-        is not known are skipped: what they read counts.
+        """Return the equations and arguments (`~i`) that make an operation's operands. An operand whose equation is not
+        known is replaced by its own operands.
         """
         found: set[int] = set()
         seen, waiting = {at}, [*self._operands(at)]

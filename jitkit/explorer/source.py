@@ -2,7 +2,7 @@
 
 The pane shows the user's functions that wrote equations, each as a whole, the explored function first. If there is no
 source (a prompt, `exec`), it shows the numbers of the lines, so that the links work. If the file has changed since the
-code was compiled, the pane says so, because its lines may be others.
+code was compiled, the pane says so, because lines may have moved.
 
 JAX: jax/_src/source_info_util.py:user_frames
 """

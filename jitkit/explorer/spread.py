@@ -1,7 +1,8 @@
-"""broadcasts that XLA has moved behind other operations -> the equations that wrote them, and those that they were moved behind
+"""broadcasts that XLA has moved behind other operations -> the equations that wrote them, and those of these operations
 
-XLA computes with few elements as long as it can: of `sin(broadcast(x))` it makes `broadcast(sin(x))`, and several broadcasts behind
-one another become one. The broadcast that is left has the name of one equation only, which may not have written a broadcast at all.
+XLA computes with few elements as long as it can: of `sin(broadcast(x))` it makes `broadcast(sin(x))`, and several
+broadcasts behind one another become one. The broadcast that is left has the name of one equation only, which may not
+have written a broadcast at all.
 
 JAX: jax/_src/lax/lax.py:broadcast_in_dim_p
 """

@@ -86,7 +86,7 @@ def _place(instruction: Instruction | None, body: dict[str, Instruction]) -> int
 
 
 def _counter(program: Program, condition: str) -> _Counter | None:
-    """Return what a condition compares, if it compares a part of the carry with a constant; else None."""
+    """Return the counter of a condition, if it compares a part of the carry with a constant; else None."""
     body, root = _named(program, condition), _root(program, condition)
     direction = _DIRECTION.search(root.rest) if root is not None and root.opcode == "compare" else None
     if root is None or direction is None:
@@ -106,7 +106,7 @@ def _initial(program: Program, computation: str, loop: Instruction, place: int) 
 
 
 def _step(program: Program, name: str, place: int) -> int | None:
-    """Return what a turn adds to a part of the carry; None if it is not a constant."""
+    """Return the number that a turn adds to a part of the carry; None if it is not a constant."""
     body, root = _named(program, name), _root(program, name)
     if root is None or root.opcode != "tuple" or place >= len(operands(root)):
         return None

@@ -331,8 +331,8 @@ def _is_one(first: Any, second: Any, dtype: Any) -> bool:
 def _absorbed(
     primitive: str, eqn: Any, value: Callable[[Any], Any], number_in: Callable[[Any], Any]
 ) -> tuple[Any, str] | None:
-    """Return the number that the result is for all arguments, and the reason; None if there is no such number. No rule applies to floats:
-    `x * 0.0` may be nan.
+    """Return the number that the result equals for all arguments, and the reason; None if there is none. No rule
+    applies to floats: `x * 0.0` may be nan.
     """
     if len(eqn.invars) != 2 or len(eqn.outvars) != 1 or not hasattr(eqn.invars[0].aval, "dtype"):
         return None
