@@ -1,8 +1,8 @@
 """arguments -> exit status: the command `jitkit`.
 
-Exit status: 0, done; 1, something that the command was asked to judge or to measure failed, or something is
-missing on this machine; 2, wrong usage; 3, a bug of ours; 130, interrupted. What a verb needs is imported when the
-verb is used, so that `jitkit --help` answers at once.
+Exit status: 0, done; 1, the thing to judge or to measure failed, or something is missing on this machine; 2, wrong
+usage; 3, a bug of ours; 130, interrupted. A verb's modules are imported when the verb is used, so that `jitkit --help`
+answers at once.
 """
 
 from __future__ import annotations
@@ -339,8 +339,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _unknown_verb(argv: Sequence[str]) -> str:
-    """Return the message for a first word that is not a verb, else "". argparse would list all verbs, and suggests one only
-    from Python 3.14 on.
+    """Return the message for a first word that is not a verb, else "". (argparse would list all verbs, and suggests one
+    only from Python 3.14 on.)
     """
     if not argv or argv[0].startswith("-") or argv[0] in VERBS:
         return ""

@@ -63,7 +63,7 @@ def _drop_output() -> None:
 @contextlib.contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
     """In the block, do not lose a Ctrl-C that comes while a destructor or a weak reference's callback runs (each import
-    runs one). Python cannot raise there: it prints the error and goes on. So send the signal again a moment later.
+    runs one). Python cannot raise there: it prints the error and goes on. So the signal is sent again a moment later.
     """
     before = sys.unraisablehook
 

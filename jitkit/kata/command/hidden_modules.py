@@ -14,7 +14,7 @@ _NEEDED = sys.stdlib_module_names | {"numpy", "ml_dtypes", "jaxlib", "jax"}
 
 
 def told() -> str:
-    """Return a sentence that says which files of the current folder hide a module, and what to do; "" if none do."""
+    """Return a sentence with the files of the current folder that hide a module, and advice; "" if there are none."""
     here = os.path.realpath(os.curdir)
     taken = {
         os.path.dirname(os.path.realpath(getattr(sys.modules.get(name), "__file__", None) or "/")) for name in _NEEDED

@@ -1,6 +1,6 @@
 """an exercise + a learner's files -> verdict
 
-The checks of an exercise run twice: with the reference, whose results are the right ones, and with the learner's functions in
+The checks of an exercise run twice: with the reference, whose results are right, and with the learner's functions in
 its place. `Assessor` keeps the reference's results, in memory and in a folder, so that they are computed once.
 """
 
@@ -137,8 +137,8 @@ class Assessor:
         return Verdict(exercise, status, results, "", called or place_of(exercise, file), file.path)
 
     def shortest(self, result: CheckResult, job: Job, own: frozenset[str]) -> CheckResult:
-        """Return, in place of the failed result of a check of random programs, the result of the shortest failing program that is
-        found, with its text. Return `result` itself if the difference is not in one of the programs.
+        """Return, in place of the failed result of a check of random programs, that of the shortest failing program
+        found, with its text; `result` itself if the difference is not in one of the programs.
         """
         place = re.match(r"result\[(\d+)\]", result.difference.where) if result.difference is not None else None
         if place is None or result.value is None or result.value["is"] != "list":
@@ -177,9 +177,7 @@ class Assessor:
         )  # fmt: skip
 
     def expected_of(self, wanted: Sequence[str], job: Job, spare: Spare | None) -> list[Outcome]:
-        """Return the reference's results for some checks of a job. All checks of the job run, since the results are kept for
-        other runs.
-        """
+        """Return the reference's results for some checks of a job. All checks of the job run, since results are kept for other runs."""
         found = {o.check: o for o in self.reference(job, spare.for_reference if spare is not None else None)}
         return [found[name] for name in wanted]
 
@@ -199,9 +197,10 @@ class Assessor:
         return known
 
     def remembered(self, job: Job, spare: Spare | None = None) -> list[Outcome]:
-        """Return the outcomes of a job: those that are kept, in memory or in the folder; the others from a run, and these are
-        then kept, too. Only the reference's and a mutant's outcomes can be kept, since they are the same each time. Outcomes of random
-        programs are kept apart from the others, since they change with each draw. A group with a TIME in it is not kept.
+        """Return the outcomes of a job: those kept in memory or in the folder; the others from a run, after which they
+        are kept, too. Only the reference's and a mutant's outcomes can be kept, since they are the same each time.
+        Outcomes of random programs are kept apart from the others, since they change with each draw. A group with a
+        TIME in it is not kept.
         """
         drawn = (
             {c.name for c in load_checks(job.checks_source, job.checks_path) if c.drawn} if job.climb is None else set()

@@ -1,4 +1,4 @@
-"""a package with its own compiler -> what the programs of rungs 19 and up ask about it
+"""a package with its own compiler -> answers to the programs of rungs 19 and up
 
 Like `climbing`, this module is loaded by its path, without jitkit. The package runs with `xla`, and with `cc` if it
 imports that. The reference has neither, and returns the expected answers.
@@ -124,8 +124,9 @@ _peak: list[int] = []  # for each call, how many bytes of C's stack it used
 
 
 def watch(cc: Any) -> None:
-    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, or without them if that fails, and keep the machine code
-    in `_libraries`. New memory is full of nan and -1, so that a number which nobody stored is seen. A second call does nothing.
+    """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, or without them if that fails, and keep
+    the machine code in `_libraries`. New memory is full of nan and -1, to show numbers that nobody stored. A second
+    call does nothing.
     """
     if isinstance(cc.ctypes, _Ctypes):
         return
@@ -220,8 +221,9 @@ def _plain_names(name: str) -> set[str]:
 
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:
-    """Return what a program returns after `core.optimise`, the names of the primitives of the equations that are left in it, and
-    whether it has as many arguments and constants as before. The reference, which has no `optimise`, returns the names `left`.
+    """Return a program's result after `core.optimise`, the names of the primitives in its remaining equations, and
+    whether it has as many arguments and constants as before. The reference, which has no `optimise`, returns the names
+    `left`.
     """
     closed = jk.make_jaxpr(f)(*args)
     names = list(left)
@@ -238,7 +240,7 @@ def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -
 
 def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:
     """Return a fixed sentence if calling `f` raises a NotImplementedError whose message contains `word` or `instead`;
-    otherwise return what happened. Other errors pass through. The reference returns the sentence without a call.
+    otherwise a sentence on the call. Other errors pass through. The reference returns the sentence without a call.
     """
     right = f"a NotImplementedError that says {word}"
     if not _is_package():

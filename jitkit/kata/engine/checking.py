@@ -1,6 +1,6 @@
 """The functions with which the `checks.py` of a lab is written.
 
-A check is a small program that uses the functions of an exercise and returns what it computed. It asserts nothing: the same
+A check is a small program that uses the functions of an exercise and returns a result. It asserts nothing: the same
 program, run with the reference and the same seed, returns the right result.
 
     @check("02.3", "Operands keep their order.", against=["operand order does not matter"])
@@ -10,7 +10,8 @@ program, run with the reference and the same seed, returns the right result.
         return jk.core.eval_jaxpr(f(x, y).jaxpr, (), x, y)
 
 `jk` is jitkit with the learner's functions in it, `rng` a `numpy.random.Generator`. Inputs should be random, so that a
-hard-coded answer fails. A check may return numbers, texts, arrays, jaxprs, types, trees, lists, tuples and dicts of them, and
+hard-coded answer fails. A check may return numbers, texts, arrays, jaxprs, types, trees, lists, tuples and dicts of
+them, and
 
     raised(f, *args, parts=[...])    the error that a call ends in. Its message must have the parts, which the text of the exercise
                                      gives; without parts only the class of the error counts
@@ -18,8 +19,9 @@ hard-coded answer fails. A check may return numbers, texts, arrays, jaxprs, type
     run_by_numpy(jaxpr, *args)       what a program computes, without compiling it
     Unordered(values)                values in any order
 
-`module(jk, "kata.subjects.quiz")` is a module of `jk` that is not an attribute of it. `modules_of_jax(program)` runs a program and says
-which modules of the real JAX it used on the way: there should be none if the program is the learner's work.
+`module(jk, "kata.subjects.quiz")` is a module of `jk` that is not an attribute of it. `modules_of_jax(program)` runs a
+program and says which modules of the real JAX it used on the way: there should be none if the program is the learner's
+work.
 """
 
 from __future__ import annotations

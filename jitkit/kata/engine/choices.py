@@ -1,8 +1,8 @@
 """a generator, or a list of numbers -> the choices that a random program is made of
 
-A writer of programs asks for one number after the other. The numbers are kept, so that the program can be written again.
-With fewer or smaller numbers the program becomes simpler: the first option of each choice is the plainest, and after the
-end of the list the first option is always taken. This is how programs that show a difference are shortened.
+A writer of programs asks for numbers in turn. They are kept, so that the program can be written again. With fewer or
+smaller numbers the program becomes simpler: the first option of each choice is the plainest, and after the end of the
+list the first option is always taken. This is how programs that show a difference are shortened.
 """
 
 from __future__ import annotations

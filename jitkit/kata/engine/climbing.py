@@ -1,8 +1,8 @@
 """a package + programs -> plain data: runs in the process that judges one rung of the ladder, beside the learner's package
 
-The ladder judges a whole package by what it does. Its programs take `(jk, rng)`, the package and a random generator, and return what
-they computed; another process runs the same program with `jitkit`. This module is loaded by its path (`worker`), without jitkit: in the
-process of a learner's package, neither jitkit nor jax can be imported, and `xla` is ours.
+The ladder judges a whole package by its results. Its programs take `(jk, rng)`, the package and a random generator, and return a result;
+another process runs the same program with `jitkit`. This module is loaded by its path (`worker`), without jitkit: in the process of a
+learner's package, neither jitkit nor jax can be imported, and `xla` is ours.
 
     @program("07", "...")      collects a program;   raised(f, *args, parts=[...])  is the error that a call ends in, or its result
     jaxpr(closed)              a jaxpr: compared up to names
@@ -388,7 +388,7 @@ def _null_bytes(error: BaseException, folder: str) -> list[list[Any]]:
 
 
 def maker_of(error: BaseException, package: Any) -> list[list[Any]]:
-    """Return the place of the package's `make_jaxpr`, if the error says that what it returned is not a program; else []."""
+    """Return the place of the package's `make_jaxpr`, if the error says that its result is not a program; else []."""
     maker = getattr(package, "make_jaxpr", None)
     code = getattr(inspect.unwrap(maker), "__code__", None) if callable(maker) else None
     return [[code.co_filename, code.co_firstlineno]] if isinstance(error, NotAProgramError) and code else []

@@ -1,9 +1,9 @@
-"""what the reference computed + what the learner's functions computed -> the first difference
+"""the reference's results + those of the learner's functions -> the first difference
 
 Both are plain data (`plain`), computed by the same program on the same inputs. They are compared by meaning: arrays
 within a tolerance, jaxprs up to the names of variables, errors by their class and the words that matter, StableHLO by
-what it computes. The first difference is shown in full: where it is, what was expected, what came instead, and in one
-sentence why.
+its results. The first difference is shown in full: its place, the expected value, the actual one, and in one sentence
+why.
 """
 
 from __future__ import annotations
@@ -166,9 +166,7 @@ class _Comparer:
         return Difference(f"{where}{at}", sentence, describe(expected), describe(actual))
 
     def programs(self, expected: Plain, actual: Plain, where: str) -> Difference | None:
-        """Return the difference between two runs of a random program, in its text or else in what it computed; None if
-        there is none.
-        """
+        """Return the difference between two runs of a random program, in its text or else in its result; None if there is none."""
         if expected["text"] != actual["text"]:
             return Difference(where, "It is another program.", expected["text"], describe(actual))
         return self.compare(expected["value"], actual["value"], where)
@@ -214,7 +212,7 @@ class _Comparer:
         return None
 
     def results_of(self, text: str, data: Plain, arguments: Sequence[Plain]) -> Sequence[np.ndarray[Any, Any]] | None:
-        """Return what a program computes: run it if `run_stablehlo` was given, else take the results in the data; None if there
+        """Return a program's results: run it if `run_stablehlo` was given, else take those in the data; None if there
         are none. Raise _Refused if XLA refuses the program.
         """
         if self.run_stablehlo is not None:

@@ -1,7 +1,8 @@
-"""a random generator -> random functions, as texts, and what programs of the ladder compute with them
+"""a random generator -> random functions, as texts, and functions with which programs of the ladder run them
 
-Like `climbing`, this module is loaded by its path, without jitkit, and programs import it: `from drawing import pick`. A random function
-is a text, such as `n.where(x > 0, n.sin(x) * y, x)`. The text is the key of its result, so that a difference names it.
+Like `climbing`, this module is loaded by its path, without jitkit, and programs import it: `from drawing import pick`.
+A random function is a text, such as `n.where(x > 0, n.sin(x) * y, x)`. The text is the key of its result, so that a
+difference names it.
 
     pick(rng, a, b)            draws one of some values;   fill(template, draw)  puts what `draw()` returns in place of each `{}`
     vector_functions(...)      draws functions of two vectors, within each other;   carry(rng, parts)  draws the carry of a loop
@@ -105,9 +106,9 @@ def vector_functions(
 
 
 def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list[str], list[str], Callable[..., str]]:
-    """Draw one to four parts of a carry `c`, whose first part is `c[at]`. `parts` has pairs: a part's first value, and a template of its
-    next one. Return the first values, the next values, and the function `put(i, text)`. It puts part i in place of `old` in a text. In
-    place of `next` it puts the next part that is a vector, if part i is a vector, else part i.
+    """Draw one to four parts of a carry `c`, whose first part is `c[at]`. `parts` has pairs: a part's first value, and
+    a template of its next one. Return the first values, the next values, and the function `put(i, text)`. In a text,
+    `put` replaces `old` by part i, and `next` by the next part that is a vector, if part i is a vector, else by part i.
     """
     drawn = [parts[i] for i in rng.integers(len(parts), size=int(rng.integers(1, 5)))]
     places = [i for i, (first, _) in enumerate(drawn) if first in "xy"]
@@ -125,9 +126,10 @@ def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list
 def halves(
     jk: Any, calls: Iterable[Call], at_once: Callable[..., Any], exact: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return two dicts of the results of calls by their keys. The first has the second call, the fourth and so on, each computed by
-    `at_once(f, *arrays)`; the second dict has the others, computed by one program, which is given all their arrays, or one by one if
-    XLA fails to run that program. Results of calls after the first `exact` are `settled` (None: no result is).
+    """Return two dicts of the results of calls by their keys. The first has the second call, the fourth and so on, each
+    computed by `at_once(f, *arrays)`; the second has the others, computed by one program from all their arrays, or one
+    by one if XLA fails to run that program. Results of calls after the first `exact` are `settled` (None: no result
+    is).
     """
     every = [(key, f, [jk.numpy.asarray(x) for x in arrays]) for key, f, arrays in calls]
     rest = {key: f for key, f, _ in every[::2]}
@@ -143,7 +145,7 @@ FAILED = "XLA cannot run this."
 
 
 def by_xla(f: Callable[..., Any], *args: Any) -> Any:
-    """Return f's result; or `FAILED` if XLA has compiled a program that its libraries then refuse to run, whoever wrote it: "INTERNAL:
+    """Return f's result; or `FAILED` if XLA has compiled a program that its libraries then refuse to run: "INTERNAL:
     YNNPACK operation failed: unsupported parameter".
     """
     result = None

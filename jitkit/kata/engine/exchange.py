@@ -149,8 +149,9 @@ def prepared(
 
 
 def import_jitkit(request: dict[str, Any]) -> None:
-    """Import jitkit and what checks need of the course, and read the checks, except for a "measure". If the request names a folder of
-    `executables`, keep compiled programs there. Those of the request's `modules` that cannot be imported are left out.
+    """Import jitkit and the parts of the course that checks need, and read the checks, except for a "measure". If the
+    request names a folder of `executables`, keep compiled programs there. Those of the request's `modules` that cannot
+    be imported are left out.
     """
     gc.disable()
     for room in OF_EVERY_PROGRAM:  # otherwise these rooms would be imported in the middle of the first check
@@ -185,9 +186,9 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
-    """Return the code that replaces functions: `functions` has it by target, and `helpers` has pairs of a module and the code to run in
-    it first. Return None for what an exchange of code cannot do, or splicing would refuse: decorators, helping methods, other
-    parameters, closures, two files for one module.
+    """Return the code that replaces functions: `functions` has it by target, and `helpers` has pairs of a module and
+    the code to run in it first. Return None if an exchange of code is impossible, or splicing would refuse: for
+    decorators, helping methods, other parameters, closures, two files for one module.
 
     Raises:
       SpliceError: as splicing does, for everything else that it refuses.
@@ -221,7 +222,7 @@ def patch(functions: Mapping[Target, LearnerFile]) -> dict[str, Any] | None:
 
 
 def _compiled(function: Function, target: Target, path: str, flags: int) -> CodeType:
-    """Compile a function inside of `class` statements with the names of its classes, and return its code."""
+    """Compile a function inside `class` statements with the names of its classes, and return its code."""
     node: ast.stmt = function
     for name in reversed(target.path[:-1]):
         node = ast.copy_location(ast.ClassDef(name, [], [], [node], []), function)

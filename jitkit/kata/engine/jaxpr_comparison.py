@@ -110,8 +110,8 @@ class _Comparison:
         self.names = _names(expected, actual)
 
     def first_difference(self) -> JaxprDifference | None:
-        """Return the first difference: in the inputs, then in what the outputs are computed from, then in equations that no
-        output needs. Return None if there is none.
+        """Return the first difference: in the inputs, then in the computation of the outputs, then in equations that no
+        output needs; None if there is none.
         """
         if self.expected.key == self.actual.key:
             return None
@@ -199,7 +199,7 @@ class _Comparison:
         return self.report(f"The results of `{eqn['primitive']}` are used in another way.", eqn, other)
 
     def in_param(self, name: str, one: Any, other: Any, eqn: Plain, other_eqn: Plain) -> JaxprDifference | None:
-        """Return a difference in a parameter; for an inner jaxpr, the difference inside of it; None if they are equal."""
+        """Return a difference in a parameter; for an inner jaxpr, the difference inside it; None if they are equal."""
         if self.expected.param_key(one) == self.actual.param_key(other):
             return None
         for inner, other_inner in zip(_jaxprs(one), _jaxprs(other), strict=False):
@@ -262,7 +262,7 @@ class _Comparison:
         return f"in {_outputs(program.jaxpr, self.names[side])}"
 
     def kind(self, side: int, atom: Plain) -> str:
-        """Return in words what an atom is: a literal, the result of an equation, an input or a constant."""
+        """Return the kind of an atom in words: a literal, the result of an equation, an input or a constant."""
         program = (self.expected, self.actual)[side]
         maker = program.maker(atom)
         if "literal" in atom:

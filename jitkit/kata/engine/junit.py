@@ -1,6 +1,6 @@
 """suites of cases -> JUnit XML
 
-The report contains what a learner's program prints. XML cannot contain some characters, such as most control
+The report contains the output of a learner's program. XML cannot contain some characters, such as most control
 characters, lone surrogates and U+FFFF, not even escaped: each becomes a `?`.
 """
 

@@ -54,7 +54,7 @@ def bound_by(alias: ast.alias) -> str:
 
 
 def meaning_of(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str = "") -> str:
-    """Return what an import binds, as a dotted name. `folder` is the package that a leading `.` stands for."""
+    """Return the meaning of a name that an import binds, as a dotted name. `folder` is the package that a leading `.` stands for."""
     if isinstance(node, ast.Import):
         return alias.name if alias.asname else alias.name.partition(".")[0]
     parts = folder.split(".")
@@ -64,7 +64,7 @@ def meaning_of(node: ast.Import | ast.ImportFrom, alias: ast.alias, folder: str 
 
 @functools.lru_cache(maxsize=4096)
 def origin(meaning: str) -> str:
-    """Return the dotted name of the place where `meaning`, also a dotted name, is defined. A name outside of jitkit is
+    """Return the dotted name of the place where `meaning`, also a dotted name, is defined. A name outside jitkit is
     returned unchanged.
     """
     for _ in range(20):  # a name may be re-exported by several modules in turn; today by at most three

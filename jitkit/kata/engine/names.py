@@ -61,8 +61,9 @@ def globals_used(node: ast.stmt) -> frozenset[str]:
 
 
 def names_bound(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a statement, or a module, binds in its own scope: outside of functions, classes, lambdas and comprehensions in
-    it. Yield also names declared `global` or `nonlocal`. Leave out names of `except ... as`, which end with the handler.
+    """Yield the names that a statement, or a module, binds in its own scope: outside functions, classes, lambdas and
+    comprehensions in it. Yield also names declared `global` or `nonlocal`. Leave out names of `except ... as`, which
+    end with the handler.
     """
     for part in _in_scope([node]):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
@@ -88,7 +89,7 @@ def _assigned_from_inside(comprehension: ast.AST) -> Iterator[str]:
 
 
 def _used(nodes: Iterable[ast.AST]) -> set[str]:
-    """Return the names that these nodes read or assign in their own scope, and the free names of the scopes inside of them."""
+    """Return the names that these nodes read or assign in their own scope, and the free names of the scopes inside them."""
     found = set[str]()
     for part in _in_scope(nodes):
         if isinstance(part, ast.Name):
@@ -145,7 +146,7 @@ def _free_in_class(body: Sequence[ast.AST]) -> set[str]:
 
 
 def _in_scope(nodes: Iterable[ast.AST]) -> list[ast.AST]:
-    """Return the nodes and what is in them, without what is in the scope of a function, class, lambda or comprehension there."""
+    """Return the nodes and those inside them, without the scopes of functions, classes, lambdas and comprehensions there."""
     found = list(nodes)
     for each in found:  # the list grows meanwhile
         found += _parts(each)[0] if _is_scope(each) else _children(each)
@@ -157,8 +158,8 @@ def _is_scope(node: ast.AST) -> bool:
 
 
 def _parts(scope: Any) -> tuple[Sequence[ast.AST], Sequence[ast.AST], Sequence[ast.AST]]:
-    """Return the parts of a function, class, lambda, comprehension or `type` statement: what is computed around it, what sees only its
-    type parameters, and what is in its own scope.
+    """Return the parts of a function, class, lambda, comprehension or `type` statement: those computed around it, those
+    that see only its type parameters, and those in its own scope.
     """
     types = getattr(scope, "type_params", [])
     if isinstance(scope, _COMPREHENSIONS):

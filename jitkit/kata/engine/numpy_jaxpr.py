@@ -1,8 +1,8 @@
 """jaxpr + arrays -> arrays, by numpy
 
-A check that compares only what a program computes need not wait for a compiler: a jaxpr of plain arithmetic, with its
-loops and branches, runs here, one equation at a time. Primitives that are in none of the tables below are compiled and run
-by jitkit.
+A check that compares only results need not wait for a compiler: a jaxpr of plain arithmetic, with its loops and
+branches, runs here, one equation at a time. Primitives that are in none of the tables below are compiled and run by
+jitkit.
 
 JAX: jax/_src/core.py:eval_jaxpr
 """

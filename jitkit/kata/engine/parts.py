@@ -1,8 +1,9 @@
-"""a reference function -> its parts: the names of jitkit that a stub imports, each with its signature and first sentence
+"""a reference function -> its parts: the names of jitkit that a stub imports, each with its signature and first
+sentence
 
-A learner needs to know what an exercise's helpers take and return, and not where they are in jitkit. So the parts are the
-names that the stub imports, the names that the reference's function takes from a module (`config.value`), and the methods
-of `self` that it calls (`BatchTrace.wrap`). Their texts are the docstrings.
+A learner needs to know what an exercise's helpers take and return, not where they are in jitkit. So the parts are the
+names that the stub imports, the names that the reference's function takes from a module (`config.value`), and the
+methods of `self` that it calls (`BatchTrace.wrap`). Their texts are the docstrings.
 """
 
 from __future__ import annotations
@@ -202,7 +203,7 @@ def _written(annotation: Any) -> Any:
 
 
 def _short(default: Any) -> Any:
-    """Return what is shown for a default value: a function's name, `...` for a long value, else the value."""
+    """Return the text for a default value: a function's name, `...` for a long value, else the value."""
     if inspect.isfunction(default):
         return _Bare(default.__name__)
     return _Bare("...") if default is not inspect.Parameter.empty and len(repr(default)) > _WIDEST_DEFAULT else default
@@ -294,8 +295,8 @@ def names_of_parts(labs: Iterable[Lab]) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def _parts_of_lab(lab: Lab) -> tuple[Part, ...]:
-    """Return the parts of a lab: what its stubs import, and its exercises. For exercises that are methods, add their classes,
-    the base classes, and jitkit's other classes in the same modules, whose instances the exercises receive.
+    """Return the parts of a lab: the imports of its stubs, and its exercises. For exercises that are methods, add their
+    classes, the base classes, and jitkit's other classes in the same modules, whose instances the exercises receive.
     """
     targets = [target for exercise in lab.exercises for target in exercise.targets]
     found = [*parts_of(targets), *(part(t.name, f"from {t.module} import {t.path[0]}", _at(t)) for t in targets)]

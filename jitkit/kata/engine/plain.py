@@ -1,9 +1,9 @@
 """value -> plain data: the result of a check, as JSON can write it
 
-A check runs a small program with a learner's functions in it and returns what it computed. Another process, which the learner's functions
-cannot reach, compares the result. So the result is sent as plain data: dicts of strings, numbers and lists, each with its kind under
-"is". Objects are read by the name of their type and by their slots. Their methods are called as little as possible, since the learner may
-be writing one of them.
+A check runs a small program with a learner's functions in it and returns a result. Another process, which the learner's
+functions cannot reach, compares it. So the result is sent as plain data: dicts of strings, numbers and lists, each with
+its kind under "is". Objects are read by the name of their type and by their slots. Their methods are called as little
+as possible, since the learner may be writing one of them.
 
     np.float32([1, 2])     {"is": "array", "dtype": "float32", "shape": [2], "weak": false, "data": "0000803f00000040"}
     TypeError("no")        {"is": "error", "class": "TypeError", "bases": [...], "text": "no", "lines": [...]}

@@ -1,9 +1,9 @@
 """imports of a learner's file that do not say what they bind -> plain imports of the names that the file uses
 
-Functions move from a learner's file into modules of the reference, and take imports along, name by name. So `from jitkit.numpy import *`
-becomes an import of the names that the file uses. A `try` around imports becomes the imports if their modules are certainly there. An `if
-TYPE_CHECKING:` with imports is left out, since annotations are never evaluated. What cannot be decided without running the file stays as
-it is.
+Functions move from a learner's file into modules of the reference, and take imports along, name by name. So `from
+jitkit.numpy import *` becomes an import of the names that the file uses. A `try` around imports becomes the imports if
+their modules are certainly there. An `if TYPE_CHECKING:` with imports is left out, since annotations are never
+evaluated. Imports that cannot be decided without running the file stay as they are.
 """
 
 from __future__ import annotations

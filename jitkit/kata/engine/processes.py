@@ -103,9 +103,7 @@ class Process:
             self.requests.flush()
 
     def line_in(self, folder: str) -> tuple[str, int] | None:
-        """Return the line in the learner's folder that the process is running, or was running when a signal ended it; None if
-        that is not known.
-        """
+        """Return the line in the learner's folder that the process runs, or ran when a signal ended it; None if unknown."""
         if self.pid is not None and not self.has_ended():
             stacks.ask(self.pid, self.stacks)
         return stacks.innermost(self.stacks, folder)
@@ -334,8 +332,8 @@ class Forks(Spare):
         return self.others[0]
 
     def take(self, uses_xla: bool) -> Process | None:
-        """Return a process that nobody uses, or a new one; None on systems without `fork`. It has not started XLA, whatever `uses_xla`
-        says: the copy of it that answers a request does.
+        """Return a process that nobody uses, or a new one; None on systems without `fork`. It has not started XLA,
+        whatever `uses_xla` says: its copy that answers a request does.
         """
         if not hasattr(os, "fork"):
             return None

@@ -1,11 +1,11 @@
-"""a writer of programs + choices -> programs, each with what it computes
+"""a writer of programs + choices -> programs, each with its result
 
     @check("12.7", "Programs that nobody wrote before.", drawn=True)
     def programs_7(jk, rng):
         return random_programs(jk, rng, of_arrays.mapped("scan unary binary"), 6)
 
-A program is Python: statements, and a last line with an expression, whose value is the result. It may use `jax`, `jnp`, `lax` and `np`;
-`whole` adds lines that import these and print the result, so that the program can be run by itself.
+A program is Python: statements, and a last line with an expression, whose value is the result. It may use `jax`, `jnp`,
+`lax` and `np`; `whole` adds lines that import these and print the result, so that the program can be run by itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""target -> the reference's source: what an exercise takes out, to be shown as a stub or as the solution."""
+"""target -> the reference's source: the function of an exercise, to be shown as a stub or as the solution."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from jitkit import core, runtime
 
 
 def run_stablehlo(text: str, arguments: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """Return what a module's `main` computes on the default device, as numpy arrays. XLA's errors are raised."""
+    """Return the results of a module's `main` on the default device, as numpy arrays. XLA's errors are raised."""
     device = runtime.default_device()
     sharding = runtime.single_device_sharding(device)
     values = [np.asarray(x) for x in arguments]

@@ -1,10 +1,10 @@
 """functions of a learner -> `jitkit` with them in place
 
-A submission is the source of some functions, each with the target it takes the place of: `jitkit.jaxpr.language:eval_jaxpr`,
-`jitkit.core.primitive:Tracer.__bool__`. Importing `jitkit` while a `SplicingFinder` is installed gives a `jitkit` made of the
-reference's source and these functions. A module's syntax tree is changed before the module runs: the learner's definition
-replaces the reference's. So if a rule is registered where it is defined, the learner's is registered from the start; other
-modules that import the function get the learner's; and nothing is patched afterwards.
+A submission is the source of some functions, each with the target that it replaces: `jitkit.jaxpr.language:eval_jaxpr`,
+`jitkit.core.primitive:Tracer.__bool__`. Importing `jitkit` while a `SplicingFinder` is installed gives a `jitkit` made
+of the reference's source and these functions. A module's syntax tree is changed before the module runs: the learner's
+definition replaces the reference's. So if a rule is registered where it is defined, the learner's is registered from
+the start; other modules that import the function get the learner's; and nothing is patched afterwards.
 
 What comes from where:
 
@@ -15,10 +15,11 @@ What comes from where:
                                   a name that is something else in the module goes into the functions (`own_names`)
     file names and line numbers   of the file in which the line was written: tracebacks and debuggers point into the learner's file
 
-Before the tree is compiled, the learner's lines get numbers beyond all others (`_FAR`). So the code objects show which lines are the
-learner's: these then get their own numbers and file name again.
+Before the tree is compiled, the learner's lines get numbers beyond all others (`_FAR`). So the code objects show which
+lines are the learner's: these then get their own numbers and file name again.
 
-Splicing must happen in a fresh process, before `jitkit` is imported, and never in the process that talks to the learner.
+Splicing must happen in a fresh process, before `jitkit` is imported, and never in the process that talks to the
+learner.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""files of a learner -> functions, each with the target that it takes the place of
+"""files of a learner -> functions, each with the target that it replaces
 
-A submission is the source of some functions, by target: `jitkit.jaxpr.language:eval_jaxpr`, `jitkit.core.primitive:Tracer.__bool__`.
-Helpers and imports that stand beside them in a file come along, as far as the functions use them.
+A submission is the source of some functions, by target: `jitkit.jaxpr.language:eval_jaxpr`,
+`jitkit.core.primitive:Tracer.__bool__`. Helpers and imports that stand beside them in a file come along, as far as the
+functions use them.
 """
 
 from __future__ import annotations
@@ -161,8 +162,8 @@ class Submission:
         return Submission({target: file for target, file in self.functions.items() if target.module not in modules})
 
     def key(self, module: str) -> tuple[Any, ...]:
-        """Return what a module's code depends on: equal keys mean equal code. Of exercises that are put elsewhere only
-        the names count: if one of these is changed, the module need not be compiled again.
+        """Return a key of a module's code: equal keys mean equal code. Of exercises that are put elsewhere only the
+        names count: if one of these is changed, the module need not be compiled again.
         """
         targets = self.targets_in(module)
         names = {target.path[0] for target in targets}

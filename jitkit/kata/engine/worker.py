@@ -261,7 +261,7 @@ class _Session:
         return self.programs[name](self.jitkit, importlib.import_module("numpy").random.default_rng(seed))
 
     def value(self, name: str) -> Any:
-        """Return the plain data of what a check's program returns, or of the error that it ends in."""
+        """Return the plain data of a check's result, or of the error that its program ends in."""
         try:
             return self.plain.to_plain(self.run_program(name), _run_stablehlo)
         except BaseException as error:
@@ -288,7 +288,7 @@ class _Climb(_Session):
         return True
 
     def value(self, name: str) -> Any:
-        """Return the plain data of what a program returns, or of the error that it ends in."""
+        """Return the plain data of a program's result, or of the error that it ends in."""
         numpy = importlib.import_module("numpy")
         rng = numpy.random.default_rng([self.request["seed"], zlib.crc32(name.encode())])
         run = _run_on_machine if self.request["package"] else _run_stablehlo
@@ -371,7 +371,7 @@ def _send(frames: IO[str], frame: dict[str, Any]) -> None:
 
 @contextlib.contextmanager
 def _mark(output: IO[str]) -> Iterator[Callable[[], str]]:
-    """Yield a function that returns what was printed within the block so far. Each block begins with an empty file."""
+    """Yield a function that returns the output printed within the block so far. Each block begins with an empty file."""
     os.ftruncate(1, 0)
     os.lseek(1, 0, os.SEEK_SET)
 

@@ -22,7 +22,7 @@ def made_by_jax(function: Callable[..., Any]) -> bool:
 
 
 def names_of_jax(function: Callable[..., Any]) -> list[str]:
-    """Return the names by which a function, or one inside of it, calls JAX: `jnp`, a jitted function, its own imports."""
+    """Return the names by which a function, or one inside it, calls JAX: `jnp`, a jitted function, its own imports."""
     function = inspect.unwrap(function)
     known = getattr(function, "__globals__", {})
     code = getattr(function, "__code__", None)
@@ -31,8 +31,8 @@ def names_of_jax(function: Callable[..., Any]) -> list[str]:
 
 
 def imports_to_change(file: str) -> list[str]:
-    """Return, for each line of a file that imports JAX, what to write instead: `line 1: import jitkit as jax`; [] if the
-    file cannot be read.
+    """Return, for each line of a file that imports JAX, the line to write instead: `line 1: import jitkit as jax`; []
+    if the file cannot be read.
     """
     try:
         tree = ast.parse(Path(file).read_bytes())
@@ -58,7 +58,7 @@ def imports_jax(file: Path) -> bool:
 
 
 def sentence(function: Callable[..., Any], file: str) -> str:
-    """Return a sentence that says that a function, found in `file`, is JAX's, and what to change: there, or where it was written."""
+    """Return a sentence: that a function, found in `file`, is JAX's, and what to change, there or where it was written."""
     name = getattr(function, "__name__", "it")
     names = names_of_jax(function)
     calls = f"calls JAX ({', '.join(names)})" if names and not made_by_jax(function) else "is a function of JAX's"
