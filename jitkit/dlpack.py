@@ -22,7 +22,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
 
 
 def is_supported_dtype(dtype: Any) -> bool:
-    """Whether DLPack, as JAX uses it, has arrays of this dtype. Raise TypeError for None."""
+    """Return whether DLPack, as JAX uses it, has arrays of this dtype. Raise TypeError for None."""
     if dtype is None:
         raise TypeError(f"Expected a string or dtype-like object; got {dtype=}")
     return np.dtype(dtype) in _SUPPORTED

@@ -166,7 +166,7 @@ def value(name: str) -> Any:
 
 
 def x64() -> bool:
-    """Whether this thread keeps 64-bit types."""
+    """Return whether this thread keeps 64-bit types."""
     return local.state.options.enable_x64
 
 

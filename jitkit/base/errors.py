@@ -323,7 +323,7 @@ def _keeper(value: Any, ours: set[int]) -> str:
 
 
 def _is_ours(holder: Any, ours: set[int]) -> bool:
-    """Whether a holder of the value is not shown to users: it belongs to this search, is a frame, or an object of jitkit's."""
+    """Return whether a holder of the value is not shown to users: it belongs to this search, is a frame, or an object of jitkit's."""
     package = __name__.partition(".")[0]
     return id(holder) in ours or isinstance(holder, FrameType) or type(holder).__module__.startswith(package)
 

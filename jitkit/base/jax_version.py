@@ -52,5 +52,5 @@ def installed(package: str) -> str | None:
 
 
 def since(major: int, minor: int) -> bool:
-    """Whether to behave like JAX from this release on."""
+    """Return whether to behave like JAX from this release on."""
     return followed() >= (major, minor)

@@ -74,7 +74,7 @@ def _look_up(
 
 
 def is_import_from(frame: types.FrameType) -> bool:
-    """Whether a frame is at `from module import name`."""
+    """Return whether a frame is at `from module import name`."""
     return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 

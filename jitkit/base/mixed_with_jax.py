@@ -52,7 +52,7 @@ def _library_of(frame: types.FrameType) -> str:
 
 
 def is_of_jax(module: object) -> bool:
-    """Whether a module's name is one of JAX's."""
+    """Return whether a module's name is one of JAX's."""
     return isinstance(module, str) and module.partition(".")[0] in ("jax", "jaxlib")
 
 
@@ -72,7 +72,7 @@ def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.
 
 
 def _is_raised_for_jax(traceback: types.TracebackType | None) -> bool:
-    """Whether JAX used one of our tracers in a way that the tracer refuses, such as `len` of a tracer without axes."""
+    """Return whether JAX used one of our tracers in a way that the tracer refuses, such as `len` of a tracer without axes."""
     is_jax = False
     while traceback is not None:
         frame = traceback.tb_frame

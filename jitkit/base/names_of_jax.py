@@ -128,7 +128,7 @@ BY_MODULE: dict[str, frozenset[str]] = {
 
 
 def is_in_jax(inside: str, name: str) -> bool:
-    """Whether a module of JAX has a name that ours lacks, or a submodule (which may not be imported yet)."""
+    """Return whether a module of JAX has a name that ours lacks, or a submodule (which may not be imported yet)."""
     below = f"{inside}.{name}".lstrip(".")
     return name in missing(inside) or any(f"{module}.".startswith(f"{below}.") for module in BY_MODULE)
 

@@ -96,7 +96,7 @@ PRECISIONS = (
 
 
 def is_place(value: Any) -> bool:
-    """Whether a value says where new arrays go: a device, the name of a platform, or None."""
+    """Return whether a value says where new arrays go: a device, the name of a platform, or None."""
     platforms = ("cpu", "gpu", "cuda", "rocm", "tpu")
     return value is None or (value in platforms if isinstance(value, str) else hasattr(value, "client"))
 

@@ -265,7 +265,7 @@ def _layout(doc: Doc, width: int) -> Iterator[Line]:
 
 
 def can_use_color() -> bool:
-    """Whether standard output shows colours and the user has not disabled them (https://no-color.org)."""
+    """Return whether standard output shows colours and the user has not disabled them (https://no-color.org)."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     get_ipython = getattr(builtins, "get_ipython", None)

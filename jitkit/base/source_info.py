@@ -86,8 +86,8 @@ def user_frame(skip: int = 1) -> FrameType | None:
 
 
 def in_loop() -> bool:
-    """Whether the user's running code is in a `for`, a `while` or a comprehension, itself or a caller of it, up to a
-    module's top level or a library.
+    """Return whether the user's running code is in a `for`, a `while` or a comprehension, itself or a caller of it, up
+    to a module's top level or a library.
     """
     frame = user_frame(2)
     while frame is not None:
@@ -133,7 +133,7 @@ def _loops(code: CodeType) -> list[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=1024)
 def _is_of_a_library(file: str) -> bool:
-    """Whether a file belongs to Python's standard library or an installed package."""
+    """Return whether a file belongs to Python's standard library or an installed package."""
     path = os.path.normcase(os.path.abspath(file))
     return any(path.startswith(folder) for folder in _libraries())
 

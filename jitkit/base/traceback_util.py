@@ -43,7 +43,7 @@ _FRAME = r'  File "([^"\n]*)", line \d+, in (.*)\n'  # a frame in a traceback's 
 
 @functools.lru_cache(maxsize=4096)
 def is_own_file(filename: str) -> bool:
-    """Whether a file is jitkit's own. (Code objects would be slower as keys.)"""
+    """Return whether a file is jitkit's own. (Code objects would be slower as keys.)"""
     path = os.path.normcase(os.path.abspath(filename))
     if path.startswith(_PACKAGE):
         return not path.startswith(_CALLERS) or path in _STOPWATCHES
@@ -54,7 +54,7 @@ hidden: list[str] = []  # files and folders of libraries; flax adds and removes 
 
 
 def is_hidden_file(filename: str) -> bool:
-    """Whether frames of this file are hidden from users: jitkit's own files, and files that libraries hide."""
+    """Return whether frames of this file are hidden from users: jitkit's own files, and files that libraries hide."""
     return is_own_file(filename) or (bool(hidden) and _is_below(filename, tuple(hidden)))
 
 
@@ -71,7 +71,7 @@ def hide_files(path: str) -> None:
 
 
 def include_frame(frame: types.FrameType) -> bool:
-    """Whether a frame is shown to users."""
+    """Return whether a frame is shown to users."""
     return not is_hidden_file(frame.f_code.co_filename)
 
 
@@ -186,7 +186,7 @@ def _unlink_own_contexts(error: BaseException) -> None:
 
 
 def _is_our_own_affair(context: BaseException) -> bool:
-    """Whether jitkit raised and caught this exception, without a user's frame in between."""
+    """Return whether jitkit raised and caught this exception, without a user's frame in between."""
     traceback = context.__traceback__
     return traceback is not None and _without_own_frames(traceback) is None
 

@@ -156,7 +156,9 @@ def physical_aval(aval: Any) -> Any:
 
 
 def is_of_arrays(aval: Any) -> bool:
-    """Whether the values of this type are Arrays: not for tokens, and for float0 tangents of integers, which have only a shape."""
+    """Return whether the values of this type are Arrays: not for tokens, and for float0 tangents of integers, which
+    have only a shape.
+    """
     return aval is not abstract_token and aval.dtype != dtypes.float0
 
 

@@ -151,18 +151,18 @@ def _narrow_with_warning(requested: DType, fun_name: str) -> DType:
 
 
 def is_python_scalar(x: Any) -> bool:
-    """Whether `x` is exactly a bool, int, float or complex; `numpy.float64`, a subclass of float, is not."""
+    """Return whether `x` is exactly a bool, int, float or complex; `numpy.float64`, a subclass of float, is not."""
     return type(x) in python_scalar_types
 
 
 def is_weakly_typed(x: Any) -> bool:
-    """Whether `x` has a kind but no width of its own: Python's int, float or complex, or a value whose `weak_type` is True."""
+    """Return whether `x` has a kind but no width of its own: Python's int, float or complex, or a value whose `weak_type` is True."""
     x_type = type(x)
     return x_type is int or x_type is float or x_type is complex or getattr(x, "weak_type", False) is True
 
 
 def is_number_of_subclass(x: Any) -> bool:
-    """Whether `x` is of a user's class of int, float or complex, such as an IntEnum; not for bools and numpy's numbers."""
+    """Return whether `x` is of a user's class of int, float or complex, such as an IntEnum; not for bools and numpy's numbers."""
     return isinstance(x, (int, float, complex)) and type(x) not in python_scalar_types and not isinstance(x, np.generic)
 
 

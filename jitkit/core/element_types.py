@@ -123,7 +123,7 @@ class ExtendedDType:
 
 
 def is_array_dtype(dtype: Any) -> bool:
-    """Whether an array may have this dtype (a `numpy.dtype` or an ExtendedDType)."""
+    """Return whether an array may have this dtype (a `numpy.dtype` or an ExtendedDType)."""
     return dtype in kinds or dtype == float0 or isinstance(dtype, ExtendedDType)
 
 
@@ -181,7 +181,7 @@ _ARRAY_API_KINDS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether `dtype` is of the given kind.
+    """Return whether `dtype` is of the given kind.
 
     Args:
       dtype: a dtype, scalar type or name.
@@ -215,8 +215,8 @@ def python_type_of(dtype: DType) -> type:
 
 
 def supports_inf(dtype: Any) -> bool:
-    """Whether the type has infinities, as in JAX: all inexact types except four of 8 bits. (Wrong for float8_e8m0fnu
-    and floats of 4 and 6 bits, in JAX too.)
+    """Return whether the type has infinities, as in JAX: all inexact types except four of 8 bits. (Wrong for
+    float8_e8m0fnu and floats of 4 and 6 bits, in JAX too.)
     """
     without = ("float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz")
     return issubdtype(dtype, np.inexact) and np.dtype(dtype).name not in without

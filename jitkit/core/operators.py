@@ -79,8 +79,8 @@ question = _Question()
 
 
 def takes_part(other: Any, symbol: str, left: Any, right: Any) -> bool:
-    """Whether an operand is an array or a scalar. Raise TypeError for a container, which numpy would convert silently
-    and slowly, and if a tracer of ours meets one of JAX's.
+    """Return whether an operand is an array or a scalar. Raise TypeError for a container, which numpy would convert
+    silently and slowly, and if a tracer of ours meets one of JAX's.
     """
     if isinstance(other, _containers):
         raise TypeError(

@@ -66,7 +66,7 @@ def get_aval(x: Any) -> Any:
 
 
 def has_jax_array(x: Any) -> bool:
-    """Whether another library's value can be converted by its `__jax_array__`, which is None in JAX's tracers."""
+    """Return whether another library's value can be converted by its `__jax_array__`, which is None in JAX's tracers."""
     return getattr(x, "__jax_array__", None) is not None
 
 
@@ -99,15 +99,15 @@ def typeof(x: Any) -> Any:
 
 
 def is_array_type(t: type) -> bool:
-    """Whether values of this type are accepted as arrays (Tracers are)."""
+    """Return whether values of this type are accepted as arrays (Tracers are)."""
     if t in aval_of_type:
         return t not in not_arrays
     return issubclass(t, Tracer) or _find_aval_function(t) is not None
 
 
 def is_array_value(x: Any) -> bool:
-    """Whether a value is accepted as an array, or is a token. Numpy arrays are, except those of text or objects. Errors
-    of `get_aval` other than TypeError pass through: ValueError for a masked array, for example.
+    """Return whether a value is accepted as an array, or is a token. Numpy arrays are, except those of text or objects.
+    Errors of `get_aval` other than TypeError pass through: ValueError for a masked array, for example.
     """
     try:
         get_aval(x)

@@ -266,6 +266,6 @@ def _result_type(args: tuple[Any, ...]) -> tuple[DType, bool]:
 
 
 def safe_to_cast(source: Any, target: Any) -> bool:
-    """Whether promotion would convert `source`'s dtype to `target`'s: int16 to float32, but not the reverse."""
+    """Return whether promotion would convert `source`'s dtype to `target`'s: int16 to float32, but not the reverse."""
     target_dtype = dtype(target)
     return result_type(source, target_dtype) == target_dtype

@@ -121,5 +121,5 @@ class ensure_compile_time_eval(set_current_trace):
 
 
 def trace_state_clean() -> bool:
-    """Whether no trace is active in this thread."""
+    """Return whether no trace is active in this thread."""
     return config.local.state.trace is None

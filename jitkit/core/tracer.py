@@ -315,5 +315,5 @@ def value_if_known(x: Any) -> Any:
 
 
 def is_concrete(x: Any) -> bool:
-    """Whether x is not a tracer."""
+    """Return whether x is not a tracer."""
     return not isinstance(x, Tracer)

@@ -208,16 +208,14 @@ class _Neighbours:
         return each.is_root or self._data.at[at].opcode != "fusion"
 
     def _reads(self, second: Key, each: Instruction, first: Key) -> bool:
-        """Whether the first operand of `each`, an instruction in the kernel `second`, is the result of the kernel
-        `first`.
-        """
+        """Return whether the first operand of `each`, an instruction in the kernel `second`, is the result of the kernel `first`."""
         if self._data.at[second].opcode != "fusion":
             return first in self._makers(self._data.operands[second][0])
         at = self._data.operands[called(self._data.at[second])[0], each.name][0]
         return self._is_read(second, at, first)
 
     def _is_read(self, second: Key, at: Key, first: Key) -> bool:
-        """Whether the value `at` in the fusion `second` is a parameter that holds the result of the kernel `first`."""
+        """Return whether the value `at` in the fusion `second` is a parameter that holds the result of the kernel `first`."""
         while self._data.at[at].opcode in _MOVES:
             at = self._data.operands[at][0]
         if self._data.at[at].opcode != "parameter":
@@ -281,8 +279,8 @@ class _Neighbours:
         return [each for each in self._inside(at) if self._data.at[each].opcode in _PRODUCTS]
 
     def _derives(self, second: Key, at: Key, first: Key) -> bool:
-        """Whether the value `at` in the kernel `second` is the result of the kernel `first`, or is computed from it
-        element by element.
+        """Return whether the value `at` in the kernel `second` is the result of the kernel `first`, or is computed from
+        it element by element.
         """
         waiting, seen = [at], set[Key]()
         while waiting:
@@ -328,7 +326,7 @@ class _Neighbours:
         return None
 
     def _is_returned(self, at: Key) -> bool:
-        """Whether the result of a kernel is also a result of the program or of a loop's body."""
+        """Return whether the result of a kernel is also a result of the program or of a loop's body."""
         root = self._roots[at[0]]
         returned = self._data.operands[root] if self._data.at[root].opcode == "tuple" else [root]
         return any(at in self._makers(each) for each in returned)

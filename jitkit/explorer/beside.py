@@ -141,8 +141,8 @@ def _rows(before: Sequence[str], now: Sequence[str]) -> Iterator[str]:
 
 
 def _is_renamed(was: str, has: str, names: dict[str, str]) -> bool:
-    """Whether two lines that are equal apart from names read the same variables. `names` maps variables of the first
-    text to those of the second; the variables that these lines bind are added to it.
+    """Return whether two lines that are equal apart from names read the same variables. `names` maps variables of the
+    first text to those of the second; the variables that these lines bind are added to it.
     """
     alike = True
     for one, other in zip(_VARIABLE.finditer(was), _VARIABLE.finditer(has), strict=False):

@@ -59,7 +59,7 @@ def launched(program: Program) -> Iterator[tuple[str, Instruction, bool]]:
 
 
 def is_copy(instruction: Instruction) -> bool:
-    """Whether an instruction ends an asynchronous copy."""
+    """Return whether an instruction ends an asynchronous copy."""
     return instruction.opcode in _COPIES
 
 

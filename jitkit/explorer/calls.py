@@ -238,8 +238,8 @@ def _apart(equations: str) -> list[str]:
 
 
 def _traced_alike(one: CallRecord, other: CallRecord) -> bool:
-    """Whether two signatures look alike to tracing: their arguments have the same names, trees and avals, and their
-    static values the same types and hashes.
+    """Return whether two signatures look alike to tracing: their arguments have the same names, trees and avals, and
+    their static values the same types and hashes.
     """
 
     def traced(record: CallRecord) -> list[Any]:

@@ -145,8 +145,8 @@ class Costs:
                     yield name, instruction
 
     def untold(self, instruction: Instruction) -> bool:
-        """Whether an instruction has flops that cannot be counted here: those of a sort, a library's routine or a
-        dilated convolution.
+        """Return whether an instruction has flops that cannot be counted here: those of a sort, a library's routine or
+        a dilated convolution.
         """
         if instruction.opcode in ("fusion", "call", "async-start"):
             inner = [each for name in called(instruction) for each in self._program.computations.get(name, ())]

@@ -34,8 +34,8 @@ def merged_into(
 
 
 def has_taken(at: Key, number: int, equations: Sequence[Equation], readers: Sequence[int], data: Data) -> bool | None:
-    """Whether XLA merged the transpose `number` into the dimension numbers of a product. The product is the instruction
-    `at`, which belongs to one of `readers`.
+    """Return whether XLA merged the transpose `number` into the dimension numbers of a product. The product is the
+    instruction `at`, which belongs to one of `readers`.
 
     Return False if the product has the dimension numbers that were written, and None if they cannot tell, or if the
     equation `number` is not a transpose.

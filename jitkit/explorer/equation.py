@@ -45,10 +45,10 @@ class Dialect(Protocol):
         """Return the equation's name stack as text: `G/transpose(jvp(B))`."""
 
     def is_library_s(self, inner: Any) -> bool:
-        """Whether a jaxpr is one of the library's own functions, such as `relu`."""
+        """Return whether a jaxpr is one of the library's own functions, such as `relu`."""
 
     def is_literal(self, atom: Any) -> bool:
-        """Whether an operand is a scalar that is written into the program."""
+        """Return whether an operand is a scalar that is written into the program."""
 
 
 class Unchanged(NamedTuple):
@@ -125,8 +125,8 @@ def all_behind(equations: Sequence[Equation], number: int) -> set[int]:
 
 
 def is_applied(equations: Sequence[Equation], number: int) -> bool:
-    """Whether an equation is in a function that a scatter applies to pairs of elements. Such an equation does not
-    become its own operation.
+    """Return whether an equation is in a function that a scatter applies to pairs of elements. Such an equation does
+    not become its own operation.
     """
     parent = equations[number].parent
     return parent is not None and equations[parent].primitive.startswith("scatter")

@@ -123,8 +123,8 @@ class _Fates(Merging):
         return {self._data.at[at].opcode for at in self._named.get(number, ())}
 
     def _is_it(self, number: int) -> bool:
-        """Whether one of the instructions with the name of equation `number` can compute what the equation does. If the
-        equation wrote only constants, any instruction can.
+        """Return whether one of the instructions with the name of equation `number` can compute what the equation does.
+        If the equation wrote only constants, any instruction can.
         """
         opcodes, wrote = self._opcodes(number), self._wrote.get(number, set())
         if wrote <= {"constant"}:
@@ -132,7 +132,7 @@ class _Fates(Merging):
         return bool(opcodes - (OPERANDS if wrote - ARRANGING - OPERANDS else {"constant"} - wrote))
 
     def _is_there_as(self, at: Key) -> bool:
-        """Whether the instruction `at` computes what one of the equations in its name wrote into StableHLO."""
+        """Return whether the instruction `at` computes what one of the equations in its name wrote into StableHLO."""
         opcode = self._data.at[at].opcode
         return any(
             opcode in PRODUCTS.get(each, {each}) for n in self._links.own.get(at, ()) for each in self._wrote.get(n, ())
@@ -218,9 +218,7 @@ class _Fates(Merging):
         return self._told("removed", "duplicate", words, like=twin)
 
     def _reads_as(self, at: Key, twin: int) -> bool:
-        """Whether the instruction `at` reads the same values as an instruction that has the name of the equation
-        `twin`.
-        """
+        """Return whether the instruction `at` reads the same values as an instruction that has the name of the equation `twin`."""
 
         def read(one: Key) -> set[Key]:
             return {last for each in self._data.operands[one] for last in [*self._data.above(each)][-1:]}
@@ -353,15 +351,13 @@ class _Fates(Merging):
         )
 
     def _applies(self, at: Key, number: int) -> bool:
-        """Whether the instruction `at` reduces by the function of equation `number`; True if the equation is not a
-        reduction.
-        """
+        """Return whether the instruction `at` reduces by the function of equation `number`; True if the equation is not a reduction."""
         asked = opcodes.REDUCES_BY.get(self._equations[number].primitive)
         return asked is None or asked in self._data.applied(at)
 
     def _is_another(self, at: Key, number: int) -> bool:
-        """Whether the instruction `at` belongs to another equation than `number`: all its equations are in the other
-        pass of a gradient, or it is the only instruction that does the work of one of them.
+        """Return whether the instruction `at` belongs to another equation than `number`: all its equations are in the
+        other pass of a gradient, or it is the only instruction that does the work of one of them.
         """
         equation, owners = self._equations[number], self._links.own.get(at, ())
         others = [self._equations[each] for each in owners]

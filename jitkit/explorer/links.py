@@ -169,16 +169,16 @@ class Links:
                 self.exact[name, instruction.name] = numbers
 
     def _is_applied(self, name: str) -> bool:
-        """Whether a computation is applied to elements, as a reduction's is."""
+        """Return whether a computation is applied to elements, as a reduction's is."""
         callers = self.data.callers.get(name, [])
         return bool(callers) and all(self.data.at[caller].opcode not in AS_WRITTEN for caller in callers)
 
     def _is_turned(self, name: str) -> bool:
-        """Whether a computation is the body or the condition of a loop."""
+        """Return whether a computation is the body or the condition of a loop."""
         return any(self.data.at[caller].opcode == "while" for caller in self.data.callers.get(name, []))
 
     def _is_branch(self, name: str) -> bool:
-        """Whether a computation is a branch of a `cond`."""
+        """Return whether a computation is a branch of a `cond`."""
         return any(self.data.at[caller].opcode == "conditional" for caller in self.data.callers.get(name, []))
 
     def _by_the_data(self, order: Sequence[str]) -> None:
@@ -194,8 +194,8 @@ class Links:
             self.exact[at], self.rules[at] = numbers, rule
 
     def _is_of_an_unknown(self, at: Key) -> bool:
-        """Whether an instruction has the name of an operation but of no equation, because JAX has lowered several
-        equations to one function.
+        """Return whether an instruction has the name of an operation but of no equation, because JAX has lowered
+        several equations to one function.
         """
         own = OP_NAME.search(self.data.at[at].rest)
         is_operation = self.data.at[at].opcode not in PLUMBING | {"copy"} and not self._is_applied(at[0])

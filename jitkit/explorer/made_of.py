@@ -186,7 +186,7 @@ def operands_of_several(
     sources = given(equations)
 
     def wrote_it(number: int, at: Key) -> bool:
-        """Whether an equation wrote a broadcast of the same value to as many elements."""
+        """Return whether an equation wrote a broadcast of the same value to as many elements."""
         [operand], eqn, named = data.operands[at], equations[number].eqn, equations[links.called[at][0]].eqn
         size, spread = elements_of(data.at[operand].type), elements_of(data.at[at].type)
         if "broadcast" not in wrote.get(number, ()) or all(_size(var) != spread for var in eqn.outvars):
@@ -223,7 +223,7 @@ def operands_of_several(
 
 
 def _has_number(number: int, others: Collection[int], equations: Sequence[Equation], gone: Collection[int]) -> bool:
-    """Whether an equation has a number among its operands, and otherwise reads nothing that `others` may have made."""
+    """Return whether an equation has a number among its operands, and otherwise reads nothing that `others` may have made."""
     waiting, seen = [number], set[int]()
     while waiting:
         made = {each for origins in equations[waiting.pop()].operands for each in origins} - seen
@@ -233,7 +233,7 @@ def _has_number(number: int, others: Collection[int], equations: Sequence[Equati
 
 
 def _is_same(atom: Any, other: Any, sources: Mapping[int, Any]) -> bool:
-    """Whether two operands are the same: the same variable, perhaps given to a branch or a loop, or the same number."""
+    """Return whether two operands are the same: the same variable, perhaps given to a branch or a loop, or the same number."""
     one, two = (source_of(each, sources) for each in (atom, other))
     if one is two:
         return True

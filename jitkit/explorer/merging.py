@@ -65,12 +65,12 @@ class Merging(Origins):
         return self._told("rewritten", "rewritten", f"is now {article} {opcode}, {at[1]}", row=at)
 
     def _is_reciprocal(self, at: Key) -> bool:
-        """Whether the instruction `at` divides one by a value."""
+        """Return whether the instruction `at` divides one by a value."""
         one = self._data.source(self._data.operands[at][0]) if self._data.at[at].opcode == "divide" else None
         return one is not None and self._data.at[one].opcode == "constant" and self._data.at[one].rest.startswith("1)")
 
     def _multiplies_all(self, at: Key, number: int) -> bool:
-        """Whether the instruction `at` multiplies as many elements as the equation `number` has."""
+        """Return whether the instruction `at` multiplies as many elements as the equation `number` has."""
         instruction = self._data.at[at]
         return instruction.opcode == "multiply" and elements_of(instruction.type) == self._equations[number].size
 
@@ -256,9 +256,7 @@ class Merging(Origins):
         return found
 
     def _multiplies(self, at: Key, origins: frozenset[int], factor: float | None) -> bool:
-        """Whether an instruction multiplies a value of these origins by `factor`; if `factor` is None, by any
-        number.
-        """
+        """Return whether an instruction multiplies a value of these origins by `factor`; if `factor` is None, by any number."""
         reads = self._data.operands[at]
         numbers = [self._number_read(each) for each in reads]
         is_it = [
@@ -309,8 +307,8 @@ class Merging(Origins):
                 yield (one, two, number), sums[0], products[0], factors[0][1]
 
     def _reads_origins(self, at: Key, origins: frozenset[int]) -> bool:
-        """Whether an instruction reads a value of these origins. A value from outside a loop's body has none there:
-        then, whether the instruction reads a parameter or an element of a tuple.
+        """Return whether an instruction reads a value of these origins. A value from outside a loop's body has none
+        there: then, whether the instruction reads a parameter or an element of a tuple.
         """
         if origins:
             return self._has(self._data.operands[at], origins)
@@ -350,7 +348,7 @@ class Merging(Origins):
                 self.found.update({each: part for each in inside if self.found[each]["rule"] != "dead"})
 
     def _needs_no_more(self, reader: int, number: int) -> bool:
-        """Whether the equation `reader`, which XLA removed, no longer needs the result of `number`."""
+        """Return whether the equation `reader`, which XLA removed, no longer needs the result of `number`."""
         rule, equation = self.found.get(str(reader), {}).get("rule"), self._equations[reader]
         if rule == "changes nothing" and equation.unchanged and equation.unchanged.kept is not None:
             return number not in equation.operands[equation.unchanged.kept]

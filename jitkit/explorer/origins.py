@@ -47,7 +47,7 @@ class Origins:
                 self._readers.setdefault(origin, []).append(number)
 
     def _arranges(self, number: int) -> bool:
-        """Whether an equation only arranges elements."""
+        """Return whether an equation only arranges elements."""
         if self._wrote.get(number, set()) - {"constant"} <= ARRANGING:
             return number not in self._inside
         return only_reshapes(self._equations[number].primitive, self._equations[number].eqn)
@@ -57,7 +57,7 @@ class Origins:
         return [each for each in self._equations[number].same_as if each not in self.gone or each in self._is_now]
 
     def _is_transparent(self, number: int) -> bool:
-        """Whether nothing is left of an equation: its readers now read its operands."""
+        """Return whether nothing is left of an equation: its readers now read its operands."""
         if number not in self.gone or number in self._is_now or self._twins(number):
             return False
         return self._arranges(number) or self._equations[number].unchanged is not None
@@ -130,13 +130,13 @@ class Origins:
         return None
 
     def _is_behind(self, numbers: Sequence[int], sources: set[int]) -> bool:
-        """Whether all `sources` are computed from the equations `numbers`."""
+        """Return whether all `sources` are computed from the equations `numbers`."""
         made = [all_behind(self._equations, each) for each in sources if each >= 0]
         return bool(made) and all({*numbers} <= each for each in made)
 
     def _reads_the_same(self, at: Key, number: int) -> bool:
-        """Whether an instruction has an equation's operands, in the equation's order; in any order if the operation is
-        commutative.
+        """Return whether an instruction has an equation's operands, in the equation's order; in any order if the
+        operation is commutative.
         """
         return self._has_its_operands(at, number) and agrees(self._equations[number], at, self._equations, self._data)
 
@@ -155,7 +155,7 @@ class Origins:
         return equation.primitive == "square" or equation.eqn.params.get("y") == 2
 
     def _has(self, operands: Iterable[Key], origins: frozenset[int]) -> bool:
-        """Whether one of these operands is a value of one of these origins."""
+        """Return whether one of these operands is a value of one of these origins."""
         sources = self._through(origins)
         return any(self._reaches(operand, sources) is not None for operand in operands)
 

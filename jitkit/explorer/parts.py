@@ -24,12 +24,14 @@ _CLOSE = 1e-2  # relative: constants may be rounded to bfloat16
 
 
 def agrees(equation: Equation, at: Key, equations: Sequence[Equation], data: Data) -> bool:
-    """Whether nothing that an instruction reads contradicts an equation's operands: neither a number nor a part of a split array."""
+    """Return whether nothing that an instruction reads contradicts an equation's operands: neither a number nor a part
+    of a split array.
+    """
     return _numbers_agree(equation, at, data) and _parts_agree(equation, at, equations, data)
 
 
 def _numbers_agree(equation: Equation, at: Key, data: Data) -> bool:
-    """Whether an instruction may read each number that the equation reads."""
+    """Return whether an instruction may read each number that the equation reads."""
     numbers = [_as_float(atom.val) for atom in equation.eqn.invars if hasattr(atom, "val")]
     asked = [each for each in numbers if each is not None]
     if not asked or len(equation.eqn.invars) != len(data.operands[at]) or len(asked) == len(equation.eqn.invars):
@@ -76,7 +78,7 @@ def _as_float(value: Any) -> float | None:
 
 
 def _parts_agree(equation: Equation, at: Key, equations: Sequence[Equation], data: Data) -> bool:
-    """Whether no slice shows that an instruction reads other parts of a split array than the equation."""
+    """Return whether no slice shows that an instruction reads other parts of a split array than the equation."""
     for atom, made in zip(equation.eqn.invars, equation.operands, strict=False):
         for number in made:
             maker = equations[number].eqn if number >= 0 else None

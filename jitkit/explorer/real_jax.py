@@ -35,7 +35,7 @@ _ANNOTATION = re.compile(r"\s+# \[([^\]]*)\]\s*$")
 
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
-    """Whether `jax.jit` made this function, or the function of this bound method."""
+    """Return whether `jax.jit` made this function, or the function of this bound method."""
     function = getattr(function, "__func__", function)
     return hasattr(function, "lower") and (type(function).__module__ or "").partition(".")[0] in ("jax", "jaxlib")
 
@@ -96,7 +96,7 @@ def _is_jax(file: str) -> bool:
 
 
 def is_machinery(file: str) -> bool:
-    """Whether a file is JAX's or ours."""
+    """Return whether a file is JAX's or ours."""
     return _is_jax(file) or traceback_util.is_own_file(file)
 
 

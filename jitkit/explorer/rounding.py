@@ -33,6 +33,6 @@ def rounded(equations: Sequence[Equation], left: Fused) -> dict[str, str]:
 
 
 def _is_whole(instruction: Instruction, equation: Equation) -> bool:
-    """Whether an instruction makes all elements of an equation's result. A product may also make more, as padding."""
+    """Return whether an instruction makes all elements of an equation's result. A product may also make more, as padding."""
     size = elements_of(instruction.type)
     return size == equation.size or (instruction.opcode in ("dot", "convolution") and size > equation.size)

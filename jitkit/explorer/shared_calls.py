@@ -30,7 +30,7 @@ class SharedCalls:
         self._calls: dict[int, list[int]] = {}
 
     def is_unclear(self, name: str) -> bool:
-        """Whether a name has an equation of a function that several equations call, and does not say by which call."""
+        """Return whether a name has an equation of a function that several equations call, and does not say by which call."""
         paths = paths_in(name)
         return bool(paths) and not name.startswith("jit(") and any(len(self.calls(marks[0])) > 1 for marks in paths)
 

@@ -178,7 +178,7 @@ def _painted(text: str) -> list[list[tuple[int, str]]]:
 
 
 def _changed(text: str, file: str, codes: Sequence[CodeType]) -> bool:
-    """Whether a source differs from the text from which these code objects were compiled."""
+    """Return whether a source differs from the text from which these code objects were compiled."""
     if not codes:
         return False
     # features of `__future__` -> the code that the text compiles to with them (text in `exec` inherits its caller's features)

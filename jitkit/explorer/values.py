@@ -181,7 +181,7 @@ class _Same:
         return name == "ge", "an iota is never negative"
 
     def _is_one_call(self, eqn: Any, inner: list[Any]) -> bool:
-        """Whether an equation is the only call of its jaxpr: then what is known about its operands also holds inside."""
+        """Return whether an equation is the only call of its jaxpr: then what is known about its operands also holds inside."""
         return (
             str(eqn.primitive.name) in CALLS
             and self._is_live(eqn)
@@ -321,7 +321,7 @@ def _scaled(eqn: Any, number_in: Callable[[Any], Any]) -> tuple[Any, Any] | None
 
 
 def _is_one(first: Any, second: Any, dtype: Any) -> bool:
-    """Whether the product of two factors in a float dtype is 1. XLA multiplies them first."""
+    """Return whether the product of two factors in a float dtype is 1. XLA multiplies them first."""
     if getattr(dtype, "kind", "") not in "fV":
         return False
     with np.errstate(all="ignore"):
@@ -348,7 +348,9 @@ def _absorbed(
 
 
 def keeps_the_order(eqn: Any) -> bool:
-    """Whether an equation gives the same elements in the same order, as a transpose does if only axes of one element change places."""
+    """Return whether an equation gives the same elements in the same order, as a transpose does if only axes of one
+    element change places.
+    """
     axes = [axis for axis in eqn.params.get("permutation", ()) if eqn.invars[0].aval.shape[axis] != 1]
     return (
         bool(axes == sorted(axes))
@@ -358,7 +360,7 @@ def keeps_the_order(eqn: Any) -> bool:
 
 
 def only_reshapes(primitive: str, eqn: Any) -> bool:
-    """Whether an equation gives the same elements in the same order, as a sum over axes of size 1 does."""
+    """Return whether an equation gives the same elements in the same order, as a sum over axes of size 1 does."""
     if primitive not in _RESHAPES | _REDUCES or not hasattr(eqn.invars[0].aval, "shape"):
         return False
     return bool(

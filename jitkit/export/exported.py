@@ -97,7 +97,7 @@ class Exported:
         return later.call(self, *args, **kwargs)
 
     def has_vjp(self) -> bool:
-        """Whether the function's reverse pass is known."""
+        """Return whether the function's reverse pass is known."""
         return self._get_vjp is not None
 
     def vjp(self) -> Exported:

@@ -264,7 +264,7 @@ class JVPTrace(DualTrace):
         return array.Array(x._buf, known, known) if x._key is x.aval else x
 
     def is_within_a_trace(self) -> bool:
-        """Whether an outer trace other than a JVPTrace is active: it would record an array that is made here as a constant."""
+        """Return whether an outer trace other than a JVPTrace is active: it would record an array that is made here as a constant."""
         outer = self.parent
         while isinstance(outer, JVPTrace):
             outer = outer.parent

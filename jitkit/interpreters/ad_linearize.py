@@ -154,7 +154,7 @@ class PartialTrace(Trace):
         self.tangents = tangents
 
     def is_tangent(self, x: Any) -> bool:
-        """Whether x is an unknown tangent."""
+        """Return whether x is an unknown tangent."""
         return type(x) is DynamicJaxprTracer and x._trace is self.tangents
 
     def unless_known(self, primal: Any, tangent: Any) -> Any:

@@ -96,7 +96,7 @@ def instantiate_zeros(tangent: Any) -> Any:
 
 
 def is_float0(x: Any) -> bool:
-    """Whether x is the tangent of an integer: a float0 array, without bytes."""
+    """Return whether x is the tangent of an integer: a float0 array, without bytes."""
     return getattr(x, "dtype", None) == dtypes.float0
 
 
@@ -251,7 +251,7 @@ class UndefinedPrimal:
 
 
 def is_undefined(x: Any) -> bool:
-    """Whether an operand of a transpose rule is linear: an UndefinedPrimal."""
+    """Return whether an operand of a transpose rule is linear: an UndefinedPrimal."""
     return type(x) is UndefinedPrimal
 
 

@@ -52,7 +52,7 @@ class _Use(NamedTuple):
 
 
 def is_key(aval: Any) -> bool:
-    """Whether values of this type are random keys."""
+    """Return whether values of this type are random keys."""
     dtype = getattr(aval, "dtype", None)
     return dtype is not None and dtypes.issubdtype(dtype, dtypes.prng_key)
 

@@ -89,7 +89,7 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 
 
 def all_same(value: np.ndarray[Any, Any]) -> bool:
-    """Whether the elements of a nonempty array are equal bit by bit: 0.0 and -0.0 are not, nans may be."""
+    """Return whether the elements of a nonempty array are equal bit by bit: 0.0 and -0.0 are not, nans may be."""
     flat = np.ascontiguousarray(value).reshape(-1)
     width = flat.dtype.itemsize
     raw = flat.view(np.uint8).reshape(-1, width)

@@ -46,7 +46,7 @@ class PartialVal(tuple[Any, Any]):
         return cls((aval, None))
 
     def is_known(self) -> bool:
-        """Whether the value is known."""
+        """Return whether the value is known."""
         return self[0] is None
 
 

@@ -246,7 +246,7 @@ def _stand_in(
 
 
 def _is_own(rule: Any) -> bool:
-    """Whether a rule, and every function in it, is the library's own. A user's rule may have side effects."""
+    """Return whether a rule, and every function in it, is the library's own. A user's rule may have side effects."""
     if isinstance(rule, functools.partial):
         return all(map(_is_own, (rule.func, *rule.args, *rule.keywords.values())))
     if isinstance(rule, (tuple, list)):

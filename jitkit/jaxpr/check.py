@@ -232,7 +232,7 @@ def result_types(eqn: JaxprEqn) -> list[Any]:
 
 
 def same_type(a: Any, b: Any) -> bool:
-    """Whether two avals agree up to weakness."""
+    """Return whether two avals agree up to weakness."""
     return bool(a.strip_weak_type() == b.strip_weak_type())
 
 
@@ -272,8 +272,8 @@ def _report(rule: Rule, message: str, place: Place) -> str:
 
 
 def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
-    """Whether two jaxprs are the same program, up to the identity of variables and source lines. The order of equations
-    counts. Literals and consts are compared bit by bit, primitives by name.
+    """Return whether two jaxprs are the same program, up to the identity of variables and source lines. The order of
+    equations counts. Literals and consts are compared bit by bit, primitives by name.
     """
     if a is b:
         return True
@@ -311,7 +311,7 @@ def jaxprs_equal(a: Jaxpr, b: Jaxpr) -> bool:
 
 
 def _values_equal(x: Any, y: Any) -> bool:
-    """Whether two parameters or constants are equal. `==` does not suffice for jaxprs, arrays and nans, and tuples of them."""
+    """Return whether two parameters or constants are equal. `==` does not suffice for jaxprs, arrays and nans, and tuples of them."""
     if x is y:
         return True
     if isinstance(x, Jaxpr) or isinstance(y, Jaxpr):

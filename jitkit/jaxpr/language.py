@@ -126,7 +126,7 @@ class JaxprEqn:
             state.source = before
 
     def _is_wide(self) -> bool:
-        """Whether an operand or a result has a dtype that only x64 mode has."""
+        """Return whether an operand or a result has a dtype that only x64 mode has."""
         is_wide = False
         for x in self.outvars:  # loops: `any` of a generator costs four times as much
             is_wide |= x.aval.is_wide

@@ -1,4 +1,4 @@
-"""The exit statuses of a command, the errors that a user can fix, and the versions that a report of a bug names."""
+"""The exit statuses of a command, the errors that a user can fix, and the versions for a bug report."""
 
 from __future__ import annotations
 
@@ -23,9 +23,7 @@ class WrongUsage(Problem):
 
 
 def versions() -> str:
-    """Return the versions that a report of a bug names: `jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python
-    3.11.7 on Linux x86_64)`.
-    """
+    """Return the versions for a bug report: `jitkit 0.1.0 (jax 0.10.2, jaxlib 0.10.2, numpy 2.4.6; Python 3.11.7 on Linux x86_64)`."""
     known = {name: jax_version.installed(name) for name in ("jax", "jaxlib", "numpy")}
     found = [f"{name} {version}" if version else f"no {name}" for name, version in known.items()]
     return f"jitkit {jitkit.__version__} ({', '.join(found)}; Python {platform.python_version()} on {machine()})"

@@ -247,7 +247,7 @@ def dtypes_computed_with(
 
 
 def _takes_mixed_operands(platform: str, lhs: Any, rhs: Any) -> bool:
-    """Whether the platform can multiply operands of different dtypes without converting them."""
+    """Return whether the platform can multiply operands of different dtypes without converting them."""
     if platform == "tpu":
         return all(is_a(dtype, np.integer, np.floating) for dtype in (lhs, rhs))
     return all(np.dtype(dtype).name.startswith("float8") for dtype in (lhs, rhs))

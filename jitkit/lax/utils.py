@@ -38,7 +38,7 @@ derivatives = _Derivatives()
 
 
 def is_array(x: Any) -> bool:
-    """Whether x is an Array, a Tracer or a `jax.Array`, not a scalar or NumPy array."""
+    """Return whether x is an Array, a Tracer or a `jax.Array`, not a scalar or NumPy array."""
     return isinstance(x, Array)
 
 
@@ -223,5 +223,5 @@ def check_same_dtypes(name: str, *avals: ShapedArray) -> None:
 
 @functools.lru_cache(maxsize=1024)
 def is_a(dtype: Any, *kinds: type) -> bool:
-    """Whether a dtype is of one of the kinds: `is_a(dtype, np.floating, np.complexfloating)`."""
+    """Return whether a dtype is of one of the kinds: `is_a(dtype, np.floating, np.complexfloating)`."""
     return any(dtypes.issubdtype(dtype, kind) for kind in kinds)

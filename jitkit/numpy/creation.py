@@ -138,7 +138,7 @@ def _from_scalar_or_array(x: Any, dtype: Any, copies: bool) -> Any:
 
 
 def _gives_array(x: Any) -> bool:
-    """Whether an object is not an array itself, and has a `__jax_array__`."""
+    """Return whether an object is not an array itself, and has a `__jax_array__`."""
     return not isinstance(x, Operators) and core.has_jax_array(x)
 
 

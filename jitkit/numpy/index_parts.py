@@ -178,7 +178,7 @@ def expand_masks(parts: list[Part], shape: tuple[int, ...]) -> list[Part]:
 
 
 def is_known_slice(s: slice) -> bool:
-    """Whether no entry of a slice is traced."""
+    """Return whether no entry of a slice is traced."""
     return not (isinstance(s.start, core.Tracer) or isinstance(s.stop, core.Tracer) or isinstance(s.step, core.Tracer))
 
 

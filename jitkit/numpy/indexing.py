@@ -60,8 +60,8 @@ def take_index(
 
 
 def is_static(parts: list[Part], shape: tuple[int, ...], promised: bool, normalize: bool) -> bool:
-    """Whether all parts are None, ints, or slices known while tracing, and, with `promised`, the ints are in bounds. An
-    int for an axis without elements is not static.
+    """Return whether all parts are None, ints, or slices known while tracing, and, with `promised`, the ints are in
+    bounds. An int for an axis without elements is not static.
     """
     for part in parts:
         if part.kind is Kind.INTEGER:
@@ -78,7 +78,7 @@ def is_static(parts: list[Part], shape: tuple[int, ...], promised: bool, normali
 
 
 def _is_window(parts: list[Part], shape: tuple[int, ...]) -> bool:
-    """Whether `dynamic_slice` suffices: all parts are None, scalars, or known slices with steps of 1 or -1."""
+    """Return whether `dynamic_slice` suffices: all parts are None, scalars, or known slices with steps of 1 or -1."""
     for part in parts:
         if part.kind is Kind.SLICE:
             if not is_known_slice(part.index) or part.index.step not in (None, 1, -1):

@@ -109,7 +109,7 @@ def _last_axis(name: str, a: Any, kth: int, axis: int) -> tuple[Any, int, int]:
 
 
 def _is_unsigned(x: Any) -> bool:
-    """Whether x is unsigned, so that `-x` would keep 0 the smallest: then `-(x + 1)` reverses the order."""
+    """Return whether x is unsigned, so that `-x` would keep 0 the smallest: then `-(x + 1)` reverses the order."""
     return dtypes.issubdtype(x.dtype, np.unsignedinteger)
 
 

@@ -38,7 +38,7 @@ _known_arraylike: dict[type, bool] = {bool: True, int: True, float: True, comple
 
 
 def is_array(x: Any) -> bool:
-    """Whether x is an array: ours, a tracer, or a `jax.Array`; not a scalar or a numpy array."""
+    """Return whether x is an array: ours, a tracer, or a `jax.Array`; not a scalar or a numpy array."""
     return isinstance(x, Array)
 
 
@@ -163,19 +163,19 @@ def _warn_unless_arraylike(name: str, a: Any) -> None:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether this is a scalar of Python or numpy, or an array without axes."""
+    """Return whether this is a scalar of Python or numpy, or an array without axes."""
     if np.isscalar(element):
         return True
     return (isinstance(element, np.ndarray) or is_array(element)) and element.ndim == 0
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype (of a value that is not an array, numpy's dtype) is complex. False for None and strings."""
+    """Return whether the dtype (of a value that is not an array, numpy's dtype) is complex. False for None and strings."""
     if x is None or isinstance(x, str):
         return False
     return dtypes.issubdtype(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype, np.complexfloating)
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether the dtype is not a complex one."""
+    """Return whether the dtype is not a complex one."""
     return not iscomplexobj(x)

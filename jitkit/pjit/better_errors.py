@@ -46,7 +46,9 @@ def better_error(
 
 
 def _is_batched() -> bool:
-    """Whether a `vmap` is active: shapes in errors of operations then have a batch axis that the mapped function does not see."""
+    """Return whether a `vmap` is active: shapes in errors of operations then have a batch axis that the mapped function
+    does not see.
+    """
     trace = current_trace()
     while trace is not None and not isinstance(trace, BatchTrace):
         trace = trace.parent

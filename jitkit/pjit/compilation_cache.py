@@ -49,12 +49,12 @@ class TracedCall(NamedTuple):
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the traces of all tracers that the jaxpr closed over are active."""
+        """Return whether the traces of all tracers that the jaxpr closed over are active."""
         return all_alive(self.jaxpr.consts)
 
 
 def all_alive(values: Sequence[Any]) -> bool:
-    """Whether no tracer among the values belongs to an ended trace."""
+    """Return whether no tracer among the values belongs to an ended trace."""
     return all(trace.alive for x in values if (trace := getattr(x, "_trace", None)) is not None)
 
 

@@ -22,8 +22,8 @@ _OWN = frozenset({"trace", "lower", "eval_shape", "clear_cache", "_cache_size", 
 
 
 def is_jitted(function: Callable[..., Any]) -> bool:
-    """Whether `jit` has returned this very function. A wrapper made by `functools.wraps` has the attributes of the
-    jitted function inside, but is another function.
+    """Return whether `jit` has returned this very function. A wrapper made by `functools.wraps` has the attributes of
+    the jitted function inside, but is another function.
     """
     jitted = getattr(function, "_jitted", None)
     return jitted is not None and getattr(function, "__wrapped__", None) is jitted.fun

@@ -255,7 +255,7 @@ class NestedCall:
         self.params |= placed((*[None] * len(self.outer), *ins), outs)
 
     def is_current(self) -> bool:
-        """Whether the traces whose tracers the function closed over are active."""
+        """Return whether the traces whose tracers the function closed over are active."""
         return not self.outer or all_alive(self.outer)
 
     def bind(self, leaves: Sequence[Any]) -> Any:

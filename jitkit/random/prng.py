@@ -84,7 +84,7 @@ class KeyTy(dtypes.ExtendedDType):
 
 
 def is_key_array(x: Any) -> bool:
-    """Whether x is an array (or a tracer) of random keys."""
+    """Return whether x is an array (or a tracer) of random keys."""
     return isinstance(x, Array) and isinstance(x.dtype, KeyTy)
 
 

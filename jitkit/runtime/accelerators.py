@@ -33,8 +33,9 @@ _SAID_TO_JAX = (
 
 
 def jax_has_to_choose() -> bool:
-    """Whether JAX must choose the devices: the user has set other platforms than the CPU, or one of JAX's variables in
-    the environment; or has not chosen the CPU, and there may be an accelerator. False if JAX is not installed.
+    """Return whether JAX must choose the devices: the user has set other platforms than the CPU, or one of JAX's
+    variables in the environment; or has not chosen the CPU, and there may be an accelerator. False if JAX is not
+    installed.
     """
     if _spec_of("jax") is None:
         return False

@@ -167,12 +167,12 @@ class Array(Operators, metaclass=_ArrayMeta):
         return self
 
     def is_ready(self) -> bool:
-        """Whether the array is computed."""
+        """Return whether the array is computed."""
         self._check_not_deleted()  # XLA would crash
         return bool(self._buf.is_ready())
 
     def is_deleted(self) -> bool:
-        """Whether the buffer was donated or deleted."""
+        """Return whether the buffer was donated or deleted."""
         return bool(self._buf.is_deleted())
 
     def delete(self) -> None:

@@ -61,8 +61,8 @@ def keep_apart(within: Callable[[], contextlib.AbstractContextManager[None]]) ->
 
 
 def is_asked_by_jax(asker: types.FrameType) -> bool:
-    """Whether `asker`, the frame of a function that looks up an array's `__jax_array__`, is of JAX. If not, and jitkit
-    is in JAX's place, raise AttributeError: JAX's arrays do not have this attribute.
+    """Return whether `asker`, the frame of a function that looks up an array's `__jax_array__`, is of JAX. If not, and
+    jitkit is in JAX's place, raise AttributeError: JAX's arrays do not have this attribute.
     """
     is_jax = is_of_jax(asker.f_globals.get("__name__"))
     if _apart is not contextlib.nullcontext and not is_jax:
@@ -159,7 +159,7 @@ def for_jax(buffer: Any) -> Any:
 
 
 def jaxlib_has_x64() -> bool:
-    """Whether jaxlib's dispatcher keeps 64-bit values: JAX's own switch decides."""
+    """Return whether jaxlib's dispatcher keeps 64-bit values: JAX's own switch decides."""
     return is_here() and bool(jax().config.jax_enable_x64)
 
 

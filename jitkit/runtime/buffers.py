@@ -70,7 +70,7 @@ core.foreign.aval_function = _ask_about_type
 
 
 def is_buffer(x: Any) -> bool:
-    """Whether x is a jax.Array with a value."""
+    """Return whether x is a jax.Array with a value."""
     t = type(x)
     return t.__name__ == "ArrayImpl" and t.__module__.startswith("jaxlib")
 
@@ -135,7 +135,7 @@ def dlpack_device(buffer: Buffer) -> Any:
 
 
 def _is_on_cpu(buffer: Buffer) -> bool:
-    """Whether a buffer is on the CPU, and JAX is not loaded."""
+    """Return whether a buffer is on the CPU, and JAX is not loaded."""
     return not is_here() and [each.platform for each in sharding_devices(buffer.sharding)] == ["cpu"]
 
 

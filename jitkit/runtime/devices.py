@@ -24,7 +24,7 @@ Sharding = Any  # jax.sharding.Sharding: which devices hold which part
 
 
 def is_spec(x: Any) -> bool:
-    """Whether a value's class, or a base of it, is called `PartitionSpec` or `P`: so JAX need not be imported."""
+    """Return whether a value's class, or a base of it, is called `PartitionSpec` or `P`: so JAX need not be imported."""
     return any(kind.__name__ in ("P", "PartitionSpec") for kind in type(x).__mro__)
 
 
@@ -125,7 +125,7 @@ def sharding_devices(sharding: Sharding) -> tuple[Device, ...]:
 
 
 def is_equivalent(a: Sharding, b: Sharding, ndim: int) -> bool:
-    """Whether two shardings put the same part of an array of `ndim` axes on the same device."""
+    """Return whether two shardings put the same part of an array of `ndim` axes on the same device."""
     return bool(a.is_equivalent_to(b, ndim))
 
 
@@ -201,12 +201,12 @@ def uncommitted(aval: Any, sharding: Sharding) -> Any:
 
 @functools.cache
 def has_several() -> bool:
-    """Whether there are devices besides the first one: others of its platform, or, if that is not the CPU, those of the CPU."""
+    """Return whether there are devices besides the first one: others of its platform, or, if that is not the CPU, those of the CPU."""
     return len(devices()) > 1 or default_backend() != "cpu"
 
 
 def is_first(sharding: Sharding) -> bool:
-    """Whether a sharding puts arrays on the first device alone."""
+    """Return whether a sharding puts arrays on the first device alone."""
     first = _first_sharding()
     return sharding is first or tuple(sharding._device_assignment) == (first_device(),)
 
@@ -241,7 +241,7 @@ def describe_sharding(sharding: Sharding) -> str:
 
 
 def is_over_mesh(sharding: Sharding) -> bool:
-    """Whether a sharding has a mesh, which may have one device."""
+    """Return whether a sharding has a mesh, which may have one device."""
     return hasattr(sharding, "mesh")
 
 

@@ -53,7 +53,7 @@ def main(request: str, *arguments: str) -> int:
 
 
 def is_in_place() -> bool:
-    """Whether `main` has put the functions in place in this process."""
+    """Return whether `main` has put the functions in place in this process."""
     return _BESIDE in sys.modules and "in_place" in sys.modules[_BESIDE].__dict__
 
 

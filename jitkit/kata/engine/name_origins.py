@@ -44,7 +44,7 @@ def _imported(node: ast.AST, folder: str) -> Iterator[tuple[str, str]]:
 
 
 def _for_types(node: ast.stmt) -> bool:
-    """Whether a statement is an `if TYPE_CHECKING:`, whose names do not exist when the module runs."""
+    """Return whether a statement is an `if TYPE_CHECKING:`, whose names do not exist when the module runs."""
     return isinstance(node, ast.If) and "TYPE_CHECKING" in names_used(node.test)
 
 

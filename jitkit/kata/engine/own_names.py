@@ -26,7 +26,7 @@ from .submission import LearnerFile, SpliceError
 
 
 def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping[str, str]) -> bool:
-    """Whether a learner's import gives a name another meaning than the module gives it."""
+    """Return whether a learner's import gives a name another meaning than the module gives it."""
     there, theirs = known.get(bound_by(alias)), meaning_of(node, alias)
     return there is not None and there != theirs and origin(there) != origin(theirs)
 
@@ -34,8 +34,9 @@ def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping
 def stays_outside(
     node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
 ) -> bool:
-    """Whether a learner's import belongs at the top of a module that has `known` names. It does if it adds a name, and not
-    by an import that `_comes_later`; or if it is an `import os.path`, which may add to an `os` that is there.
+    """Return whether a learner's import belongs at the top of a module that has `known` names. It does if it adds a
+    name, and not by an import that `_comes_later`; or if it is an `import os.path`, which may add to an `os` that is
+    there.
     """
     if bound_by(alias) not in known:
         return not _comes_later(node, alias, file, known)
@@ -45,7 +46,9 @@ def stays_outside(
 def _comes_later(
     node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
 ) -> bool:
-    """Whether a learner imports a name that is needed only when functions run, from a room that the module does not import from."""
+    """Return whether a learner imports a name that is needed only when functions run, from a room that the module does
+    not import from.
+    """
     if (
         not isinstance(node, ast.ImportFrom)
         or (node.module or "").partition(".")[0] != "jitkit"

@@ -220,7 +220,7 @@ class _Bare:
 
 
 def _is_type_expression(value: Any) -> bool:
-    """Whether a value is a name for a type, as `Shape` is for `tuple[int, ...]`."""
+    """Return whether a value is a name for a type, as `Shape` is for `tuple[int, ...]`."""
     return typing.get_origin(value) is not None or isinstance(value, typing.TypeVar)
 
 

@@ -39,7 +39,7 @@ def plain_imports(tree: ast.Module) -> ast.Module:
 
 
 def is_star(node: ast.stmt) -> bool:
-    """Whether a statement is a `from module import *`."""
+    """Return whether a statement is a `from module import *`."""
     return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
 
 
@@ -61,7 +61,7 @@ def _is_for_imports(handler: ast.ExceptHandler) -> bool:
 
 
 def _is_there(node: ast.Import | ast.ImportFrom) -> bool:
-    """Whether an import certainly succeeds: from Python's own library, from numpy or from jitkit."""
+    """Return whether an import certainly succeeds: from Python's own library, from numpy or from jitkit."""
     if isinstance(node, ast.Import):
         return all(_module_is_there(alias.name) for alias in node.names)
     if node.level or node.module is None or not _module_is_there(node.module):

@@ -93,7 +93,7 @@ class Process:
         return self.process.wait(1.0)
 
     def has_ended(self) -> bool:
-        """Whether the process is known to have ended."""
+        """Return whether the process is known to have ended."""
         return self.process.poll() is not None
 
     def send(self, request: dict[str, Any]) -> None:

@@ -49,7 +49,7 @@ def with_imports(text: str, imports: Sequence[ast.stmt]) -> str:
 
 
 def _has_open_text(function: Function) -> bool:
-    """Whether a string other than the docstring spans several lines: indenting those lines would change it."""
+    """Return whether a string other than the docstring spans several lines: indenting those lines would change it."""
     docstrings = {
         id(node.body[0].value)
         for node in ast.walk(function)

@@ -176,7 +176,7 @@ def _replace(tree: ast.Module, target: Target, file: LearnerFile, known: Mapping
 
 
 def learners_decorate(tree: ast.Module) -> bool:
-    """Whether a module of the reference leaves the decorators of its functions to learners."""
+    """Return whether a module of the reference leaves the decorators of its functions to learners."""
     return any(isinstance(node, ast.Assign) and _LEARNERS_DECORATE in names_bound(node) for node in tree.body)
 
 
@@ -240,8 +240,8 @@ def _check_signature(reference: Function, theirs: Function, path: str, offset: i
 
 
 def _takes_the_same(reference: ast.arguments, theirs: ast.arguments) -> bool:
-    """Whether every call of the reference's function is a call of the learner's, with the same meaning. The learner's may have more
-    parameters, if these have defaults, and more defaults.
+    """Return whether every call of the reference's function is a call of the learner's, with the same meaning. The
+    learner's may have more parameters, if these have defaults, and more defaults.
     """
     own, there = [[arg.arg for arg in (*args.posonlyargs, *args.args)] for args in (theirs, reference)]
     needed = own[: len(own) - len(theirs.defaults)]

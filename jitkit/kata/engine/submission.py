@@ -187,7 +187,7 @@ def _written(file: LearnerFile, names: set[str]) -> Iterator[tuple[int, str]]:
 
 
 def is_stub(function: Function) -> bool:
-    """Whether nothing has been written yet: the body is `raise NotImplementedError`, perhaps after a docstring."""
+    """Return whether nothing has been written yet: the body is `raise NotImplementedError`, perhaps after a docstring."""
     body = function.body[1:] if ast.get_docstring(function, clean=False) is not None else function.body
     match body:
         case [ast.Raise(exc=ast.Name("NotImplementedError") | ast.Call(func=ast.Name("NotImplementedError")))]:
@@ -200,13 +200,13 @@ def is_stub(function: Function) -> bool:
 
 
 def defines(node: ast.stmt, name: str) -> bool:
-    """Whether a statement defines the class or function with this name. An `@overload` does not count."""
+    """Return whether a statement defines the class or function with this name. An `@overload` does not count."""
     decorators = map(ast.unparse, getattr(node, "decorator_list", ()))
     return getattr(node, "name", None) == name and not any(d in ("overload", "typing.overload") for d in decorators)
 
 
 def _is_deep(tree: ast.AST) -> bool:
-    """Whether a tree is nested so deeply that a recursive function may exceed Python's recursion limit."""
+    """Return whether a tree is nested so deeply that a recursive function may exceed Python's recursion limit."""
     level: list[ast.AST] = [tree]
     for _ in range(_DEEPEST):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -267,7 +267,7 @@ def _read_at_once(node: ast.stmt) -> set[str]:
 
 
 def _may_help(node: ast.stmt) -> bool:
-    """Whether a top-level statement may be needed by a function: it defines, imports or assigns."""
+    """Return whether a top-level statement may be needed by a function: it defines, imports or assigns."""
     if isinstance(node, ast.ImportFrom):
         return node.module != "__future__"
     definitions = Function | ast.ClassDef | ast.Import | ast.Assign | ast.AnnAssign
@@ -304,5 +304,5 @@ def _root(node: ast.AST) -> str:
 
 
 def _is_for_the_program(node: ast.stmt) -> bool:
-    """Whether a statement is an `if` that tests `__name__`, such as `if __name__ == "__main__"`."""
+    """Return whether a statement is an `if` that tests `__name__`, such as `if __name__ == "__main__"`."""
     return isinstance(node, ast.If) and "__name__" in names_used(node.test)

@@ -312,7 +312,7 @@ def _run_stablehlo(text: str, arguments: Any) -> Any:
 
 
 def _is_asked() -> bool:
-    """Whether a request has come. Always False on Windows, which cannot look into pipes."""
+    """Return whether a request has come. Always False on Windows, which cannot look into pipes."""
     return sys.platform != "win32" and bool(select.select([sys.stdin], [], [], 0)[0])
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 
 def made_by_jax(function: Callable[..., Any]) -> bool:
-    """Whether a function is JAX's: one of its own, or one that `jax.jit`, `jax.vmap` or `jax.grad` returned."""
+    """Return whether a function is JAX's: one of its own, or one that `jax.jit`, `jax.vmap` or `jax.grad` returned."""
     function = getattr(function, "__func__", function)
     code = getattr(function, "__globals__", {}).get("__name__", type(function).__module__)
     return _is_of_jax(code)
@@ -53,7 +53,7 @@ def imports_to_change(file: str) -> list[str]:
 
 
 def imports_jax(file: Path) -> bool:
-    """Whether a file imports JAX."""
+    """Return whether a file imports JAX."""
     return bool(imports_to_change(str(file)))
 
 

@@ -188,7 +188,7 @@ def _run(path: Path) -> Any:
 
 
 def _alone(path: Path) -> Any:
-    """Import a file that is not part of a package, under a module name of its own; return the module."""
+    """Import a file that is not part of a package, under its own module name; return the module."""
     spec = importlib.util.spec_from_file_location(f"_jitkit_target_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise ImportError("its name has to end in .py")
@@ -199,8 +199,8 @@ def _alone(path: Path) -> Any:
 
 
 def shapes_needed(function: Callable[..., Any], given: Sequence[Any], line: int | None = None) -> str:
-    """Return a sentence that says with which types a function was called, and to give others with `--shapes`. With `line`, the line
-    of the function's file that raised, the sentence names that line.
+    """Return a sentence: with which types a function was called, and to give others with `--shapes`. With `line`, the
+    line of the function's file that raised, the sentence names that line.
     """
     types = ", ".join(f"{s.dtype.name}{list(s.shape)}" for s in given) or "no arguments"
     name = getattr(function, "__name__", "the function")

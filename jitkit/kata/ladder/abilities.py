@@ -1,7 +1,7 @@
-"""a folder of the ladder -> what its package can do: on the screen, and as a card for a README
+"""a folder of the ladder -> its package's abilities: on the screen, and as a card for a README
 
-It shows only what it has just measured: programs that ran and agreed with jitkit, times beside JAX's, the time of every
-call, lines of code.
+Shows only new measurements: programs that ran and agreed with jitkit, times beside JAX's, the time of every call, lines
+of code.
 """
 
 from __future__ import annotations
@@ -165,8 +165,8 @@ def tutorials() -> Rung:
 
 
 def drawn(seconds: Sequence[float], steps: str) -> str:
-    """Return one character of `steps` for each call, the first for a microsecond or less, and one further for each
-    power of ten of its time.
+    """Return one character of `steps` for each call: the first for a microsecond or less, one further for each power of
+    ten of its time.
     """
     powers = [round(math.log10(max(t, 1e-6) * 1e6)) for t in seconds]
     return "".join([steps[min(power, len(steps) - 1)] for power in powers])

@@ -214,8 +214,8 @@ class Climber:
     def expected(
         self, rungs: Sequence[Rung], checks: Sequence[Check], seed: int, forks: Forks | None = None
     ) -> list[Outcome]:
-        """Return jitkit's result for each of the checks. Raise RuntimeError if jitkit fails one, which is a fault of ours. The results of
-        hidden programs are kept apart, so that the others serve a climb without hidden programs, too.
+        """Return jitkit's result for each of the checks. Raise RuntimeError if jitkit fails one, which is a fault of
+        ours. Results of hidden programs are kept apart, so that the others also serve a climb without hidden programs.
         """
         of_rung = {rung: [check for check in checks if check.exercise == rung.number] for rung in rungs}
         parts = {

@@ -18,8 +18,8 @@ _NOT_RUN = ("○", "not run", "dim")
 
 
 def show_verdicts(screen: Screen, place: Place, verdicts: Sequence[RungVerdict], fallen: Sequence[str]) -> None:
-    """Show messages, a line for each rung, and what is next; below the first rung that does not pass, its programs and the first
-    difference, unless nothing is written. If the package cannot be imported, show why in place of the rungs.
+    """Show messages, a line for each rung, and the next step; below the first rung that does not pass, its programs and
+    the first difference, unless nothing is written. If the package cannot be imported, show why in place of the rungs.
     """
     screen.line()
     for message in place.messages():
@@ -113,7 +113,7 @@ def show_rung(screen: Screen, place: Place, verdict: RungVerdict) -> None:
 
 
 def _is_unwritten(result: CheckResult) -> bool:
-    """Whether a program ended because a name is missing: then the rung is probably not written yet."""
+    """Return whether a program ended because a name is missing: then the rung is probably not written yet."""
     said = result.difference.actual if result.difference is not None else ""
     return said.startswith(
         ("AttributeError", "NameError", "KeyError", "ImportError", "NotImplementedError", "ModuleNotFoundError")

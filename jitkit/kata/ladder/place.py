@@ -145,11 +145,11 @@ class Place:
     # --- progress -------------------------------------------------------------------------------------------------
 
     def passed(self, rung: Rung) -> bool:
-        """Whether a rung passed when it was last run."""
+        """Return whether a rung passed when it was last run."""
         return bool(self.state.read().of(rung.number).passed)
 
     def was_reached(self, rung: Rung) -> bool:
-        """Whether a rung has passed at some time, and has not been begun again since."""
+        """Return whether a rung has passed at some time, and has not been begun again since."""
         return self.passed(rung) or _when(rung) in self.state.read().given
 
     def current(self) -> Rung:

@@ -78,8 +78,8 @@ def given_files() -> tuple[pathlib.Path, ...]:
 
 
 def rungs_up_to(number: str, reached: Callable[[Rung], bool]) -> list[Rung]:
-    """Return the rungs to run for one rung: this one, and all below it. If it `needs` another rung, skip the rungs between the two that
-    are neither `is_behind` nor `reached`.
+    """Return the rungs to run for one rung: this one, and all below it. If it `needs` another rung, skip rungs between
+    the two that are neither `is_behind` nor `reached`.
     """
     [needs] = [rung.needs for rung in all_rungs() if rung.number == number]
     return [

@@ -266,8 +266,8 @@ def signatures(choices: Choices) -> str:
 
 
 def splits(choices: Choices) -> str:
-    """Return a program that splits a call's arguments into static and traced ones, and merges the static ones with other values. It
-    also shows that the arguments that were given have not changed.
+    """Return a program that splits a call's arguments into static and traced ones, and merges the static ones with
+    other values. It also shows that the given arguments have not changed.
     """
     positions, names = ("0", "1", "2", "-1", "-2", "5"), ("b", "a", "n", "unknown")
     nums = [choices.of(positions) for _ in range(choices.below(4))]

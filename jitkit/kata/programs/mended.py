@@ -192,7 +192,7 @@ x, sorted(log), [log[key] for key in sorted(log)], np.asarray(start)"""
 
 
 def keyed(choices: Choices) -> str:
-    """Return a program that calls a function of `jit_by`. Its cache key is complete, or lacks something that does not
+    """Return a program that calls a function of `jit_by`. Its cache key is complete, or lacks a part that does not
     matter for these calls.
     """
     function = choices.of(

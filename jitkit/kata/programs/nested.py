@@ -1,7 +1,8 @@
-"""Writes functions inside of a function: a call under `jit`, branches, and loops. Their bodies are written line by line, too.
+"""Writes functions inside a function: a call under `jit`, branches, and loops. Their bodies are written line by line,
+too.
 
 Each takes a few values in scope as its operands and closes over others; it has one, two or three results, and later
-lines may use some, all or none of them. In a body, no further function is written: then the operations return False.
+lines may use some, all or none of them. Inside a body no further function is written: the operations return False.
 """
 
 from __future__ import annotations

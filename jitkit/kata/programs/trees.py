@@ -1,4 +1,4 @@
-"""choices -> programs on trees: built-in containers, named tuples, classes that are nodes, and what may be a leaf."""
+"""choices -> programs on trees: built-in containers, named tuples, classes that are nodes, and leaves of many kinds."""
 
 from __future__ import annotations
 

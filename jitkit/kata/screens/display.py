@@ -1,7 +1,7 @@
 """report -> the text that a learner reads
 
-It shows the first difference in full: the sentence of the failing check, the expected value and the one that came, numbers, the learner's
-own line, and the next step. Everything else (both results in full) goes to a file.
+It shows the first difference in full: the sentence of the failing check, the expected and the actual value, numbers,
+the learner's own line, and the next step. Everything else (both results in full) goes to a file.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def hanging(screen: Screen, lead: str, text: str, *styles: str) -> None:
 
 
 def show_failure(screen: Screen, result: CheckResult, places: Places) -> None:
-    """Show a failed check: the first difference, with the call and example numbers if they are known, what `explain` says of the cache
-    misses, and the line that the failure comes from.
+    """Show a failed check: the first difference, with the call and example numbers if they are known, the words of
+    `explain` on the cache misses, and the line of the failure.
     """
     difference = result.difference
     if result.sentence:
@@ -227,9 +227,7 @@ def show_program(
     result: CheckResult,
     title: str = "the program of the check, where `jk` is jitkit with your functions in it:",
 ) -> None:
-    """Show the program of a check: how it calls the learner's functions, and what becomes its result. Show nothing if its source cannot
-    be read.
-    """
+    """Show the program of a check: how it calls the learner's functions, and its result; nothing if its source cannot be read."""
     try:
         lines = textwrap.dedent(inspect.getsource(result.check.program)).splitlines()
     except OSError:

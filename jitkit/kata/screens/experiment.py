@@ -1,6 +1,7 @@
 """a lab's experiment.py + the learner's functions -> a plot of their own JIT on their own machine
 
-First the learner says what they expect; then `measure` runs in a process of its own with their functions in it, and `plot` draws.
+First the learner says what they expect; then `measure` runs in a new process with their functions in it, and `plot`
+draws.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _SECONDS = 180.0
 def show_experiment(
     screen: Screen, workspace: Workspace, lab: Lab, guess: int | None, ask: Callable[[], str] | None, quick: bool
 ) -> pathlib.Path:
-    """Ask, measure, draw, and say what there is to see. Returns the path of the plot.
+    """Ask, measure, draw, and describe the plot; return its path.
 
     Args:
       guess: the number of an option, from 1, if it is already known.

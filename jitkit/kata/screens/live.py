@@ -1,8 +1,8 @@
 """pages that are made again and again -> a browser that shows the newest
 
-A page opened from disk may load nothing, so a small server on this machine shows it in a frame, and says when there is a new one. It
-listens on the loopback address only, and serves only the pages that it was given. It answers only to its own name, so that no page of the
-web can reach it under another one.
+A page opened from disk may load nothing, so a small server on this machine shows it in a frame, and announces new ones.
+The server listens on the loopback address only, serves only the pages that it was given, and answers only to its own
+name, so that no page of the web can reach it under another.
 """
 
 from __future__ import annotations
@@ -120,7 +120,9 @@ class Live:
             self._changed.notify_all()
 
     def after(self, query: str) -> dict[str, Any]:
-        """Wait, at most `_LONGEST` seconds, for a page or a line above it that the browser does not know; return what is shown then."""
+        """Wait, at most `_LONGEST` seconds, for a page or a line above it that the browser does not know; return the
+        page and the line then.
+        """
         known = urllib.parse.parse_qs(query).get("after", [""])[0]
         with self._changed:
             self._changed.wait_for(lambda: str(self._now["version"]) != known, _LONGEST)

@@ -4,11 +4,11 @@
     check("02.3")
 
 A notebook counts as one file: all cells that were run, in this order. Later definitions replace earlier ones, and
-helpers and imports come along from any cell. Outside of a notebook, the calling file is checked.
+helpers and imports come along from any cell. Outside a notebook, the calling file is checked.
 
-In a workspace, a notebook and the lab's `exercises.py` share their state. A function that passes in the notebook counts as
-passed, and is written into the file if the file has only its stub. A function that passes in the file is in place in the
-notebook. Hints are counted together.
+In a workspace, a notebook and the lab's `exercises.py` share their state. A function that passes in the notebook counts
+as passed, and is written into the file if the file has only its stub. A function that passes in the file is in place in
+the notebook. Hints are counted together.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def _the_assessor() -> Assessor:
 
 
 def _is_missing(source: LearnerSource, exercise: Exercise) -> bool:
-    """Whether none of an exercise's functions was defined yet."""
+    """Return whether none of an exercise's functions was defined yet."""
     try:
         functions = parsed(source).functions
     except SpliceError:
@@ -195,8 +195,9 @@ def _workspace() -> Workspace | None:
 
 
 def _share(workspace: Workspace, lab: Lab, exercise: Exercise, source: LearnerSource) -> str:
-    """Put the functions of an exercise that passes into the lab's `exercises.py`, if that has only stubs of them, and count the
-    exercise as passed in the workspace, unless the file has another version. Return a sentence on what was done.
+    """Put the functions of an exercise that passes into the lab's `exercises.py`, if that has only stubs of them, and
+    count the exercise as passed in the workspace, unless the file has another version. Return a sentence that reports
+    this.
     """
     path = workspace.file_of(lab)
     name = workspace.relative(path)
@@ -264,7 +265,7 @@ def _passed_functions(lab: Lab, source: LearnerSource, but: Exercise | None) -> 
 
 
 def _notebook(names: dict[str, Any]) -> Notebook:
-    """Return the cells that ran in this kernel, or, outside of one, the calling file. Raise LookupError if there is no file either."""
+    """Return the cells that ran in this kernel, or outside one the calling file. Raise LookupError if there is no file either."""
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
     if shell is not None:

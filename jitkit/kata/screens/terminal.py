@@ -1,8 +1,7 @@
-"""text -> what this terminal can show: widths, colours that may be off, ASCII where there is nothing better,
-a progress line.
+"""text -> text for this terminal: widths, colours that may be off, ASCII if there is nothing better, a progress line.
 
-Colour only repeats what a word or a sign has said already. It is off when the output is not a terminal, when
-`NO_COLOR` is set (https://no-color.org) and on a dumb terminal; `FORCE_COLOR` turns it on.
+Colour only repeats a word or a sign. It is off when the output is not a terminal, when `NO_COLOR` is set
+(https://no-color.org) and on a dumb terminal; `FORCE_COLOR` turns it on.
 """
 
 from __future__ import annotations
@@ -140,8 +139,8 @@ class Screen:
 
     @contextlib.contextmanager
     def progress(self, doing: str | Callable[[], str], after: float = 1.0) -> Iterator[None]:
-        """Once the block has taken `after` seconds, say what is being done: in a terminal together with the seconds so
-        far; elsewhere once, and again when `doing()` changes.
+        """Once the block has taken `after` seconds, show `doing()`: in a terminal together with the seconds so far;
+        elsewhere once, and again when it changes.
         """
         over, drawn = threading.Event(), threading.Event()
         now = doing if callable(doing) else lambda: doing

@@ -4,8 +4,8 @@ It makes a workspace, runs `jitkit watch` in it, and saves the reference's funct
 different each time, as an editor would. The clock runs from the save until the verdict's last line is there. Beside it,
 it measures `jitkit check` from a cold start.
 
-With `--only processor` it has a row for each exercise: the processor time of a save, which depends less than the clock on
-what else runs on the machine. `--only "processor 05"` has the rows of a lab.
+With `--only processor` it has a row for each exercise: the processor time of a save, which depends less than the clock
+on other programs on the machine. `--only "processor 05"` has the rows of a lab.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _show_jaxpr(screen: Screen, jaxpr: Jaxpr) -> None:
 
 
 def count_equations(jaxpr: Jaxpr) -> int:
-    """Return the number of equations of a jaxpr and of the jaxprs inside of it, without the equations that call `jit`."""
+    """Return the number of equations of a jaxpr and of the jaxprs inside it, without the equations that call `jit`."""
     calls = sum(eqn.primitive.name == "jit" for eqn in jaxpr.eqns)
     return len(jaxpr.eqns) - calls + sum(count_equations(inner) for inner in subjaxprs(jaxpr))
 

@@ -1,7 +1,8 @@
-"""`jitkit check`: verdicts on an exercise, a lab, a file, or all that is written; for people, programs and test reports.
+"""`jitkit check`: verdicts on an exercise, a lab, a file, or all that is written; for people, programs and test
+reports.
 
-The process that will run the learner's functions starts first. While it does, this one imports what judges and shows
-(`checked`), numpy among that.
+The process that will run the learner's functions starts first. Meanwhile this one imports the modules that judge and
+show (`checked`), and numpy.
 """
 
 from __future__ import annotations

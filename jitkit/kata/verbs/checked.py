@@ -68,7 +68,7 @@ def show_end(screen: Screen, workspace: Workspace, reports: Sequence[Report]) ->
 
 
 def show_passed(screen: Screen, workspace: Workspace, report: Report) -> None:
-    """Show, after a pass, why the solution is as it is, what can now be used, and what is next."""
+    """Show, after a pass, the reasons of the solution, the functions that can now be used, and the next exercise."""
     look = workspace.look()
     screen.line()
     hanging(screen, "  why: ", report.exercise.why)

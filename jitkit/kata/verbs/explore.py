@@ -1,4 +1,6 @@
-"""`jitkit explore`: makes a page of one function, which links everything that jit made of it; or of all functions of a run"""
+"""`jitkit explore`: makes a page of one function, which links all its forms from source to machine code; or of all
+functions of a run
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace, explored: Explored) -> dict[str, Any]:
-    """Return what the watcher needs: the files that were written, the files of the program, and figures of the first page."""
+    """Return the data for the watcher: the files that were written, the files of the program, and figures of the first page."""
     installed = [os.path.realpath(each) for each in {sys.prefix, sys.base_prefix, *jitkit.__path__}]
     modules = [getattr(each, "__file__", None) or "" for each in list(sys.modules.values())]
     files = {os.path.realpath(each) for each in (*modules, arguments.calls or "") if each.endswith(".py")}
@@ -133,7 +135,7 @@ def compiled(
 
 
 def has_failed(page: Exploration) -> bool:
-    """Whether the function could not be traced, or an installed compiler did not compile it."""
+    """Return whether the function could not be traced, or an installed compiler did not compile it."""
     refused = [each for each in page.data["targets"] if each.get("reason", "missing") != "missing"]
     return bool(page.data["failure"] or refused)
 
@@ -230,8 +232,8 @@ def another(
 
 
 def write(page: Exploration, other: Exploration | None, output: Path | None, seconds: float) -> Path:
-    """Write the page, or the page of two functions; print where it is and what it shows, and return its path. Raise
-    Problem if it cannot be written.
+    """Write the page, or the page of two functions; print its place and content, and return its path. Raise Problem if
+    it cannot be written.
     """
     try:
         where = page.save(output) if other is None else save(page.against(other), output, page.data["function"])

@@ -142,7 +142,7 @@ class _Watch:
         return {file: stamp(file) for file in self.files}
 
     def has_changed(self) -> bool:
-        """Whether a file has been saved, completely, since the last time."""
+        """Return whether a file has been saved, completely, since the last time."""
         now = self.read_stamps()
         if now == self.stamps:
             return False

@@ -278,7 +278,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def reset(arguments: argparse.Namespace) -> int:
-    """Restore the given `xla` or `cc`. Rungs have no stubs, so there is nothing else to restore: raise WrongUsage for another name, and
+    """Restore the given `xla` or `cc`. Raise WrongUsage for another name, since rungs have no stubs to restore, and
     Problem if the file cannot be written.
     """
     place, screen = here(), Screen.of(sys.stdout)

@@ -23,8 +23,8 @@ _PROMPT = "Python with these. `jitkit` and `jnp`, which is `jitkit.numpy`, are i
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run a file, and return its exit status. With `--as-jax` outside of a workspace, only the reference is in place. Raise WrongUsage if
-    the file cannot be read, or an option is given that needs `--as-jax`.
+    """Run a file, and return its exit status. With `--as-jax` outside a workspace, only the reference is in place.
+    Raise WrongUsage if the file cannot be read, or an option is given that needs `--as-jax`.
     """
     path: pathlib.Path = arguments.file
     if path.is_dir():

@@ -1,4 +1,4 @@
-"""`jitkit start` makes a workspace; in a workspace it adds what is new in this version, and does not change the learner's work."""
+"""`jitkit start` makes a workspace; in a workspace it adds the new parts of this version, and does not change the learner's work."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _quoted(path: pathlib.Path) -> str:
 
 
 def update(workspace: Workspace) -> Iterator[Change]:
-    """Write what is missing, renew what the learner has not changed, append stubs of exercises that are new; yield each change."""
+    """Write missing files, renew files that the learner has not changed, append stubs of new exercises; yield each change."""
     with workspace.state.edit() as state:
         ignore = workspace.kept / ".gitignore"
         if not ignore.exists():
@@ -122,7 +122,7 @@ def _files(lab: Lab) -> Iterator[pathlib.Path]:
 
 
 def _given(workspace: Workspace, state: State, path: pathlib.Path, data: bytes) -> Iterator[Change]:
-    """Write a file that comes from us, unless the learner has changed theirs; yield the change, if there is one."""
+    """Write a file of ours, unless the learner has changed it; yield the change, if there is one."""
     key = path.relative_to(workspace.root).as_posix()
     new = hashlib.sha256(data).hexdigest()[:16]
     if not path.exists():

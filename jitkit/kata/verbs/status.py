@@ -1,4 +1,4 @@
-"""`jitkit status`: shows a line for each lab, with a sign for each exercise, and whose functions are used."""
+"""`jitkit status`: shows a line for each lab, with a sign for each exercise, and whose functions are in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`jitkit targets` compiles one function ahead of time for every chip, and shows what runs, what it moves, and what was fused."""
+"""`jitkit targets` compiles one function ahead of time for every chip, and shows its kernels, the bytes that they move,
+and its fusions.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """folders -> the moment at which something in them was written, or a key was pressed
 
-Looking at files' times fifty times a second takes 2 % of a core. So where the system reports changes (Linux: inotify),
-we sleep until it does, and look only twice a second, in case another system writes a file on a network drive. Elsewhere
-we look often while somebody works, and less often afterwards.
+Looking at files' times fifty times a second takes 2 % of a core. So if the system reports changes (Linux: inotify), we
+sleep until it does, and look only twice a second, in case another system writes a file on a network drive. Otherwise we
+look often while somebody works, and less often afterwards.
 """
 
 from __future__ import annotations

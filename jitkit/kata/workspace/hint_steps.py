@@ -1,8 +1,8 @@
-"""an exercise + what the learner wrote -> the next hint
+"""an exercise + the learner's text -> the next hint
 
-There are four steps: a question, the concept, their own bug, a skeleton. The third looks at what their functions compute. If a plausible
-wrong answer (`mutants`) computes the same in every check, or in the first that fails, the learner gets its hint; otherwise the hint of one
-that ends in the same way in every check, if there is one.
+There are four steps: a question, the concept, their own bug, a skeleton. The third looks at the results of their
+functions. If a plausible wrong answer (`mutants`) computes the same in every check, or in the first that fails, the
+learner gets its hint; otherwise the hint of one that ends in the same way in every check, if there is one.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ def behaves_like(checker: Checker, lab: Lab, exercise: Exercise, report: Report)
 
 
 def _is_shown(mutant: Mutant, results: Sequence[CheckResult]) -> bool:
-    """Whether the learner's functions fail a check that is against the mutant's misconception: otherwise nothing shows
-    that they hold it.
+    """Return whether the learner's functions fail a check that is against the mutant's misconception: otherwise nothing
+    shows that they hold it.
     """
     return any(r.status != Status.PASS and mutant.misconception in r.check.against for r in results)
 
@@ -144,7 +144,7 @@ def _imports(lab: Lab) -> str:
 
 
 def _is_same(result: CheckResult, outcome: Outcome) -> bool:
-    """Whether a mutant's outcome of a check is the same as that of the learner's function."""
+    """Return whether a mutant's outcome of a check is the same as that of the learner's function."""
     mine, other = result.value, outcome.value
     if mine is None or other is None:
         return mine is other and result.status == outcome.trouble
@@ -154,7 +154,7 @@ def _is_same(result: CheckResult, outcome: Outcome) -> bool:
 
 
 def _ends_alike(result: CheckResult, outcome: Outcome) -> bool:
-    """Whether both pass a check, or both fail it, in results of one kind or errors of one class."""
+    """Return whether both pass a check, or both fail it, in results of one kind or errors of one class."""
     mine, other = result.value, outcome.value
     if mine is None or other is None or result.expected is None:
         return mine is other and result.status == outcome.trouble

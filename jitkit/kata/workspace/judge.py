@@ -135,7 +135,7 @@ class Judge:
         self, report: Report, alone: Verdict, others: Sequence[Binding], assess: Callable[[Sequence[Binding]], Verdict]
     ) -> Report:
         """Return the report on an exercise that fails. If it passes alone, with the reference in place of the learner's
-        other exercises, one or more of these are to blame: they are named in `blame`, and `alone` is the verdict.
+        other exercises, some of these are to blame: `blame` names them, and `alone` is the verdict.
         """
         if alone.status != Status.PASS:
             return report
@@ -201,7 +201,7 @@ class Judge:
             self.assessor.reference(job)
 
     def job(self, lab: Lab, exercise: Exercise) -> Job | None:
-        """Return what a check of an exercise would run now, or None if there is nothing to run."""
+        """Return the job that a check of an exercise would run now; None if there is none."""
         look = self.workspace.look()
         source = look.source(exercise)
         checks = checks_of(lab, exercise.id)

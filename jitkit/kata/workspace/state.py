@@ -1,9 +1,9 @@
 """a learner's progress <-> `.jitkit/state.json`
 
-One plain file, which may be read, and deleted: it remembers which exercises passed (as hashes of the functions), how many hints
-were shown, and where the learner is. It contains nothing that the learner wrote. It is replaced in one step, under a lock, so that
-an interrupt or a second terminal cannot leave half of it. If the file cannot be read, it is put aside, with a message, and a new
-one is begun; parts that make no sense are left out.
+One plain file, which may be read, and deleted: it remembers which exercises passed (as hashes of the functions), how
+many hints were shown, and where the learner is. It contains nothing of the learner's text. It is replaced in one step,
+under a lock, so that an interrupt or a second terminal cannot leave half of it. If the file cannot be read, it is put
+aside, with a message, and a new one is begun; parts that make no sense are left out.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class StateFile:
     """The file of a workspace.
 
     Attributes:
-      messages: what the learner should be told, once: that a file was put aside, or that nothing can be written.
+      messages: for the learner, each shown once: that a file was put aside, or that nothing can be written.
     """
 
     def __init__(self, folder: pathlib.Path) -> None:

@@ -65,7 +65,7 @@ class Workspace:
         return self.root / lab.name / "exercises.py"
 
     def has(self, lab: Lab) -> bool:
-        """Whether the learner has this lab."""
+        """Return whether the learner has this lab."""
         return self.file_of(lab).exists()
 
     def relative(self, path: str | os.PathLike[str]) -> str:
@@ -181,7 +181,9 @@ class Look(NamedTuple):
         return Status.STALE if known.passed or known.failed else Status.NEW
 
     def passes(self, exercise: Exercise) -> bool:
-        """Whether an exercise passed and has not changed since. If it never passed, its file is not parsed, which would take 10 ms."""
+        """Return whether an exercise passed and has not changed since. If it never passed, its file is not parsed,
+        which would take 10 ms.
+        """
         passed = self.state.exercises.get(exercise.id, Progress()).passed
         return bool(passed) and self.fingerprint(exercise) == passed
 

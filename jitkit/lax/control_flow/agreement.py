@@ -29,7 +29,7 @@ from .common import Body, Traced
 
 
 def same_type(a: Any, b: Any) -> bool:
-    """Whether two types are the same except for weakness."""
+    """Return whether two types are the same except for weakness."""
     return a is b or bool(a.strip_weak_type() == b.strip_weak_type())
 
 

@@ -59,7 +59,7 @@ class Traced(NamedTuple):
     out_tree: PyTreeDef
 
     def is_current(self) -> bool:
-        """Whether the traces of all tracers that the function closed over are active."""
+        """Return whether the traces of all tracers that the function closed over are active."""
         return all(x._trace.alive for x in self.consts if isinstance(x, core.Tracer))
 
 
@@ -134,7 +134,7 @@ def trace_anew(body: Body, in_tree: PyTreeDef, avals: Sequence[Any]) -> Traced:
 
 
 def is_call_of_ours(error: TypeError) -> bool:
-    """Whether Python raised this TypeError because a user's function does not take the arguments with which this
+    """Return whether Python raised this TypeError because a user's function does not take the arguments with which this
     package called it, and the error has not been explained yet.
     """
     frame, text = error.__traceback__, str(error)

@@ -102,7 +102,7 @@ def count_by_while(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], 
 
 
 def below_upper(carry: tuple[Any, Any, Any]) -> Any:
-    """Whether the index, first of the carry, is below the upper bound, the second."""
+    """Return whether the index, first of the carry, is below the upper bound, the second."""
     i, upper, _ = carry
     return lt(i, upper)
 

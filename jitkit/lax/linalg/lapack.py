@@ -98,7 +98,7 @@ _LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 
 
 def has_routines(dtype: Any) -> bool:
-    """Whether LAPACK has routines for this dtype."""
+    """Return whether LAPACK has routines for this dtype."""
     return dtype.name in _LETTERS
 
 
