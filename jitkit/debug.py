@@ -45,8 +45,8 @@ def _effect(ordered: bool) -> Effect:
 
 
 class _DebugPrimitive(Primitive):
-    """A primitive that calls a function of its parameters (`function_of`) on its operands, and returns nothing. Without
-    a trace it calls the function at once, without a compiled program.
+    """A primitive without results that calls `function_of(**params)` on its operands. Without a trace it calls the
+    function at once, without a compiled program.
     """
 
     __slots__ = ("function_of",)

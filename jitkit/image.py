@@ -100,7 +100,7 @@ _KERNELS: dict[ResizeMethod, tuple[int, Kernel | None]] = {
 
 
 def _pixels_beyond(radius: int, scale: Any, antialias: bool) -> int:
-    """Return how many pixels outside of the image, where its edge is repeated, have weights."""
+    """Return how many pixels outside the image, where its edge is repeated, have weights."""
     if not antialias:
         return radius
     known: float = concrete_or_error(float, scale, "Antialiasing with edge padding requires a static scale.")
@@ -186,7 +186,7 @@ def scale_and_translate(
 ) -> Any:  # fmt: skip
     """Return the image, resized so that a point `p` along one of `spatial_dims` moves to `p * scale + translation`.
 
-    Values outside of the image are zero. `shape` is the shape of the result; for the other arguments see `resize`.
+    Values outside the image are zero. `shape` is the shape of the result; for the other arguments see `resize`.
 
     Raises:
       ValueError: the shape has another length than the image's, scale or translation another length than `spatial_dims`, or

@@ -43,7 +43,7 @@ _NAMED = 3
 
 def _importers() -> list[str]:
     """Return the modules that refer to something of JAX, with their files: first the program, then the others in the
-    order of `sys.modules`, which is the order of import. (The module that imported JAX comes soon after JAX.)
+    order of `sys.modules`, which is the order of import.
     """
     modules = list(sys.modules.items())
     done = [name for name, _ in modules].index("jax")

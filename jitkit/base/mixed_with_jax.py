@@ -58,7 +58,7 @@ def is_of_jax(module: object) -> bool:
 
 def _line_that_called_jax(traceback: types.TracebackType | None) -> tuple[types.TracebackType | None, bool]:
     """Return the last place in a traceback where code other than JAX's called JAX, and whether JAX's frames are visible
-    there. JAX often removes its own frames; then return the last place outside of jitkit.
+    there. If JAX removed its own frames, return the last place outside jitkit.
     """
     found = last = None
     while traceback is not None:

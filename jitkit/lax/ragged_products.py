@@ -163,8 +163,8 @@ def _check_groups(mode: str, rhs: ShapedArray, count: int, numbers: RaggedDotDim
 
 
 def _copies(x: Any, axis: int, group_sizes: Any, prefix: list[int]) -> Any:
-    """Return a copy of x for each group, along a new first axis, with zeros outside of the group along `axis`. The
-    sizes of the groups may differ along the axes `prefix`.
+    """Return a copy of x for each group, along a new first axis, with zeros outside the group along `axis`. The sizes
+    of the groups may differ along the axes `prefix`.
     """
     count = group_sizes.shape[-1]
     shape = (count, *x.shape)

@@ -58,8 +58,8 @@ defjvp(
 
 
 def _share(x: Any, extreme: Any, y: Any) -> Any:
-    """Return the factor of x's tangent in the tangent of `extreme`, the maximum or minimum of x and y: 1 where it is x,
-    0 where it is y, 1/2 where they are equal.
+    """Return the factor of x's tangent in the tangent of `extreme`, the maximum or minimum of x and y: 1 where
+    `extreme` is x, 0 where it is y, 1/2 where x and y are equal.
     """
     return div(
         select(eq(x, extreme), full_like(extreme, 1), full_like(extreme, 0)),

@@ -160,7 +160,7 @@ def _dense(shape: Sequence[int]) -> list[int]:
 
 def _view(writer: Writer, x: Atom) -> View:
     """Return an operand in memory. A transpose, squeeze, slice or broadcast of an array is a view of that array; any
-    other operand is stored if it is not in memory yet.
+    other operand is stored first if it is not in memory.
     """
     if isinstance(x, Constant):
         return View(writer.place(x), ())

@@ -53,7 +53,7 @@ def _own_client() -> Any:
 
 @functools.cache
 def first_device() -> Device:
-    """Return the device where uncommitted values live, outside of any block of `default_device`."""
+    """Return the device where uncommitted values live, outside any block of `default_device`."""
     return devices()[0]
 
 

@@ -34,7 +34,7 @@ _NEW = np.zeros(0, np.bool_)  # an empty array: a token for which nothing has to
 
 
 class Token:
-    """A token as a value in Python, outside of any program. It is ready when its effect has happened."""
+    """A token as a value in Python, outside any program. It is ready when its effect has happened."""
 
     def __init__(self, buf: runtime.Buffer) -> None:
         self._buf = buf
