@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import jitkit
 from jitkit.base import config, traceback_util
 from jitkit.core import dtypes
 
@@ -396,3 +397,27 @@ def test_a_real_error_of_the_library_is_shown_at_the_users_line():
     assert isinstance(error, dtypes.TypePromotionError)
     assert functions_in(error.__traceback__) == ["raised"]
     assert "least_upper_bound" in functions_in(error.__jitkit_traceback__)
+
+
+@pytest.mark.parametrize("mode", ["off", "auto", "remove_frames", "tracebackhide"])
+def test_what_a_function_holds_is_freed_with_its_error(mode):
+    class Held:
+        pass
+
+    def fail_with(held):
+        def fail(x):
+            raise ValueError(held)
+
+        try:  # `pytest.raises` would keep the error
+            jitkit.jit(fail)(1.0)
+        except ValueError:
+            return weakref.ref(held)
+
+    gc.collect()
+    gc.disable()
+    try:
+        with config.override(traceback_filtering=mode):
+            left = fail_with(Held())
+        assert left() is None
+    finally:
+        gc.enable()

@@ -138,7 +138,13 @@ def _mark_own_frames(error: BaseException) -> None:
     node = error.__traceback__
     while node is not None:
         if is_hidden_file(node.tb_frame.f_code.co_filename):
-            node.tb_frame.f_locals["__tracebackhide__"] = True
+            variables = node.tb_frame.f_locals
+            variables["__tracebackhide__"] = True
+            if isinstance(
+                variables, dict
+            ):  # before Python 3.13 a copy, which would keep the error, and so its frames, alive
+                for name in [name for name, x in variables.items() if isinstance(x, BaseException)]:
+                    del variables[name]
         node = node.tb_next
 
 

@@ -157,6 +157,10 @@ def mlir_context() -> Any:
     return context
 
 
+# Options that XLA does not take by name: they are fields of its object of options.
+_FIELDS = ("exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level")
+
+
 def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], ...]) -> Any:
     g = gate()
     compile_options = g.xla_client.CompileOptions()
@@ -172,8 +176,10 @@ def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], .
     if n > 1:
         build.use_spmd_partitioning = True
         build.use_shardy_partitioner = True
-    if options:
-        compile_options.env_option_overrides = list(options)
+    for name, value in options:
+        if name in _FIELDS:
+            setattr(build, name, value)
+    compile_options.env_option_overrides = [(name, value) for name, value in options if name not in _FIELDS]
     return compile_options
 
 
