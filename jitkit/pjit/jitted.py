@@ -154,7 +154,7 @@ class Jitted(Traceable):
     def run_under_trace(self, *args: Any, **kwargs: Any) -> Any:
         """Return the result of an `inlined` function under a trace: record its operations, or one call if the trace `keeps_calls`."""
         trace = _local.state.trace
-        if trace is not None and trace.keeps_calls:
+        if trace is not None and trace.keeps_calls and not config.local.state.options.disable_jit:
             return self.bind(args, kwargs)
         finish = None if trace is None else trace.note(args)
         try:
