@@ -795,3 +795,17 @@ def test_a_range_between_arrays_is_not_known_within_jit(jax, jnp):
         if each[0] is None or len(each) > 1
     ]
     return traced, [raised(jnp.arange, *each) for each in ranges]
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+@same_as_jax
+def test_zeros_like_the_gradient_of_an_integer_are_no_array_of_jax(jax, jnp, shape):
+    x = np.zeros(shape, jax.dtypes.float0)
+    made = [
+        jnp.zeros_like(x),
+        jnp.full_like(x, 0),
+        jax.lax.full_like(x, 0),
+        jnp.zeros_like(1, dtype=x.dtype),
+        jax.tree.map(jnp.ones_like, x),
+    ]
+    return [(isinstance(y, jax.Array), y.dtype == jax.dtypes.float0, y.shape) for y in made]

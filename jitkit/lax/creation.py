@@ -91,6 +91,8 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
     dtype = dtypes.dtype(x if dtype is None else dtype)
     if isinstance(dtype, dtypes.ExtendedDType):
         return dtype.full(fill_shape, fill_value)
+    if dtype == dtypes.float0:
+        return np.zeros(fill_shape, dtype)
     return full(fill_shape, _convert_element_type(fill_value, dtype, weak_type))
 
 
