@@ -455,6 +455,17 @@ def test_options_reach_the_compiler_and_unknown_ones_are_refused(jax, jnp):
     ]  # fmt: skip
 
 
+@same_as_jax
+def test_hlo_before_optimisation_names_lines_if_asked(jax, jnp):
+    def wave(x):
+        return jnp.sin(x)
+
+    lowered = jax.jit(wave).lower(42.0)
+    told = lowered.as_text("hlo", debug_info=True)
+    (sine,) = [line for line in told.splitlines() if " sine(" in line]
+    return lowered.as_text("hlo"), 'op_name="jit(wave)/sin"' in sine, "test_stages.py" in told
+
+
 def test_options_are_part_of_the_key():
     def f(x):
         return x * 2

@@ -192,11 +192,11 @@ class Lowered(_Stage):
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
         """Return the StableHLO text; with `debug_info`, the line of an operation says (by `loc`) which Python line it
-        came from. With `dialect="hlo"`, return the same program in XLA's own language, before optimisation. Raise
-        ValueError for another dialect.
+        came from. With `dialect="hlo"`, return the same program in XLA's own language, before optimisation, whose
+        `metadata` names the lines with `debug_info`. Raise ValueError for another dialect.
         """
         if dialect == "hlo":
-            return runtime.hlo_of_text(self._module.text(debug_info))
+            return runtime.hlo_of_text(self._module.text(debug_info=True), debug_info)
         if dialect not in (None, "stablehlo"):
             raise ValueError(f"unknown dialect: {dialect}\nThe dialects are 'stablehlo' and 'hlo'.")
         return self._module.text(debug_info)
@@ -206,7 +206,9 @@ class Lowered(_Stage):
         ValueError for another dialect.
         """
         return (
-            runtime.hlo_computation(self.as_text()) if dialect == "hlo" else runtime.mlir_module(self.as_text(dialect))
+            runtime.hlo_computation(self.as_text(debug_info=True))
+            if dialect == "hlo"
+            else runtime.mlir_module(self.as_text(dialect))
         )
 
     @overload

@@ -237,9 +237,11 @@ def _with_source_line(message: str, text: str) -> str:
 # --- what XLA says about a program --------------------------------------------------------------------------
 
 
-def hlo_of_text(text: str) -> str:
-    """Return StableHLO text as HLO text, before optimisation."""
-    hlo: str = hlo_computation(text).as_hlo_text()
+def hlo_of_text(text: str, debug_info: bool = False) -> str:
+    """Return StableHLO text as HLO text, before optimisation; with `debug_info`, with the Python lines that `loc` gives in the text."""
+    options = importlib.import_module("jaxlib._hlo").HloPrintOptions.short_parsable()
+    options.print_metadata = debug_info
+    hlo: str = hlo_computation(text).as_hlo_module().to_string(options)
     return hlo
 
 
