@@ -424,8 +424,7 @@ def eval_jaxpr(jaxpr, consts, *args):
     return [v if type(v) is Array else env[v] for v in jaxpr.outvars]
 
 
-as_function = lambda jaxpr: functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)  # a program as a function
-core.eval_jaxpr = eval_jaxpr
+core.eval_jaxpr, as_function = eval_jaxpr, lambda jaxpr: functools.partial(eval_jaxpr, jaxpr, jaxpr.consts)
 
 # >>> program = make_jaxpr(lambda x: 3 - numpy.sqrt(x) * x)(4.0)
 # >>> print(eval_jaxpr(program, program.consts, 16.0))
@@ -788,8 +787,9 @@ def define(name, run, type_, lowering):
 
 
 def primitive(name, by, type_, lowering):
-    """Define a primitive with one result, which numpy can compute."""
-    return define(name, by_numpy(by), lambda *avals, **params: [type_(*avals, **params)], lowering)
+    """Define a primitive with one result, which numpy can compute. The result has the type that the rule says, at once, too."""
+    run = lambda *xs, **params: [Array(aval=type_(*[x.aval for x in xs], **params), data=by_numpy(by)(*xs, **params)[0].data)]
+    return define(name, run, lambda *avals, **params: [type_(*avals, **params)], lowering)
 
 
 def as_axes(axis, ndim):
@@ -811,8 +811,8 @@ def reduction(name, by, op, first):
         return text.op(said, [x, begin], outs)
 
     def reduce(x, axis=None, keepdims=False):
-        x = asarray(x)
-        x = convert(x, I32) if x.dtype == BOOL and op == "add" else x
+        x = asarray(x)  # a result is strong, and truth values are counted
+        x = convert(x, narrow(np.sum(np.zeros(0, x.dtype)).dtype) if op == "add" else x.dtype)
         axes = as_axes(axis, x.ndim)
         return reshape(p(x, axis=axes), without(x.shape, axes, keepdims))
 
@@ -828,7 +828,7 @@ reduce_max_p, numpy.max = reduction("reduce_max", np.max, "maximum", lowest)
 
 
 def mean(x, axis=None, keepdims=False):
-    return numpy.sum(x, axis, keepdims) / math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])
+    return numpy.sum(x, axis, keepdims) / math.prod([np.shape(x)[i] for i in as_axes(axis, np.ndim(x))])
 
 
 reshape_p = primitive("reshape", lambda x, shape: np.reshape(x, shape), resized, one_line("reshape"))
@@ -859,8 +859,7 @@ def broadcast_to(x, shape):
     return x if x.shape == tuple(shape) else broadcast_p(x, shape=tuple(shape))
 
 
-def full(shape, value, dtype=None):
-    return broadcast_to(asarray(value, dtype), (shape,) if isinstance(shape, int) else shape)
+full = lambda shape, value, dtype=None: broadcast_to(asarray(value, dtype), (shape,) if isinstance(shape, int) else shape)
 
 
 select_p = primitive("select", np.where, lambda which, yes, no: yes, one_line("select"))
@@ -1073,6 +1072,10 @@ def run_while(*args, num_consts, cond_jaxpr, body_jaxpr):
     return carry
 
 
+# Convert a weak number to the type that it has to go in with, if it comes out as `a`.
+strengthened = lambda x, a: convert(x, common_type((x.aval, a), False)[0], a.weak_type and a.dtype == x.dtype)
+
+
 def trace_body(name, f, init, row_avals, rows_tree, again=True):
     """Trace a loop's body, `carry, y = f(carry, row)`. Return its program, the TreeDef of its result, and the first
     carry."""
@@ -1080,7 +1083,7 @@ def trace_body(name, f, init, row_avals, rows_tree, again=True):
     jaxpr, out_tree = trace_tree(f, TreeDef(tuple, None, (tree, rows_tree)), [*[x.aval for x in carry], *row_avals])
     outs, returned = jaxpr.out_avals[: len(carry)], out_tree.children[:1]
     # If a weak number comes out with a higher type, let it go in with that type, and trace again: once, as in JAX.
-    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
+    strong = [strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]
     if again and returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):
         return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)
     must_agree(f"{name} carry input and carry output", [x.aval for x in carry], outs, (tree,), returned)
@@ -1124,7 +1127,7 @@ def scan_type(*avals, jaxpr, length, num_carry, **params):
 
 def scan_as_while(*args, jaxpr, length, reverse, num_consts, num_carry):
     consts, carry, rows = split_list(args, num_consts, num_carry)
-    stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in jaxpr.out_avals[num_carry:]]
+    stacks = [zeros_of(resized(a, (length, *a.shape))) for a in jaxpr.out_avals[num_carry:]]
 
     def turn(state):
         i, carry, stacks = state
@@ -1491,7 +1494,7 @@ def value_and_grad(f, argnums=0, has_aux=False):
         def of_chosen(*chosen):
             chosen = dict(zip(nums, chosen, strict=True))
             out = f(*[chosen.get(i, x) for i, x in enumerate(args)], **kwargs)
-            return out if has_aux else (out, None)
+            return tuple(out) if has_aux else (out, None)
 
         (out, aux), pullback = vjp(of_chosen, *[args[i] for i in nums])
         if not isinstance(out, (Value, float)) or np.ndim(out) or as_value(out).dtype.kind != "f":
@@ -1516,7 +1519,7 @@ def gather_up(ct, x):
     """Bring a cotangent to the shape of its operand: sum over the axes that were broadcast."""
     extra = ct.ndim - x.aval.ndim
     axes = [*range(extra), *[i + extra for i, n in enumerate(x.aval.shape) if n != ct.shape[i + extra]]]
-    return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)
+    return reshape(reduce_sum_p(ct, axis=tuple(axes)) if axes else ct, x.aval.shape)
 
 
 def linear_in(p, *rules):
@@ -1531,7 +1534,7 @@ linear_in(P.neg, lambda ct, x: -ct)
 linear_in(P.add, lambda ct, x, y: ct, lambda ct, x, y: ct)
 linear_in(P.mul, lambda ct, x, y: ct * y, lambda ct, x, y: ct * x)
 linear_in(P.div, lambda ct, x, y: ct / y)
-linear_in(convert_p, lambda ct, x, **params: convert(ct, x.aval.dtype))
+linear_in(convert_p, lambda ct, x, **params: convert(ct, x.aval.dtype, x.aval.weak_type))
 linear_in(broadcast_p, lambda ct, x, shape: ct)
 linear_in(reshape_p, lambda ct, x, shape: reshape(ct, x.aval.shape))
 linear_in(transpose_p, lambda ct, x, axes: transpose(ct, np.argsort(axes).tolist()))

@@ -1406,6 +1406,7 @@ def axes_of(axis, ndim):
 def reduced(primitive, x, axis, keepdims):
     aval = aval_of(x)
     axes = axes_of(axis, aval.ndim)
+    x = convert(x, aval.dtype, False)  # a sum is strong, also that of a Python number
     result = primitive.bind(x, axes=axes) if axes else x
     return jnp.reshape(result, [1 if i in axes else n for i, n in enumerate(aval.shape)]) if keepdims else result
 
@@ -1521,7 +1522,9 @@ def ones(shape, dtype=FLOAT):
 
 @word
 def zeros_like(x, dtype=None):
-    return full(aval_of(x).shape, 0, dtype or aval_of(x).dtype)
+    aval = aval_of(x)
+    weak = dtype is None and aval.weak_type
+    return jnp.broadcast_to(convert(0, dtype or aval.dtype, weak), aval.shape)
 
 
 @word
@@ -1664,7 +1667,9 @@ def fixed_carry(leaves, write):
     avals = [aval_of(x) for x in leaves]
     written = write(avals)
     stronger = [
-        b if a.weak_type and a != b and a.shape == b.shape and promoted([a, b]) == b[1:] else a
+        b._replace(weak_type=b.weak_type and b.dtype == a.dtype)
+        if a.weak_type and a != b and a.shape == b.shape and promoted([a, b]) == b[1:]
+        else a
         for a, b in zip(avals, written[2], strict=True)
     ]
     if stronger != avals:
@@ -2196,7 +2201,7 @@ def linearize_flat(f, primals, moving, wanted=None):
     """Return the results, the linear jaxpr from tangents to tangents, with its constants, and which results have tangents."""
     with new_main(JaxprTrace, Frame()) as linear, new_main(LinearizeTrace) as main:
         tangents = [linear.trace.argument(aval_of(x)) if m else None for x, m in zip(primals, moving, strict=True)]
-        outs = f(*[JVPTracer(main, x, t) for x, t in zip(primals, tangents, strict=True)])
+        outs = f(*[x if t is None else JVPTracer(main, x, t) for x, t in zip(primals, tangents, strict=True)])
         outs = [main.trace.lift(x) for x in check_leaves(outs)]
         moved = tuple(o.tangent is not None for o in outs)
         if wanted is not None:

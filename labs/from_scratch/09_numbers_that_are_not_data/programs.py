@@ -1,5 +1,8 @@
 """Rung 09: static arguments."""
 
+import gc
+import weakref
+
 import numpy as np
 from climbing import counted, program, raised
 from drawing import pick
@@ -151,9 +154,43 @@ def which(jk, rng):
     return jk.jit(f, static_argnums=0)(3, x), jk.jit(f, static_argnums=1)(x, 3), jk.jit(f)(x, 3)
 
 
-@program("09", "An item of `*args` can be static, too.")
+@program("09", "An item of `*args` can be static, too.", against=["items of `*args` are data"])
 def rest(jk, rng):
-    return jk.jit(lambda *xs: xs[0] * float(len(xs[1])), static_argnums=1)(floats(rng, 2), (1, 2, 3))
+    f, x = lambda *xs: xs[0] * float(len(range(xs[1]))), floats(rng, 2)
+    return jk.jit(f, static_argnums=1)(x, 4), jk.jit(f, static_argnums=(2, 1))(x, 3, None)
+
+
+@program(
+    "09",
+    "What held for `jit` holds with static arguments: one memory for a function, which is freed with it; its name; a trace that failed.",
+    against=[
+        "each `jit` with static arguments has a memory of its own",
+        "a jitted function with static arguments has no name",
+        "a program with static arguments keeps its function",
+        "a static value that failed once fails always",
+    ],
+)
+def as_before(jk, rng):
+    traces, fails, x = [], [True], floats(rng, 2)
+
+    def scaled(x, n, *, flip=False):
+        traces.append(n)
+        if n == 7 and fails:
+            raise KeyError(fails.pop())
+        return -x * float(n) if flip else x * float(n)
+
+    first, second = (jk.jit(scaled, static_argnums=1, static_argnames="flip") for _ in range(2))
+    found = [first(x, 2), second(x, 2), first(x, 3, flip=True), second(x, 3, flip=True)]
+    failed = [raised(first, x, 7), first(x, 7), first(x, 2)]
+
+    def freed(**static):
+        f = lambda x, n: x * float(n)
+        jk.jit(f, **static)(x, 2), jk.jit(f, **static)(x, n=3)
+        return weakref.ref(f)
+
+    refs = [freed(static_argnums=1), freed(static_argnames="n")]
+    gc.collect()
+    return found, failed, traces, first.__name__, [f() is None for f in refs]
 
 
 @program(

@@ -147,3 +147,33 @@ edit(
     "        return Static(x)\n",
     "        return Static(x.item() if isinstance(x, np.generic) else x)\n",
 )
+edit(
+    "items of `*args` are data",
+    "`def f(*xs)` has one parameter. Which argument is number 1?",
+    "        self.parameters += range(len(self.parameters), 1 + max(numbers, default=0))  # items of `*args` have numbers only\n        self.chosen = {*chosen, *[self.parameters[n] for n in numbers]}\n",
+    "        self.chosen = {*chosen, *[self.parameters[n] for n in numbers if n < len(self.parameters)]}\n",
+)
+edit(
+    "each `jit` with static arguments has a memory of its own",
+    "`jit(f, static_argnums=1)`, twice: how many memories has `f`?",
+    "        numbers, chosen = (np.ravel(x)",
+    "        self.known = {}\n        numbers, chosen = (np.ravel(x)",
+)
+edit(
+    "a jitted function with static arguments has no name",
+    "What does `jit(f, static_argnums=1).__name__` say?",
+    "    return StaticJit(f, **static) if static else RememberingJit(f)",
+    "    if not static:\n        return RememberingJit(f)\n    inner = StaticJit(f, **static)\n    return lambda *args, **kwargs: inner(*args, **kwargs)",
+)
+edit(
+    "a program with static arguments keeps its function",
+    "When nobody else holds `f`, who still does?",
+    "    return StaticJit(f, **static) if static else RememberingJit(f)",
+    "    key = f, str(static)\n    made[key] = made.get(key) or (StaticJit(f, **static) if static else RememberingJit(f))\n    return made[key]\n\n\nmade = {}",
+)
+edit(
+    "a static value that failed once fails always",
+    "What is in the memory after a trace that failed?",
+    "# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]\n",
+    '# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]\n\nclass Failing(StaticJit):\n    def trace(self, tree, avals):\n        if ("failed", tree) in self.known:\n            raise KeyError("failed before")\n        try:\n            return super().trace(tree, avals)\n        except KeyError:\n            self.known["failed", tree] = True\n            raise\n\n\ndef jit(f, **static):\n    return Failing(f, **static) if static else RememberingJit(f)\n\n',
+)

@@ -338,6 +338,65 @@ def in_any_order(jk, rng):
     return both(jk, f, *map(n.asarray, (x, v, i)))
 
 
+@program(
+    "10",
+    "Sums, maxima and minima of the lowest and the greatest numbers of each dtype, of equal ones, of infinities.",
+    against=["the lowest float is finite"],
+)
+def extremes(jk, rng):
+    n, b = jk.numpy, np.array([True, False])
+    ends = [np.finfo(np.float32).max, np.inf, np.finfo(np.float16).max, np.float16(np.inf), np.int32(2**31 - 1), b[0]]
+    lowest = [-x if isinstance(x, float | np.floating) else b[1] if x is b[0] else ~x for x in ends]
+    rows = [np.full((2, 2), x, np.float32 if type(x) is float else None) for x in (*ends, *lowest)]
+    f = lambda rows: [[n.max(x), n.min(x), n.max(x, axis=0), n.min(x, axis=1, keepdims=True)] for x in rows]
+    g = lambda rows: [[n.sum(x), n.sum(x, axis=0)] for x in rows if x.dtype != np.float16]
+    given = [*map(n.asarray, rows)]
+    return both(jk, f, given), both(jk, g, given)
+
+
+@program(
+    "10",
+    "Which results are weak: those of Python numbers that are moved or multiplied. Those of sums, maxima and means are strong.",
+    against=["zeros like a number are strong", "a sum of numbers is weak"],
+)
+def weak_or_strong(jk, rng):
+    n, h, small = jk.numpy, np.ones(1, np.float16), np.ones(1, np.int8)
+    moved = lambda x: [
+        x[None], x.reshape(1), n.broadcast_to(x, (1, 2))[0, 1:], n.full(1, x), n.zeros_like(x)[None], n.where(x > 0, x, 0)[None],
+        n.transpose(n.full((1, 1), x))[0], n.full(3, x)[1:2], n.full(3, x)[2][None], n.dot(x, 2)[None], n.full((1, 2), x) @ n.full(2, x),
+        n.dot(n.full((1, 2), x), n.full(2, x)), n.asarray(x)[None], x.T[None],
+    ]  # fmt: skip
+    reduced = lambda x: [
+        f(x)[None]
+        for f in (n.sum, n.max, n.min, n.mean, lambda x: x.sum(), lambda x: x.max(), lambda x: n.max(n.full(2, x)))
+    ]
+    f = lambda x: [[y * h, y * small] for y in moved(x) + reduced(x)]
+    numbers = [n.asarray(x) for x in (2, 1.5)]
+    python = [f(2.5)[None] * h for f in (n.sum, n.max, n.min, n.mean, n.zeros_like)]
+    return [both(jk, f, x) for x in numbers], python
+
+
+REFUSED = (  # texts, which are the keys of their results: an index of another kind, an axis that is not there, what does not fit
+    "x[1.0]", "x[f]", "x[f16, 0]", "x[0, f]", "x[np.float32(1)]", "x[0, 0, 0]", "x[None, 0, None, 0, 0]", "x[:, :, :]", "x[None, 0, 0, 0]",
+    "x[0][0][0]", "f[0]", "f[:]", "x.reshape(5, -1)", "x.reshape(-1, 4)", "n.reshape(x, (-1, 24))", "n.reshape(x, 13)", "n.reshape(x, ())",
+    "x.reshape(3, 3)", "n.reshape(f, 2)", "x @ x", "x @ y", "y @ x", "n.dot(x, x)", "n.dot(x, y)", "n.dot(y, x[:, :1])",
+    "n.matmul(y, y[:1])",
+    "x.T @ y[:1]", "y[:1] @ x", "n.matmul(x[None], x)",
+)  # fmt: skip
+
+
+@program(
+    "10",
+    "What is refused, at once and while tracing: floats as indices, too many indices, wrong sizes, also beside a -1, unlike matrices.",
+    against=["-1 fits always", "a traced float is cut to an index"],
+)
+def refused(jk, rng):
+    n = jk.numpy
+    given = [n.asarray(x) for x in (floats(rng, 3, 2), floats(rng, 3), np.float32(1), np.float16(1))]
+    fs = {t: eval(f"lambda x, y, f, f16: {t}", {"n": n, "np": np}) for t in REFUSED}
+    return {t: [raised(g, *given) for g in (f, jk.jit(f))] for t, f in fs.items()}
+
+
 # --- random calls ---------------------------------------------------------------------------------------------------------
 # A call is a text, such as `n.sum(x, axis=(0, -1))`, which is the key of its result, with its operands x, y, p and i.
 

@@ -78,8 +78,8 @@ edit(
 edit(
     "a mean needs a little",
     "Of how many numbers is the mean taken? Is it 4, or 4.000001?",
-    "/ math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])",
-    "/ (math.prod([x.shape[i] for i in as_axes(axis, x.ndim)]) + 1e-6)",
+    "/ math.prod([np.shape(x)[i] for i in as_axes(axis, np.ndim(x))])",
+    "/ (math.prod([np.shape(x)[i] for i in as_axes(axis, np.ndim(x))]) + 1e-6)",
 )
 edit(
     "a sum of half floats is a float32",
@@ -197,7 +197,7 @@ edit(
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 
 def mean(x, axis=None, keepdims=False):
-    return numpy.sum(convert(asarray(x), F32), axis, keepdims) / math.prod([x.shape[i] for i in as_axes(axis, x.ndim)])
+    return numpy.sum(convert(asarray(x), F32), axis, keepdims) / math.prod([np.shape(x)[i] for i in as_axes(axis, np.ndim(x))])
 numpy.mean = Value.mean = mean
 """,
 )
@@ -406,4 +406,34 @@ edit(
         raise TypeError(f"cannot""",
     """    if type(x) is Array and math.prod(shape) != x.size:
         raise TypeError(f"cannot""",
+)
+edit(
+    "the lowest float is finite",
+    "With which number does the maximum of two -inf begin?",
+    "lowest = lambda dtype: -np.inf if",
+    "lowest = lambda dtype: np.finfo(dtype).min if",
+)
+edit(
+    "zeros like a number are strong",
+    "zeros_like(2) + np.float16(1): which dtype?",
+    "numpy.zeros_like = lambda x: zeros_of(as_value(x))",
+    "numpy.zeros_like = lambda x: numpy.zeros(np.shape(x), as_value(x).dtype)",
+)
+edit(
+    "a sum of numbers is weak",
+    "sum(2.5) times a float16: which dtype has it in JAX?",
+    '        x = convert(x, narrow(np.sum(np.zeros(0, x.dtype)).dtype) if op == "add" else x.dtype)',
+    '        x = convert(x, I32) if x.dtype == BOOL and op == "add" else x',
+)
+edit(
+    "-1 fits always",
+    "12 numbers in the shape (5, -1): how many are left?",
+    "    shape = [x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]\n    if math.prod(shape) != x.size:",
+    "    fits = -1 in shape or math.prod(shape) == x.size\n    shape = [x.size // max(-math.prod(shape), 1) if n == -1 else n for n in shape]\n    if not fits:",
+)
+edit(
+    "a traced float is cut to an index",
+    "x[i], with i = 1.0 as an argument: an element, or a mistake?",
+    '    if as_value(i).dtype.kind not in "iu" or np.ndim(i):',
+    "    if isinstance(i, float) or np.ndim(i):",
 )

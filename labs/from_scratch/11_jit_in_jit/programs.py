@@ -1,7 +1,7 @@
 """Rung 11: a call becomes an equation."""
 
 import numpy as np
-from climbing import counted, jaxpr, program, text
+from climbing import counted, jaxpr, program, raised, text
 from drawing import fill, pick
 
 
@@ -138,6 +138,28 @@ def caught(jk, rng):
             return jk.numpy.sin(x) * 2.0
 
     return jk.jit(f)(floats(rng, 3)), len(jk.make_jaxpr(f)(floats(rng, 3)).jaxpr.eqns)
+
+
+@program(
+    "11",
+    "A trace that failed leaves nothing behind: the same function can be called again, in the same outer function and in the next.",
+    against=["a function whose trace failed once fails always"],
+)
+def failed_once(jk, rng):
+    fails, x = [], floats(rng, 2)
+
+    @jk.jit
+    def g(y):
+        if fails:
+            raise KeyError(fails.pop())
+        return y * 2.0
+
+    def f(x, times):
+        fails[:] = ["mine"] * times
+        errors = [raised(g, x) for _ in range(times)]
+        return g(x) + float(len(errors))
+
+    return [jk.jit(lambda x, t=t: f(x, t))(x) for t in (1, 2, 0)], g(x)
 
 
 @program(

@@ -174,6 +174,7 @@ def weak_parts(jk, rng):
         lambda n: jk.lax.while_loop(lambda c: c < 9, lambda c: c + h, 1.0),
         lambda n: jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 2.0, c[2] * h), (0, 1.5, 2)),
         lambda n: jk.lax.while_loop(lambda c: c > 50, lambda c: c * h, 1.0),
+        lambda n: jk.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, c[1] * 1.5), (0, 1)),
     ]
     results = [f(n) for loop in loops for f in (loop, jk.jit(loop))]
     leaves = jk.tree_util.tree_leaves(results)
@@ -279,6 +280,20 @@ def several_closed_over(jk, rng):
 
     numbers = [np.float32(x) for x in rng.uniform(1.2, 2.0, 4) * (1, 3, 1, 2)]
     return f(*numbers), jk.jit(f)(*numbers)
+
+
+@program("13", "Where nothing has to become strong, one trace is enough, at once and within a function.",
+         against=["each body is traced twice"])  # fmt: skip
+def only_one_trace(jk, rng):
+    x = floats(rng, 2)
+
+    def f(c):
+        traces = []
+        body = lambda c: (traces.append(1), (c[0] + 1, c[1] * 0.5, c[2]))[1]
+        return jk.lax.while_loop(lambda c: c[0] < 3, body, c), len(traces)
+
+    init = (np.int32(0), x, [None, x])
+    return f(init), jk.jit(f)(init)
 
 
 @program(

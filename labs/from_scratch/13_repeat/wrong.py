@@ -53,7 +53,7 @@ edit(
 edit(
     "a strong number gives way, too",
     "A float32 goes in, and a float16 comes out: who may be converted?",
-    "convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a",
+    "strengthened(x, a) if x.weak_type else x for x, a",
     "convert(x, a.dtype, a.weak_type) for x, a",
 )
 edit(
@@ -83,7 +83,7 @@ edit(
 edit(
     "a weak number becomes a float32",
     "1.0 goes in, and a float16 comes out. Which dtype does the weak number take?",
-    "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
     "    strong = [convert(x, *common_type((x.aval, Aval(a.shape, F32) if a.dtype == np.float16 else a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
 )
 edit(
@@ -112,8 +112,8 @@ edit(
 edit(
     "all parts become strong",
     "A weak number goes in, and a weak one comes out. Why should it change?",
-    "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
-    "    strong = [convert(x, a.dtype, False) if x.weak_type and name == 'body_fun' else convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [convert(x, a.dtype, False) if x.weak_type and name == 'body_fun' else strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
 )
 edit(
     "test and body close over the same",
@@ -196,24 +196,30 @@ lax.while_loop""",
 edit(
     "a weak number takes any type",
     "1.5 goes in, and an integer comes out. May the loop cut the digits off?",
-    "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
     "    strong = [convert(x, a.dtype, a.weak_type) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
 )
 edit(
     "a weak number that comes out with a shape gets it",
     "0.0 goes in, and f32[1] comes out. Is the carry the same?",
-    "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
-    "    strong = [broadcast_to(convert(x, *common_type((x.aval, a), False)[:2]), a.shape) if x.weak_type and x.shape == () and a.ndim == 1 else convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [broadcast_to(strengthened(x, a), a.shape) if x.weak_type and x.shape == () and a.ndim == 1 else strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
 )
 edit(
     "a truth value may become a number",
     "True goes in, and 2 comes out. Was True weak?",
-    "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
-    "    strong = [convert(x, *common_type((x.aval, a), False)[:2]) if x.weak_type or x.dtype == BOOL and a.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [strengthened(x, a) if x.weak_type else x for x, a in zip(carry, outs, strict=False)]",
+    "    strong = [strengthened(x, a) if x.weak_type or x.dtype == BOOL and a.weak_type else x for x, a in zip(carry, outs, strict=False)]",
 )
 edit(
     "after a change one more trace",
     "What is not known yet, when the second trace is done?",
     "        return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)\n",
     "        trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)\n        return trace_body(name, f, unflatten(tree, strong), row_avals, rows_tree, again=False)\n",
+)
+edit(
+    "each body is traced twice",
+    "Nothing goes in weak. How often has the body to be traced?",
+    "    if again and returned == (tree,) and any(x is not y for x, y in zip(carry, strong, strict=True)):",
+    "    if again and returned == (tree,):",
 )

@@ -73,13 +73,14 @@ def closures(jk, rng):
 @program(
     "14",
     "Different numbers of rows, a carry that changes, and a missing length are errors.",
-    against=["the shortest of the rows decides"],
+    against=["the shortest of the rows decides", "one row goes with many"],
 )
 def wrong(jk, rng):
     x, y = floats(rng, 3), floats(rng, 4)
     scan = jk.lax.scan
     return [
         raised(lambda: scan(lambda c, r: (c, r[0]), 0.0, (x, y))),
+        raised(lambda: scan(lambda c, r: (c, r[0]), 0.0, (x[:1], y))),
         raised(lambda: scan(lambda c, r: (c > 0, r), np.float32(0), x)),
         raised(lambda: scan(lambda c, r: (c, r), 0.0)),
     ]
@@ -120,11 +121,23 @@ def nested(jk, rng):
     return [f(x) for f in (lambda x: jk.lax.scan(row, 0.0, x), jk.jit(lambda x: jk.lax.scan(row, 0.0, x)))]
 
 
-@program("14", "A running sum's program has one equation: the body takes the carry and a row, and returns both.")
+@program(
+    "14",
+    "A running sum's program has one equation: the body takes closed-over values, the carry and a row, and returns carry and row.",
+    against=["the carry stands in front of closed-over values"],
+)
 def written(jk, rng):
     closed = jk.make_jaxpr(lambda x: jk.lax.scan(lambda c, r: (c + r, c), np.float32(0), x)[1])(floats(rng, 3))
     equations = [e.primitive.name for e in closed.jaxpr.eqns]
-    return {"equations": equations, "the body": jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"])}
+    over = jk.make_jaxpr(lambda w, c, x: jk.lax.scan(lambda c, r: (c - w.sum() * r, r * c), c, x))
+    upon = over(floats(rng, 2, 2), np.float32(0), floats(rng, 3))
+    return {
+        "equations": equations,
+        "the body": jaxpr(closed.jaxpr.eqns[-1].params["jaxpr"]),
+        "the types with a value that it closes over": [
+            v.aval.shape for e in upon.jaxpr.eqns for v in (*e.invars, *e.params["jaxpr"].jaxpr.invars)
+        ],
+    }
 
 
 @program(
@@ -219,7 +232,12 @@ def whole_numbers(jk, rng):
 @program(
     "14",
     "A row of results may be a number of Python, a constant or nothing; a length and bounds may be numpy's numbers or arrays.",
-    against=["a result of a turn is a tracer", "arrays as bounds are data", "a length is a number of Python"],
+    against=[
+        "a result of a turn is a tracer",
+        "stacked numbers are strong",
+        "arrays as bounds are data",
+        "a length is a number of Python",
+    ],
 )
 def numbers(jk, rng):
     x, c = floats(rng, 3), jk.numpy.asarray(floats(rng, 2))
@@ -232,7 +250,11 @@ def numbers(jk, rng):
         )],
     )  # fmt: skip
     names = [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns]
-    return f(x), jk.jit(f)(x), [names.count(name) for name in ("scan", "while")]
+    h = np.ones(3, np.float16)
+    kinds = lambda x: (
+        [y * h for y in f(x)[0][1][:3]] + [y * h[:0] for y in jk.lax.scan(lambda s, r: (s, 2.5), 1, x[:0])]
+    )
+    return f(x), jk.jit(f)(x), [names.count(name) for name in ("scan", "while")], kinds(x), jk.jit(kinds)(x)
 
 
 @program(
@@ -291,7 +313,7 @@ CARRIES = (
 )  # fmt: skip
 ROWS = (
     "np.ones(3, np.float32)", "np.ones((3, 2), np.float32)", "np.ones(2, np.float32)", "np.ones((0, 2), np.float32)", "None", "()",
-    "2.5", "np.ones(3, np.int8)",
+    "2.5", "np.ones(3, np.int8)", "np.ones(1, np.float32)", "np.ones((1, 2), np.float32)",
 )  # fmt: skip
 LENGTHS = ("", "", "length=3", "length=0", "length=2", "length=np.int64(3)", "length=1")
 

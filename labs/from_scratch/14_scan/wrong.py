@@ -59,7 +59,7 @@ edit(
 edit(
     "results are numbers",
     "A row's result is a truth value. What dtype has the array that they are stacked in?",
-    "stacks = [numpy.zeros((length, *a.shape), a.dtype) for",
+    "stacks = [zeros_of(resized(a, (length, *a.shape))) for",
     "stacks = [numpy.zeros((length, *a.shape), a.dtype if a.dtype.kind != 'b' else I32) for",
 )
 edit(
@@ -71,7 +71,7 @@ edit(
 edit(
     "stacks are float32",
     "The body gives integers. Of which dtype are the stacked results?",
-    "numpy.zeros((length, *a.shape), a.dtype)",
+    "zeros_of(resized(a, (length, *a.shape)))",
     "numpy.zeros((length, *a.shape), F32)",
 )
 edit(
@@ -142,7 +142,7 @@ def trace_body(*args, **kwargs):
 edit(
     "rows of results are float32",
     "A turn returns a float16. Of which dtype is the stack?",
-    "    stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in",
+    "    stacks = [zeros_of(resized(a, (length, *a.shape))) for a in",
     "    stacks = [numpy.zeros((length, *a.shape), F32 if a.dtype.kind == 'f' else a.dtype) for a in",
 )
 edit(
@@ -200,4 +200,22 @@ edit(
     "The lower bound is np.int32(0). Is the index weaker than it?",
     "(carry[0] + 1, body(*carry)), (lower, init))[1]",
     "(carry[0] + 1, body(convert(carry[0], I32, True), carry[1])), (lower, init))[1]",
+)
+edit(
+    "stacked numbers are strong",
+    "Each turn returns 2.5. Has the stack the type of a float32 of numpy's?",
+    "    stacks = [zeros_of(resized(a, (length, *a.shape))) for a in jaxpr",
+    "    stacks = [numpy.zeros((length, *a.shape), a.dtype) for a in jaxpr",
+)
+edit(
+    "one row goes with many",
+    "Rows of two arrays, three and one: how many turns?",
+    "# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n",
+    "# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n\n_scan = scan\n\n\ndef scan(f, init, xs=None, length=None, reverse=False):\n    rows, tree = flatten_values(xs)\n    if rows and all(x.shape for x in rows):\n        most = max(x.shape[0] for x in rows)\n        rows = [broadcast_to(x, (most, *x.shape[1:])) if x.shape[0] == 1 else x for x in rows]\n    return _scan(f, init, unflatten(tree, rows), length, reverse)\n\n\nlax.scan = scan\n\n",
+)
+edit(
+    "the carry stands in front of closed-over values",
+    "Which operands of the equation come first?",
+    "# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n",
+    '# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n\ndef turned_scan(*args, jaxpr, length, reverse, num_consts, num_carry):\n    carry, consts, rows = split_list(args, num_carry, num_consts)\n    carries, captured, of_rows = split_list(jaxpr.invars, num_carry, num_consts)\n    back = Jaxpr([], captured + carries + of_rows, jaxpr.eqns, jaxpr.outvars, [])\n    return scan_as_while(*consts, *carry, *rows, jaxpr=back, length=length, reverse=reverse, num_consts=num_consts, num_carry=num_carry)\n\n\nscan_p = define("scan", turned_scan, scan_type, lambda text, outs, *xs, **params: turned_scan(*xs, **params))\n_bind = scan_p.bind\n\n\ndef bind(*args, jaxpr, num_consts, num_carry, **params):\n    consts, carry, rows = split_list(args, num_consts, num_carry)\n    captured, carries, of_rows = split_list(jaxpr.invars, num_consts, num_carry)\n    turned = Jaxpr([], carries + captured + of_rows, jaxpr.eqns, jaxpr.outvars, [])\n    return door.trace.process(scan_p, (*carry, *consts, *rows), dict(jaxpr=turned, num_consts=num_consts, num_carry=num_carry, **params))\n\n\ndef scan(*args, **kwargs):\n    scan_p.bind = bind\n    try:\n        return _first_scan(*args, **kwargs)\n    finally:\n        scan_p.bind = _bind\n\n\n_first_scan, lax.scan = lax.scan, scan\n\n',
 )

@@ -355,6 +355,25 @@ def refused_and_caught(jk, rng):
     return refused, [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], moved(jk, lambda x: f(x) * x, x, x)
 
 
+@program(
+    "15",
+    "What is in a program stays in it: beside a jitted call, a choice or a loop there are only the equations that lead to it.",
+    against=["a jitted function is differentiated equation by equation"],
+)
+def programs_stay(jk, rng):
+    n, lax = jk.numpy, jk.lax
+    fs = {
+        "jit": jk.jit(lambda x: n.tanh(x) * x),
+        "cond": lambda x: lax.cond(x > 0, lambda a: n.tanh(a), lambda a: n.tanh(a) * 2.0, x),
+        "scan": lambda x: lax.scan(lambda c, r: (n.tanh(c) * 0.5, c), x, None, 3)[0],
+        "while": lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, n.tanh(c[1]) * 0.5), (0, x))[1],
+    }
+    x, t = (np.float32(v) for v in rng.uniform(0.5, 1.5, 2))
+    programs = {name: jk.make_jaxpr(lambda x, t, f=f: jk.jvp(f, (x,), (t,)))(x, t) for name, f in fs.items()}
+    names = {name: [e.primitive.name for e in p.jaxpr.eqns] for name, p in programs.items()}
+    return {name: ["tanh" in found, name in found] for name, found in names.items()}
+
+
 # --- random functions ---------------------------------------------------------------------------------------------------
 # A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 

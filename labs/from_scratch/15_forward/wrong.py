@@ -232,3 +232,9 @@ edit(
     '        if x.dtype.kind != "f" or t.dtype != x.dtype:',
     '        if x.dtype.kind != "f" or t.dtype != x.dtype and not (t.dtype == I32 and t.weak_type):',
 )
+edit(
+    "a jitted function is differentiated equation by equation",
+    "b = jit[jaxpr=g] a: how many equations has its derivative, beside the program?",
+    "    return jit_p.bind(*primals, jaxpr=jaxpr, name=name), jit(tangents_of(jaxpr))(primals, tangents)",
+    "    return jvp_flat(as_function(jaxpr), primals, tangents)",
+)

@@ -404,6 +404,41 @@ def others(jk, rng):
     return g(x, 3), g(x, np.int32(2), by=4), g(x, 3, on=1), jk.value_and_grad(f)(x, 2, by=3), powers
 
 
+class Rate:
+    """An argument that is no number."""
+
+    by = 2.0
+
+
+@program(
+    "16",
+    "Arguments that are not differentiated are passed on as they are: texts, functions, objects. Of the others each leaf is a float.",
+    against=["all arguments are made arrays", "an integer in a tree has a gradient of zeros"],
+)
+def passed_on(jk, rng):
+    seen, x = [], floats(rng, 2)
+
+    def f(x, *rest, **named):
+        seen.append([type(v).__name__ for v in (*rest, *named.values())])
+        return (x * x).sum()
+
+    last = lambda *args: (args[-1] * args[-1]).sum() * args[4].by
+    others = ["square", jk.numpy.sin, [1, "a"], None, Rate(), 3, True, 2.5, np.float32(1), {"n": 1}]
+    slopes = [
+        jk.grad(f)(x, *others),
+        jk.grad(f)(x, **{f"n{i}": v for i, v in enumerate(others)}),
+        jk.grad(last, -1)(*others[:5], x),
+    ]
+    trees = [{"x": x, "n": 2}, (x, True), [x, np.int32(1)], {"x": [x, x > 0]}, (x, None), {"x": x, "y": ()}]
+    loss = lambda tree: (jk.tree_util.tree_leaves(tree)[-1] * 2.0).sum()
+    return (
+        slopes,
+        seen[:2],
+        [raised(jk.grad(lambda t: loss(t)), t) for t in trees[:4]],
+        [jk.grad(loss)(t) for t in trees[4:]],
+    )
+
+
 # --- random functions ---------------------------------------------------------------------------------------------------
 # A function is a text, such as `n.where(x > 0, n.sin(x) * y, jk.lax.cond(i > 1, lambda: x, lambda: y))`, which is the key of its result.
 

@@ -17,7 +17,7 @@ edit(
 edit(
     "a cotangent has the shape of the result",
     "x was broadcast to a larger shape. Which shape does its derivative have?",
-    "    return reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)",
+    "    return reshape(reduce_sum_p(ct, axis=tuple(axes)) if axes else ct, x.aval.shape)",
     "    return ct",
 )
 edit(
@@ -53,7 +53,7 @@ edit(
 edit(
     "an array is summed by itself",
     "The argument is an array. Which shape does its gradient have?",
-    "            return out if has_aux else (out, None)",
+    "            return tuple(out) if has_aux else (out, None)",
     "            return out if has_aux else (numpy.sum(out), None)",
 )
 edit(
@@ -77,7 +77,7 @@ edit(
 edit(
     "the cotangent of a broadcast is the first",
     "A number is added to each of three elements. Is its cotangent the largest of theirs, or their sum?",
-    "reshape(numpy.sum(ct, axes) if axes else ct, x.aval.shape)",
+    "reshape(reduce_sum_p(ct, axis=tuple(axes)) if axes else ct, x.aval.shape)",
     "reshape(numpy.max(ct, axes) if axes else ct, x.aval.shape)",
 )
 edit(
@@ -245,4 +245,16 @@ edit(
     "What is 0 * log(0) in float32?",
     "numpy.log(where(x == 0, 1, x))))",
     "numpy.log(x)))",
+)
+edit(
+    "all arguments are made arrays",
+    "grad(f)(x, 'square'): what does `f` get?",
+    "    def with_gradient(*args, **kwargs):\n",
+    "    def with_gradient(*args, **kwargs):\n        args, kwargs = tree_map(as_value, args), tree_map(as_value, kwargs)\n",
+)
+edit(
+    "an integer in a tree has a gradient of zeros",
+    'grad(f)({"x": x, "n": 2}): which of the two leaves has a derivative?',
+    '            if x.dtype.kind != "f":\n                raise TypeError("grad requires',
+    '            if x.dtype.kind != "f" and len(flatten(args)[0]) == 1:\n                raise TypeError("grad requires',
 )
