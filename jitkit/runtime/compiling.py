@@ -157,7 +157,7 @@ def mlir_context() -> Any:
     return context
 
 
-# Options that XLA does not take by name: they are fields of its object of options.
+# Options that XLA does not take by name: they are fields of its object of options. (That of JAX 0.12 lacks the first two.)
 _FIELDS = ("exec_time_optimization_effort", "memory_fitting_effort", "optimization_level", "memory_fitting_level")
 
 
@@ -176,10 +176,11 @@ def _compile_options(owners: Sequence[Device], options: tuple[tuple[str, Any], .
     if n > 1:
         build.use_spmd_partitioning = True
         build.use_shardy_partitioner = True
+    fields = [name for name in _FIELDS if hasattr(build, name)]
     for name, value in options:
-        if name in _FIELDS:
+        if name in fields:
             setattr(build, name, value)
-    compile_options.env_option_overrides = [(name, value) for name, value in options if name not in _FIELDS]
+    compile_options.env_option_overrides = [(name, value) for name, value in options if name not in fields]
     return compile_options
 
 
