@@ -8,7 +8,7 @@ import warnings
 import jax
 import numpy as np
 import pytest
-from twin import JAX_VERSION, JAX_VERSION, plain, raised, same_as_jax
+from twin import JAX_VERSION, plain, raised, same_as_jax
 
 import jitkit as jk
 import jitkit.numpy as jnp
