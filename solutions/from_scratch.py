@@ -1771,7 +1771,7 @@ def batch_while(size, flags, *xs, num_consts, cond_jaxpr, body_jaxpr):
         [going] = test(*consts, *carry)
         return [pick(going, new, old) for new, old in zip(body(*consts, *carry), carry, strict=True)]
 
-    return while_loop(lambda carry: numpy.max(*test(*consts, *carry)), turn, batch_all(size, carry_flags, carry))
+    return while_loop(lambda carry: numpy.sum(*test(*consts, *carry)) > 0, turn, batch_all(size, carry_flags, carry))
 
 
 def batch_scan(size, flags, *xs, jaxpr, length, reverse, num_consts, num_carry):
@@ -1827,17 +1827,18 @@ def var(x, axis=None):
     return mean(numpy.square(x - mean(x, axis, keepdims=True)), axis)
 
 
-numpy.concatenate, numpy.square, numpy.var = concatenate, lambda x: x * x, var
+numpy.concatenate, numpy.square, numpy.var = concatenate, lambda x: numpy.multiply(x, x), var
 numpy.std = lambda x, axis=None: numpy.sqrt(var(x, axis))
 numpy.stack = lambda xs, axis=0: concatenate([numpy.expand_dims(x, axis) for x in xs], axis)
-numpy.expand_dims = lambda x, axis: reshape(x, np.expand_dims(np.empty(x.shape), axis).shape)
+numpy.expand_dims = lambda x, axis: reshape(x, np.expand_dims(np.empty(np.shape(x)), axis).shape)
 numpy.ravel = lambda x: reshape(x, -1)
 numpy.outer = lambda x, y: reshape(x, (-1, 1)) * reshape(y, -1)
-numpy.linspace = lambda start, stop, num=50: asarray(np.linspace(start, stop, num))
+spaced = lambda start, stop, at: start * (1 - at) + stop * at
+numpy.linspace = lambda start, stop, num=50: spaced(start, stop, asarray(np.linspace(0, 1, num)))
 numpy.clip = lambda x, low, high: numpy.minimum(numpy.maximum(x, low), high)
 # These are the derivatives of functions from vectors to vectors. `basis(x)` returns the unit vectors for the shape of
 # x.
-basis = lambda x: reshape(asarray(np.eye(x.size)), (x.size, *x.shape))
+basis = lambda x: reshape(asarray(np.eye(x.size), x.dtype), (x.size, *x.shape))
 by_axes = lambda rows, *shapes: reshape(rows, [n for shape in shapes for n in shape])
 
 

@@ -17,11 +17,15 @@ import importlib
 import re
 import struct
 import sys
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 COUNTED = ("exp", "tanh", "sin", "cos", "log")  # functions of C's library
+_MARK = 165  # the bytes behind an array's end
 MOST_STATIC, MOST_STACK = 2048, 16384  # bytes: a text of C may have a few static numbers, and a tile on the stack
 
 
@@ -42,6 +46,15 @@ def own(jk: Any, f: Callable[..., Any], **static: Any) -> Callable[..., Any]:
     return by_own
 
 
+def as_numpy(jk: Any, f: Callable[..., Any], x: Any) -> list[bool]:
+    """Return for each result of `f`, compiled by the package's own compiler, whether it is numpy's, to the bit; `f` has operators only.
+    The reference returns True for each, since XLA computes some of them in another way, such as (x + c) - c.
+    """
+    right = f(x)
+    found = own(jk, f)(jk.numpy.asarray(x)) if _is_package() else right
+    return [bool(np.array_equal(np.asarray(y), z)) for y, z in zip(found, right, strict=True)]
+
+
 def behind(
     f: Callable[..., Any],
     *args: Any,
@@ -56,7 +69,8 @@ def behind(
 
     The numbers among the keyword arguments are bounds. A count within its bound is returned as the bound, as the
     reference does; a count without a bound is left out. Also returned are the C's static bytes and its stack, which have
-    fixed bounds (the C should work in memory from `cc.alloc`); how many programs XLA ran; and whether `cc` ran one.
+    fixed bounds (the C should work in memory from `cc.alloc`); how many programs XLA ran; whether `cc` ran one; and how
+    often the C wrote something behind the end of an array.
 
     Args:
       compiled: texts of C.
@@ -86,6 +100,7 @@ def behind(
         called = [name for _, names in made for name in names]
         found["functions of C's library"] = sorted({n for n in called if _plain_names(n) & set(without)})
     found["programs executed by XLA"] = after["by xla"] - before["by xla"]
+    found["times that something was written behind an array's end"] = after["behind"] - before["behind"]
     found["a program of cc was run"] = not _is_package() or after["executed"] > before["executed"]
     return found
 
@@ -100,7 +115,7 @@ def _asked(start: bool = False) -> dict[str, Any]:
         cc.most = cc.alive
     found = {name: getattr(cc, name, 0) for name in ("compiled", "loops", "executed", "alive", "most")}
     times = {word: sum(library.times(word) for library in _loaded) for word in COUNTED}
-    found |= {"libraries": len(_libraries), "times": times, "stack": max(_peak, default=0)}
+    found |= {"libraries": len(_libraries), "times": times, "stack": max(_peak, default=0), "behind": len(_written)}
     return found | {"by xla": getattr(sys.modules.get("xla"), "executed", 0)}
 
 
@@ -121,20 +136,27 @@ _SAME_LINES = '#line 1 "program.c"\n'
 _libraries: list[bytes] = []  # machine code, in the order in which it was asked for
 _loaded: list[Watched] = []
 _peak: list[int] = []  # for each call, how many bytes of C's stack it used
+_ends: list[tuple[weakref.ref[Any], int, int]] = []  # memory; where the bytes behind its array begin and end
+_written: list[int] = []  # where something was written behind an array's end
 
 
 def watch(cc: Any) -> None:
     """Make `cc` compile each text with `_BEFORE` and `_COUNTS` in front of it, or without them if that fails, and keep
-    the machine code in `_libraries`. New memory is full of nan and -1, to show numbers that nobody stored. A second
-    call does nothing.
+    the machine code in `_libraries`. New memory is full of nan and -1, to show numbers that nobody stored; the bytes
+    behind its end are marked, to show numbers that are stored there. A second call does nothing.
     """
     if isinstance(cc.ctypes, _Ctypes):
         return
     translate, alloc = cc.translate, cc.alloc
 
     def alloc_full(shape: Any, dtype: Any) -> Any:
-        memory = alloc(shape, dtype)
-        ctypes.memset(memory.ctypes.data, 255, memory.nbytes)
+        memory = whole = alloc(shape, dtype)
+        while isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        start, end = whole.ctypes.data, memory.ctypes.data + memory.nbytes
+        ctypes.memset(start, 255, whole.nbytes)
+        ctypes.memset(end, _MARK, start + whole.nbytes - end)
+        _ends.append((weakref.ref(whole), end, start + whole.nbytes))
         return memory
 
     def translate_and_count(text: str) -> bytes:
@@ -148,6 +170,15 @@ def watch(cc: Any) -> None:
     cc.translate, cc.ctypes, cc.alloc = translate_and_count, _Ctypes("ctypes"), alloc_full
 
 
+def look_behind() -> None:
+    """Note in `_written` where something was written behind the end of an array that is alive, and forget the other arrays."""
+    _ends[:] = [each for each in _ends if each[0]() is not None]
+    for _, end, stop in _ends:
+        if ctypes.string_at(end, stop - end).strip(bytes([_MARK])):
+            _written.append(end)
+            ctypes.memset(end, _MARK, stop - end)
+
+
 class Watched:
     """A library whose `run` is a function of C. If it was compiled with `_BEFORE`, each call notes how much of C's stack it uses."""
 
@@ -159,12 +190,12 @@ class Watched:
             self.library.paint_stack.restype, self.library.used_stack.restype = None, ctypes.c_long
 
         def call(*pointers: Any) -> None:
-            if not has_paint:
-                run(*pointers)
-                return
-            self.library.paint_stack()
+            if has_paint:
+                self.library.paint_stack()
             run(*pointers)
-            _peak.append(self.library.used_stack())
+            if has_paint:
+                _peak.append(self.library.used_stack())
+            look_behind()
 
         self.run = call
         _loaded.append(self)
@@ -222,20 +253,48 @@ def _plain_names(name: str) -> set[str]:
 
 def optimised(jk: Any, f: Callable[..., Any], *args: Any, left: Sequence[str]) -> dict[str, Any]:
     """Return a program's result after `core.optimise`, the names of the primitives in its remaining equations, and
-    whether it has as many arguments and constants as before. The reference, which has no `optimise`, returns the names
-    `left`.
+    whether it has as many arguments and constants as before, has the same results to the bit (if there are no calls in
+    it), and has itself stayed as it was. The reference, which has no `optimise`, returns the names `left`.
     """
     closed = jk.make_jaxpr(f)(*args)
     names = list(left)
-    found = {"its arguments and constants": "as before"}
+    found = {
+        "its arguments and constants": "as before",
+        "its results": "the same to the bit",
+        "what went in": "as before",
+    }
     if _is_package():
-        before, closed = closed, jk.core.optimise(closed)
+        before, told, right = closed, _told(closed), _bits(jk, closed, args)
+        closed = jk.core.optimise(closed)
         names = [str(eqn.primitive.name) for eqn in closed.jaxpr.eqns]
+        params = [value for eqn in before.jaxpr.eqns for value in eqn.params.values()]
+        calls = any(
+            hasattr(value, "jaxpr") or hasattr(value, "eqns") for value in params
+        )  # XLA runs them, to other bits
         counts = [[len(c.jaxpr.invars), len(c.jaxpr.constvars), len(c.consts)] for c in (before, closed)]
         if counts[0] != counts[1]:
-            found = {"its arguments and constants": f"{counts[1]}, and were {counts[0]}"}
+            found["its arguments and constants"] = f"{counts[1]}, and were {counts[0]}"
+        if _told(before) != told:
+            found["what went in"] = "another program now"
+        if not calls and _bits(jk, closed, args) != right:
+            found["its results"] = "not the same to the bit"
     result = jk.core.eval_jaxpr(closed.jaxpr, closed.consts, *args)
     return {"result": list(result), "equations that are left": sorted(names)} | found
+
+
+def _told(closed: Any) -> list[Any]:
+    """Return what a program consists of: its equations' primitives and operands, its arguments and its results."""
+    parts = [closed.jaxpr.invars, closed.jaxpr.outvars, *[eqn.invars for eqn in closed.jaxpr.eqns]]
+    return [[id(v) for v in part] for part in parts] + [[eqn.primitive.name for eqn in closed.jaxpr.eqns]]
+
+
+def _bits(jk: Any, closed: Any, args: Sequence[Any]) -> list[Any]:
+    """Return the bytes, types and weakness of a program's results; a nan is a nan, whatever its bits."""
+    results = [jk.numpy.asarray(x) for x in jk.core.eval_jaxpr(closed.jaxpr, closed.consts, *args)]
+    numbers = [np.asarray(x) for x in results]
+    bits = [(x != x).tobytes() + np.where(x != x, 0, x).astype(x.dtype).tobytes() for x in numbers]
+    types = [(x.shape, x.dtype, getattr(y, "weak_type", None)) for x, y in zip(numbers, results, strict=True)]
+    return [bits, types]
 
 
 def refused(f: Callable[..., Any], *args: Any, word: str, instead: str = "") -> str:

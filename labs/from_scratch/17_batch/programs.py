@@ -361,6 +361,7 @@ def within(jk, rng):
     against=[
         "missing axes are None",
         "missing axes are 0",
+        "axes too many do no harm",
         "a number has an axis of its own",
         "when a batch fails, nobody stands at the door",
     ],
@@ -384,6 +385,8 @@ def refused_and_caught(jk, rng):
         (None, (x,)),
         ((0, 0), (x, floats(rng, 3))),
         ((None, None), (x, x)),
+        ((0, 0), (x,)),
+        ((0, None, 0), (x, x)),
     ]
     refused = [raised(jk.vmap(g, in_axes=a), *xs) for a, xs in wrong]
     return refused, [e.primitive.name for e in jk.make_jaxpr(f)(x).jaxpr.eqns], jk.vmap(f)(floats(rng, 2, 3))
@@ -395,6 +398,7 @@ def refused_and_caught(jk, rng):
     against=[
         "a batch of one goes with any",
         "the axes of results are a number",
+        "what is the same for all is stacked along the first axis",
         "keywords have the axis of the last argument",
     ],
 )
@@ -408,7 +412,72 @@ def axes_of_results(jk, rng):
         jk.vmap(f, in_axes=(1,))(square, by=x[:, 0]),
         jk.vmap(f, in_axes=1, out_axes={"a": 0, "b": [1, (0, -1)]})(square, by=square),
         jk.vmap(lambda x: (x, 2.5, True, 3), out_axes=(1, 0, 0, 0))(x),
+        [jk.vmap(lambda x: (x, jk.numpy.arange(4)), out_axes=(0, a))(x) for a in (0, 1, -1, -2, None)],
     ]
+
+
+@program(
+    "17",
+    "50 examples give as many equations as 2, whatever is done with them; programs within equations count, too.",
+    against=["an index for each example is a slice for each"],
+)
+def as_many_equations(jk, rng):
+    n, lax, g = jk.numpy, jk.lax, jk.jit(lambda x: jk.numpy.sin(x))
+    fs = {
+        "an index": lambda x, i: x[i],
+        "a slope of an index": jk.grad(lambda x, i: x[i] * x[1]),
+        "a choice": lambda x, i: lax.switch(i, [lambda: x, lambda: x * 2.0, lambda: -x]),
+        "turns": lambda x, i: lax.fori_loop(0, i, lambda k, c: c * x[k], 1.0),
+        "rows": lambda x, i: lax.scan(lambda c, r: (c + r, c * i), 0.0, x),
+        "products": lambda x, i: n.dot(x, x) + x @ n.ones((3, 2)),
+        "calls": lambda x, i: g(x) + n.max(x) * i,
+        "batches": lambda x, i: jk.vmap(lambda y: y * i)(x),
+    }
+    count = lambda size, f: equations(jk.make_jaxpr(jk.vmap(f))(floats(rng, size, 3), np.zeros(size, np.int32)))
+    return {name: count(50, f) - count(2, f) for name, f in fs.items()}
+
+
+def equations(closed):
+    """Return how many equations a program has, with those of programs within."""
+    program = getattr(closed, "jaxpr", closed)
+    params = [value for eqn in program.eqns for value in eqn.params.values()]
+    inner = [each for value in params for each in (value if isinstance(value, tuple) else (value,))]
+    return len(program.eqns) + sum(equations(each) for each in inner if hasattr(each, "eqns") or hasattr(each, "jaxpr"))
+
+
+@program(
+    "17",
+    "A batch may have no examples: the results have none, and the shapes that they would have.",
+    against=["a loop runs until the largest of no tests is false"],
+)
+def no_examples(jk, rng):
+    n, lax, x = jk.numpy, jk.lax, np.zeros((0, 3), np.float32)
+    fs = [
+        lambda x: (n.sin(x), n.sum(x), x[1], x[None], n.dot(x, x), 2.5, jk.jit(n.max)(x)),
+        lambda x: lax.while_loop(lambda c: n.sum(c) < 9.0, lambda c: c * 2.0, x),
+        lambda x: lax.cond(x[0] > 0, lambda: x, lambda: -x),
+        lambda x: lax.scan(lambda c, r: (c + r, c * r), 0.0, x),
+        jk.grad(lambda x: n.sum(x * x)),
+    ]
+    return [[jk.vmap(f)(x), jk.jit(jk.vmap(f))(x)] for f in fs], jk.vmap(n.sum, in_axes=1)(x.T)
+
+
+@program(
+    "17",
+    "A result whose axis is None differs from example to example: a ValueError, wherever it stands in the tree of results.",
+    against=["None in a tree takes the first example"],
+)
+def results_that_differ(jk, rng):
+    x, ones = floats(rng, 3), jk.numpy.ones(2)
+    f = lambda x: {"a": (x, ones), "b": [x * 2.0, x]}
+    same = jk.vmap(f, out_axes={"a": (0, None), "b": 0})(x)
+    trees = {"a": None, "b": 0}, {"a": 0, "b": [0, None]}, {"a": (None, None), "b": 0}
+    pair = (
+        [raised(jk.vmap(lambda x, t=t: t([x, x]), out_axes=t([0, None])), x) for t in (tuple, list)],
+        raised(jk.vmap(jk.numpy.sin, out_axes=None), x),
+    )
+    chosen = jk.vmap(lambda x: jk.lax.cond(x > 9.0, lambda: 1.0, lambda: 2.0), out_axes=None)
+    return same, [raised(jk.vmap(f, out_axes=tree), x) for tree in trees], pair, raised(chosen, x)
 
 
 @program(

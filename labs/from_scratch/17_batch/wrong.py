@@ -412,3 +412,41 @@ edit(
     "        children, parts = (containers[type(tree)][0](tree)[0] for tree in (axis, x))\n",
     "        children, parts = (containers[type(tree)][0](tree)[0] for tree in (axis, x))\n        children = [*children, *[0] * (len(parts) - len(children))]\n",
 )
+edit(
+    "an index for each example is a slice for each",
+    "How many slices does the program have for 50 examples?",
+    "        return scan(lambda _, row: (None, p.bind(*row, **params)), None, batch_all(size, flags, xs))[1]",
+    """        rows = [p.bind(*[x[i] if b else x for x, b in zip(xs, flags)], **params)[0] for i in range(size)]
+        out = zeros_of(resized(rows[0], (size, *rows[0].shape)))
+        for i, row in enumerate(rows):
+            out = dynamic_update_slice_p(out, row[None], *[as_value(np.int32(n)) for n in (i, *[0] * row.ndim)])
+        return [out]""",
+)
+edit(
+    "axes too many do no harm",
+    "`in_axes=(0, 0)` names two axes. How many arguments are there?",
+    "for one, other in zip(children, parts, strict=True) for a in axes_of_leaves(one, other)]",
+    "for one, other in zip(children, parts, strict=len(children) < len(parts)) for a in axes_of_leaves(one, other)]",
+)
+edit(
+    "None in a tree takes the first example",
+    "A part of a result differs from example to example, and its axis is None. Which example is it?",
+    """        if any(axis is None and b for axis, b in zip(axes, flags, strict=True)):
+""",
+    """        outs = [x[0] if axis is None and b and out_axes is not None else x for x, axis, b in zip(outs, axes, flags)]
+        flags = [b and (axis is not None or out_axes is None) for axis, b in zip(axes, flags)]
+        if any(axis is None and b for axis, b in zip(axes, flags, strict=True)):
+""",
+)
+edit(
+    "a loop runs until the largest of no tests is false",
+    "There are no examples. What is the largest of no numbers?",
+    "numpy.sum(*test(*consts, *carry)) > 0",
+    "numpy.max(*test(*consts, *carry))",
+)
+edit(
+    "what is the same for all is stacked along the first axis",
+    "`out_axes=1`: where is the new axis of a result that is the same for all?",
+    "x if axis is None else move_axis(x if b else repeated(x, size), 0, axis)",
+    "x if axis is None else move_axis(x, 0, axis) if b else repeated(x, size)",
+)

@@ -354,8 +354,25 @@ def corners(jk, rng):
 
 @program(
     "18",
+    "`linspace` between numbers that are traced, differentiated or batched; it ends where it should.",
+    against=["`linspace` needs no rules, since numpy has it"],
+)
+def spaces(jk, rng):
+    n, a, b = jk.numpy, float(rng.uniform(-1, 1)), float(rng.uniform(1, 2))
+    f = lambda a, b: n.sum(n.linspace(a, b, 4) ** 2)
+    return [
+        jk.jit(lambda a, b: [n.linspace(a, b, k) for k in (1, 2, 5)])(a, b),
+        jk.grad(f, argnums=(0, 1))(a, b),
+        jk.vmap(lambda a: n.linspace(a, 2, 3))(floats(rng, 4)),
+        n.linspace(n.asarray(a), 3, 3),
+        jk.jit(lambda i: n.linspace(0, i, 3))(5),
+    ]
+
+
+@program(
+    "18",
     "Jacobians of numbers, vectors and matrices: the axes of the result, then those of the argument; none for a number.",
-    against=["a Jacobian of one number has an axis"],
+    against=["a Jacobian of one number has an axis", "unit vectors are float32"],
 )
 def every_jacobian(jk, rng):
     n, v, m = jk.numpy, jk.numpy.asarray(floats(rng, 3)), jk.numpy.asarray(floats(rng, 2, 3))
@@ -368,13 +385,15 @@ def every_jacobian(jk, rng):
     ]
     shaped = lambda d: [(r.shape, r) for r in (d(f)(x) for f, x in fs)]
     whole = jk.hessian(lambda x: n.sum(x[0] ** 3) + n.sum(x[0] * x[1] * x[1]))(m)
-    return shaped(jk.jacfwd), shaped(jk.jacrev), whole, jk.hessian(lambda x: x**3)(2.0)
+    half = n.asarray(np.float16([0.5, 2.0]))
+    halves_ = [d(lambda x: n.stack([x * x, x]))(half) for d in (jk.jacfwd, jk.jacrev)]
+    return shaped(jk.jacfwd), shaped(jk.jacrev), whole, jk.hessian(lambda x: x**3)(2.0), halves_
 
 
 @program(
     "18",
     "One array can be stacked and joined; numbers that are equal have no spread, and a small spread has a slope.",
-    against=["one array is a stack already", "a spread is never 0"],
+    against=["one array is a stack already", "a spread is never 0", "an array that is alone is left as it is"],
 )
 def alone(jk, rng):
     n, x = jk.numpy, jk.numpy.asarray(floats(rng, 2, 3))
@@ -389,6 +408,17 @@ def alone(jk, rng):
     return (
         f(x),
         jk.jit(f)(x),
+        [f(np.float64([[0.5, c]])) + f(np.array([[1, int(c)]])), n.stack([1, 2.5]), n.stack([c]), n.stack([True])],
+        [
+            n.square(3),
+            n.square(c),
+            n.ravel(c),
+            n.expand_dims(c, 0),
+            n.outer(2, c),
+            n.clip(3, 0, 2),
+            jk.nn.relu(c),
+            jk.nn.silu(2.0),
+        ],
         [
             jk.grad(lambda x: n.sum(n.stack([x * x], axis=1) ** 2))(x),
             jk.vmap(lambda x: n.stack([x]))(x),

@@ -78,8 +78,8 @@ edit(
 edit(
     "linspace stops before the end",
     "linspace(0, 1, 5): which is the last?",
-    "asarray(np.linspace(start, stop, num))",
-    "asarray(np.linspace(start, stop, num, endpoint=False))",
+    "asarray(np.linspace(0, 1, num))",
+    "asarray(np.linspace(0, 1, num, endpoint=False))",
 )
 edit(
     "a Jacobian is transposed",
@@ -272,4 +272,26 @@ edit(
 
 numpy.std = lambda x, axis=None: numpy.sqrt(numpy.maximum(numpy.var(x, axis), 1e-6))
 """,
+)
+edit(
+    "an array that is alone is left as it is",
+    "What is the dtype of one array of float64, joined with nothing?",
+    """    xs = promote(list(xs))
+    axis, ends""",
+    """    if len(xs) == 1:
+        return xs[0]
+    xs = promote(list(xs))
+    axis, ends""",
+)
+edit(
+    "unit vectors are float32",
+    "A function of float16: of which dtype are the directions in which its argument moves?",
+    "asarray(np.eye(x.size), x.dtype)",
+    "asarray(np.eye(x.size))",
+)
+edit(
+    "`linspace` needs no rules, since numpy has it",
+    "`linspace(0.0, x, 5)` in a function that is traced: what does numpy make of x?",
+    "spaced(start, stop, asarray(np.linspace(0, 1, num)))",
+    "asarray(np.linspace(start, stop, num))",
 )

@@ -1,5 +1,7 @@
 """Rung 20: a program that returns the same, and computes less."""
 
+import itertools
+
 import numpy as np
 from behind import behind, optimised, own
 from climbing import program
@@ -13,7 +15,7 @@ def floats(rng, *shape):
 @program(
     "20",
     "What nobody needs is gone, with all that only it needed.",
-    against=["only the last one is dead", "nothing is dead"],
+    against=["only the last one is dead", "nothing is dead", "the program that goes in is made smaller"],
 )
 def dead(jk, rng):
     def f(x, y):
@@ -86,9 +88,9 @@ def no_shape(jk, rng):
 @program("20", "Only 1 is 1, and only 0 is 0: x * -1 and x - -0.0 are not x.", against=["-1 is as good as 1"])
 def negative(jk, rng):
     x = np.float32([-0.0, 0.0, float(rng.uniform(1, 2))])
-    f = lambda x: (x * -1.0, x / -1.0, 1.0 / (x - -0.0), 1.0 / (x + -0.0))
+    f = lambda x: (x * -1.0, x / -1.0, 1.0 / (x - -0.0))
     whole = optimised(jk, lambda i: (i * -1, 0 + i, 0 - i), np.int32([1, 2, -3]), left=["mul", "sub"])
-    return optimised(jk, f, x, left=["mul", "div", "sub", "div", "div"]), whole
+    return optimised(jk, f, x, left=["mul", "div", "sub", "div"]), whole, own(jk, lambda x: 1.0 / (x + -0.0))(x)
 
 
 @program("20", "Sums along other axes are other sums.", against=["parameters do not count"])
@@ -98,11 +100,18 @@ def sums(jk, rng):
     return optimised(jk, f, floats(rng, 3, 3), left=["reduce_sum", "reduce_sum", "reshape", "reshape"])
 
 
-@program("20", "Numbers that are equal are not always the same: 0.0 and -0.0.", against=["equal numbers are the same"])
+@program(
+    "20",
+    "Numbers that are equal are not always the same: 0.0 and -0.0.",
+    against=["equal numbers are the same", "a nan is never the same number", "a number is its value"],
+)
 def equal_numbers(jk, rng):
     f = lambda x: (x * 0.0, x * -0.0, x * 2.0, x * 2.0)
+    nan = optimised(
+        jk, lambda x: (x - float("nan"), x - float("nan"), x / np.float32(np.nan)), floats(rng, 3), left=["sub", "div"]
+    )
     result = optimised(jk, f, floats(rng, 3), left=["mul", "mul", "mul"])
-    return result, own(jk, lambda x: (1.0 / (x * 0.0), 1.0 / (x * -0.0)))(floats(rng, 3))
+    return result, own(jk, lambda x: (1.0 / (x * 0.0), 1.0 / (x * -0.0)))(floats(rng, 3)), nan
 
 
 @program("20", "Operations on numbers alone are numbers.", against=["numbers are computed when it runs"])
@@ -125,11 +134,15 @@ def types(jk, rng):
     )
 
 
-@program("20", "Calls are replaced by what they call, whose needless equations go, too.")
+@program("20", "Calls are replaced by what they call, which may call others; their needless equations go, too.",
+         against=["a call within a call stays"])  # fmt: skip
 def calls(jk, rng):
     g = jk.jit(lambda x, c: jk.numpy.sin(x) * c)
     f = lambda x: g(x, 1.0) + g(x, 2.0) + g(x, 2.0)
-    return optimised(jk, f, floats(rng, 3), left=["sin", "mul", "add", "add"])
+    deep = jk.jit(lambda x, c: (jk.numpy.exp(x), jk.jit(lambda y: g(y, c))(x))[1])
+    return optimised(jk, f, floats(rng, 3), left=["sin", "mul", "add", "add"]), optimised(
+        jk, lambda x: (deep(x, 1.0), deep(x, 3.0), g(x, 3.0)), floats(rng, 3), left=["sin", "mul"]
+    )
 
 
 @program(
@@ -205,6 +218,19 @@ def rounded(jk, rng):
     )
 
 
+@program(
+    "20",
+    "Sines, roots and powers of numbers alone are those to the bit that the program would compute.",
+    against=["functions of numbers are computed in double"],
+)
+def to_the_bit(jk, rng):
+    n, some = jk.numpy, rng.uniform(0.25, 3.0, 12).astype(np.float32)
+    names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1")
+    fs = [lambda x, f=f: [f(np.float32(c)) * float(c) for c in some] for f in [getattr(n, name) for name in names]]
+    fs.append(lambda x: [n.power(np.float32(c), d) / d for c, d in itertools.pairwise(some)])
+    return [optimised(jk, f, 1.0, left=[]) for f in fs]
+
+
 # --- random programs ----------------------------------------------------------------------------------------------------
 
 UNARY = ("sin", "cos", "neg", "abs")
@@ -243,12 +269,14 @@ def drawn(rng, count):
                 keys[a],
             )
         elif kind == "number":
-            c = pick(rng, "2.5", "n.sin(2.0)", "(n.exp(0.5) * 2.0)", "-1.0", "0.0", "-0.0")
+            c = pick(
+                rng, "2.5", "n.sin(2.0)", "(n.exp(0.5) * 2.0)", "-1.0", "0.0", "-0.0", "float('nan')", "float('-inf')"
+            )
             op = pick(rng, "mul", "sub") if c != "0.0" else "mul"
             text, key = f"{a} {'*' if op == 'mul' else '-'} {c}", (op, keys[a], c)
         elif kind == "call":
             sine = ("sin", keys[a])
-            text, key = f"g({a})", ("sub", sine, ("mul", sine, "0.75"))
+            text, key = f"{pick(rng, 'g', 'g', 'h')}({a})", ("sub", sine, ("mul", sine, "0.75"))
         else:
             a, name = pick(rng, *[v for v in keys if v[0] == "i"]), f"i{at}"
             c = pick(rng, "{} + 0", "0 + {}", "{} * 1", "{} - 0", "{} * 3", "{} - 2")
@@ -274,11 +302,12 @@ def drawn(rng, count):
 def thinned(jk, rng, count, lines):
     """Return what is left of random programs, by their texts."""
     found, g = {}, jk.jit(lambda x: jk.numpy.sin(x) - jk.numpy.sin(x) * 0.75)
+    h = jk.jit(lambda x: (jk.numpy.exp(x), jk.jit(lambda x: g(x) * 1.0)(x - 0.0))[1])
     x, y, i = floats(rng, 3), floats(rng, 3) - 1.5, np.int32([1, -2, 3])
     for _ in range(count):
         every, results, left = drawn(rng, lines)
         body = "".join(f"    {name} = {text}\n" for name, text in every)
-        names = {"n": jk.numpy, "np": np, "g": g}
+        names = {"n": jk.numpy, "np": np, "g": g, "h": h}
         exec(f"def f(x, y, i):\n{body}    return [{', '.join(results)}]", names)
         found[f"{body}    return {', '.join(results)}"] = optimised(jk, names["f"], x, y, i, left=left)
     return found

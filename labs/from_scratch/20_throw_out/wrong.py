@@ -181,3 +181,49 @@ edit(
             return impl[primitive](*args, **params)
         if not more""",
 )
+edit(
+    "a call within a call stays",
+    "A jitted function calls another one. What does it call, in the end?",
+    """        if primitive in inlined:
+            return super().process(primitive, args, params)
+        [aval""",
+    """        if primitive in inlined and getattr(self, "is_within", False):
+            return JaxprTrace.process(self, primitive, args, params)
+        if primitive in inlined:
+            self.is_within = True
+            try:
+                return super().process(primitive, args, params)
+            finally:
+                self.is_within = False
+        [aval""",
+)
+edit(
+    "functions of numbers are computed in double",
+    "A sine of a float32: how many of its digits does the program compute?",
+    """            return impl[primitive](*args, **params)
+        if not more""",
+    """            if primitive.name in TO_FLOAT:
+                exact = getattr(np, ELEMENTWISE[primitive.name])(np.asarray(args[0]).astype(float))
+                return [Array(np.asarray(exact, aval.dtype), aval)]
+            return impl[primitive](*args, **params)
+        if not more""",
+)
+edit(
+    "a nan is never the same number",
+    "nan == nan is False. Is x - nan another number each time?",
+    "    return (x.aval, np.asarray(x).tobytes()) if type(x) is Array else x.data",
+    "    return (x.aval, np.asarray(x).item()) if type(x) is Array and np.asarray(x).item() != 0 else (x.aval, np.asarray(x).tobytes()) if type(x) is Array else x.data",
+)
+edit(
+    "the program that goes in is made smaller",
+    "Who else has the program that you were given?",
+    """    return Jaxpr(whole.invars[: len(consts)], whole.invars[len(consts) :], whole.eqns, whole.outvars, consts)
+
+
+core.optimise""",
+    """    jaxpr.__init__(whole.invars[: len(consts)], whole.invars[len(consts) :], whole.eqns, whole.outvars, consts)
+    return jaxpr
+
+
+core.optimise""",
+)

@@ -174,14 +174,19 @@ def deviation(jk, rng):
     return behind(own(jk, f), floats(rng, 6, 4), loops=3)
 
 
-@program("21", "A result may be returned twice, be an argument, or go into a sum as well.")
+@program(
+    "21",
+    "A result may be returned twice, be an argument, or go into a sum as well: it is computed once. Arguments stay as they are.",
+    against=["what is returned is computed for that"],
+)
 def returned(jk, rng):
     def f(x, y):
         e = jk.numpy.exp(x)
         s = jk.numpy.sum(e)
-        return e, s, e, x, e / s, s, y
+        return e, s, e, x, e / s, s, y, jk.numpy.sin(y), jk.numpy.max(jk.numpy.sin(y))
 
-    return own(jk, f)(floats(rng, 4), floats(rng, 2))
+    x, y = jk.numpy.asarray(floats(rng, 4)), jk.numpy.asarray(floats(rng, 2))
+    return behind(own(jk, f), x, y, evaluations={"exp": 4, "sin": 2}), x, y
 
 
 @program(
@@ -267,9 +272,10 @@ def computed(jk, rng, count):
     for at in range(0, len(texts), 12):
         fs = {text: eval(f"lambda x, y, i: {text}", names) for text in texts[at : at + 12]}
         f = own(jk, lambda x, y, i, fs=fs: {text: f(x, y, i) for text, f in fs.items()})
+        often = {word: sum(t.count(f"n.{word}(") for t in fs) * shape[0] * shape[1] for word in ("exp", "sin")}
         x, y = ((rng.permutation(shape[0] * shape[1]).reshape(shape) - 3).astype(np.float32) / 16 for _ in range(2))
         i = rng.integers(-9, 9, shape).astype(np.int32)
-        found["; ".join(map(written, "xyi", (x, y, i)))] = behind(f, x, y, i, compiled=1)
+        found["; ".join(map(written, "xyi", (x, y, i)))] = behind(f, x, y, i, compiled=1, evaluations=often)
     return found
 
 

@@ -105,3 +105,9 @@ edit(
     'axes, inner = counters(shape), eqn.params["axis"]',
     'axes, inner = counters(shape), eqn.params["axis"] or tuple(range(len(shape)))',
 )
+edit(
+    "what is returned is computed for that",
+    "A result is an exponential that a sum needs as well. How often is it computed?",
+    "return {v: first for v, first in firsts.items() if first is not None and first != needed[v][-1]}",
+    "return {v: first for v, first in firsts.items() if first is not None and first != needed[v][-1] and not any(o is v for o, _ in self.outs)}",
+)

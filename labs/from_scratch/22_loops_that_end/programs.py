@@ -1,7 +1,7 @@
 """Rung 22: shapes, products, branches and repetitions in C."""
 
 import numpy as np
-from behind import behind, own, refused
+from behind import behind, optimised, own, refused
 from climbing import program
 from drawing import expression, fill, pick
 
@@ -127,7 +127,11 @@ def operands(jk, rng):
 @program(
     "22",
     "What a branch or a body reads is alive until it is done.",
-    against=["what a body reads is dead in its loop", "a branch needs no memory of its own"],
+    against=[
+        "what a body reads is dead in its loop",
+        "a branch needs no memory of its own",
+        "an equation lives by its first result",
+    ],
 )
 def read_within(jk, rng):
     lax, n = jk.lax, jk.numpy
@@ -185,14 +189,18 @@ def decision(jk, rng):
 @program(
     "22",
     "One of several branches runs, the last one for an index that is too large; branches may close over values, and return numbers.",
-    against=["both branches run"],
+    against=["both branches run", "later branches write over what earlier ones wrote"],
 )
 def switch(jk, rng):
     c = jk.numpy.asarray(floats(rng, 3))
     branches = [lambda x: x + 1.0, lambda x: x * c, lambda x: x @ (x * c) * c]
     f = own(jk, lambda i, x: jk.lax.switch(i, branches, x))
+    words = jk.numpy.sin, jk.numpy.cos, jk.numpy.exp, jk.numpy.log
+    other = own(jk, lambda i, x: jk.lax.switch(i, words, x))
+    counts = [{name: 5 * (at == min(i, 3)) for at, name in enumerate(("sin", "cos", "exp", "log"))} for i in range(5)]
+    taken = [behind(other, i, floats(rng, 5), evaluations=counts[i]) for i in range(5)]
     g = own(jk, lambda x: (jk.lax.cond(True, lambda: x, lambda: -x), jk.lax.cond(x > 1, lambda: 1, lambda: 2)))
-    return [f(i, floats(rng, 3)) for i in (0, 1, 2, 7)], g(1.5), g(0.5)
+    return [f(i, floats(rng, 3)) for i in (0, 1, 2, 7)], g(1.5), g(0.5), taken
 
 
 @program(
@@ -210,14 +218,22 @@ def repetition(jk, rng):
 
 @program(
     "22",
-    "The next carry is made of the whole one before it: two arrays that change places, and powers of a matrix.",
-    against=["the carry changes while it is read"],
+    "The next carry is made of the whole one before it: two arrays that change places, powers of a matrix, small types.",
+    against=["the carry changes while it is read", "each number of a carry has four bytes"],
 )
 def carry(jk, rng):
     n, x = jk.numpy, floats(rng, 4, 4)
     swap = own(jk, lambda x, y: jk.lax.fori_loop(0, 3, lambda i, c: (c[1], c[0] + c[1]), (x, y)))
+    kept = jk.numpy.asarray(x)
+    small = own(
+        jk,
+        lambda b, h, x: jk.lax.fori_loop(
+            0, 2, lambda i, c: (c[0] + c[0], ~c[1], c[2] + n.sum(c[0]), c[3] * 2), (b, b > 1, x, h)
+        ),
+    )
+    few = rng.integers(1, 9, 5).astype(np.int8), rng.integers(1, 9, (3, 3)).astype(np.int16)
     powers = own(jk, lambda k, x: jk.lax.fori_loop(0, k, lambda i, y: y @ x / n.max(y) + y.T * i, x))
-    return swap(x[0], x[1]), [powers(k, x) for k in (0, 1, 5)]
+    return swap(x[0], x[1]), [powers(k, kept) for k in (0, 1, 5)], kept, behind(small, *few, kept)
 
 
 @program("22", "A thousand turns need no more memory than one.", against=["a reshape copies"])
@@ -245,6 +261,39 @@ def nested(jk, rng):
         return n.sum(y, 0) * c, y
 
     return behind(own(jk, f), floats(rng, 3, 3), floats(rng, 3), compiled=1)
+
+
+@program(
+    "22",
+    "An axis of size 1 may be anywhere, and come and go: `keepdims` of a cube, `None` in an index, and reshapes.",
+    against=["the axes that are left are read from the last"],
+)
+def axes_of_one(jk, rng):
+    n, y = jk.numpy, floats(rng, 2, 3, 4)
+    cube = own(jk, lambda y: [y / f(y, a, keepdims=True) for f in (n.sum, n.max) for a in (0, 1, 2, (0, 2), -2)])
+    ways = [(2, 1, 3, 4), (1, 2, 3, 1, 4), (2, 3, 4, 1), (1, 2, 1, 3, 1, 4, 1)]
+    ones = own(
+        jk,
+        lambda y: [n.reshape(n.reshape(y, s) * 2.0, (2, 3, 4)) for s in ways] + [y[:, None] - y[None], y[:, :, None].T],
+    )
+    return cube(y), behind(ones, y), own(jk, lambda x: n.reshape(n.reshape(x, (1, 1)) + 1.0, ()))(2.5)
+
+
+@program(
+    "22",
+    "Of a choice or a loop with several results one may be read, be it the last: the equation stays.",
+    against=["an equation lives by its first result"],
+)
+def one_of_several(jk, rng):
+    n, lax, x = jk.numpy, jk.lax, floats(rng, 4)
+    fs = [
+        lambda x, i: lax.cond(i > 0, lambda x: (x, n.sin(x)), lambda x: (-x, n.cos(x)), x)[1],
+        lambda x, i: lax.switch(i, [lambda x: (x, x, -x), lambda x: (x, x, x * x)], x)[2],
+        lambda x, i: lax.fori_loop(0, i, lambda k, c: (c[0] + 1.0, c[1], c[2] * c[0]), (x, x, x))[2],
+        lambda x, i: lax.while_loop(lambda c: c[0] < i, lambda c: (c[0] + 1, c[1] * 2.0), (0, x))[1],
+    ]
+    thinner = [optimised(jk, lambda x, i, f=f: f(x, i), x, np.int32(2), left=[])["result"] for f in fs]
+    return thinner, [[own(jk, f)(x, i) for i in (0, 1)] for f in fs]
 
 
 @program("22", "A scan over rows is refused by the name of what it needs; one without rows is a loop.")

@@ -99,3 +99,41 @@ edit(
     'add, times = ("or", "and") if v.aval.dtype == BOOL else ("add", "mul")',
     'add, times = "add", "mul"',
 )
+edit(
+    "later branches write over what earlier ones wrote",
+    "The third branch is taken. Which of the others run?",
+    """writer.lines += [f"if ({which} == {number})", *inner(writer, branch, operands, [out for _, out in targets])]""",
+    """writer.lines += [f"if ({which} {'>=' if number else '=='} {number})", *inner(writer, branch, operands, [out for _, out in targets])]""",
+)
+edit(
+    "each number of a carry has four bytes",
+    "How many bytes has a carry of five int8?",
+    'f"__builtin_memcpy({out}, {new}, {bytes_of(v)});"',
+    'f"__builtin_memcpy({out}, {new}, {4 * v.aval.size});"',
+)
+edit(
+    "the axes that are left are read from the last",
+    "f32[2,3] becomes f32[2,1,3]. Which axis of the result is which of the operand?",
+    """return ["0" if n == 1 else known.pop(0) for n in x.aval.shape]""",
+    """return ["0" if n == 1 else known.pop() for n in x.aval.shape]""",
+)
+edit(
+    "an equation lives by its first result",
+    "A loop has a counter and an array as its results. Which of them does somebody read?",
+    """inlined[scan_p] = scan_as_while
+""",
+    """inlined[scan_p] = scan_as_while
+
+
+def without_dead(jaxpr):
+    needed, eqns = {v for v in jaxpr.outvars if type(v) is not Array}, []
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.outvars[0] in needed:
+            eqns.append(eqn)
+            needed.update([v for v in eqn.invars if type(v) is not Array])
+    return Jaxpr(jaxpr.constvars, jaxpr.invars, eqns[::-1], jaxpr.outvars, jaxpr.consts)
+
+
+passes[1] = without_dead
+""",
+)

@@ -1,7 +1,7 @@
 """Rung 23: exponentials without C's library, and what a compiler may not change."""
 
 import numpy as np
-from behind import behind, own
+from behind import as_numpy, behind, own
 from climbing import program
 from drawing import fill, pick
 
@@ -95,13 +95,32 @@ def not_a_number(jk, rng):
 
 
 @program(
-    "23", "Sums are added up as they are written, and a quotient is a quotient.", against=["-ffast-math is only faster"]
+    "23",
+    "Sums are added up as they are written, and a quotient is a quotient, of numbers in the program, too.",
+    against=[
+        "-ffast-math is only faster",
+        "a number's reciprocal is computed once",
+        "what is added and taken away is nothing",
+    ],
 )
 def as_written(jk, rng):
     x, c = floats(rng, 50), np.float32(2**24)
     whole = np.arange(1, 300, dtype=np.float32)
     f = own(jk, lambda x, c: ((x + c) - c, (x - c) + c))
-    return f(x, c), own(jk, lambda a, b: jk.numpy.floor(a / b))(whole, whole)
+    numbers = lambda x: [
+        (x + 2.0**24) - 2.0**24,
+        (x - 2.0**24) + 2.0**24,
+        x * 3.0 / 3.0,
+        x / 49.0 * 49.0,
+        -x - 0.5 + 0.5,
+    ]
+    quotients = lambda a: [(a * d) / d for d in (3.0, 41.0, 47.0, 49.0, 55.0, 61.0)] + [a / 7.0, 1.0 / a]
+    return (
+        f(x, c),
+        own(jk, lambda a, b: jk.numpy.floor(a / b))(whole, whole),
+        as_numpy(jk, numbers, x),
+        as_numpy(jk, quotients, whole),
+    )
 
 
 @program(

@@ -71,3 +71,37 @@ edit(
     """p = 8.3334519073e-3f;
   p = (p * r + 4.1665795894e-2f)""",
 )
+edit(
+    "a number's reciprocal is computed once",
+    "41 * (1 / 41): how much is it in float32?",
+    """OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}
+""",
+    """OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}
+
+
+def of_number(eqn):
+    is_number = eqn.primitive.name == "div" and type(eqn.invars[1]) is Array
+    return "{0} * (1.0f / {1})" if is_number and eqn.invars[0].aval.dtype == F32 else formula(eqn)
+
+
+formulas |= dict.fromkeys(elementwise_primitives.values(), of_number)
+""",
+)
+edit(
+    "what is added and taken away is nothing",
+    "(0.7 + 2**24) - 2**24: how much is it in float32?",
+    """OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}
+""",
+    """OF_FLOATS |= {"exp": "own_exp({0})", "tanh": "own_tanh({0})"}
+unchanged_of_thrifty = unchanged
+
+
+def unchanged(primitive, args, aval):
+    if primitive.name == "sub" and type(args[0]) is Tracer and type(args[1]) is Array:
+        for eqn in args[0].trace.eqns:
+            if args[0].data in eqn.outvars and eqn.primitive.name == "add" and type(eqn.invars[1]) is Array:
+                if np.array_equal(np.asarray(eqn.invars[1]), np.asarray(args[1])) and type(eqn.invars[0]) is Var:
+                    return Tracer(args[0].trace, eqn.invars[0].aval, eqn.invars[0])
+    return unchanged_of_thrifty(primitive, args, aval)
+""",
+)
