@@ -5,11 +5,13 @@ import json
 import pathlib
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
 from tails import keeping
 
+import jitkit
 from grading.authoring.verify_ladder import Prover
 from grading.grader import rungs as graded
 from jitkit.bench import from_scratch as bench_of_packages
@@ -110,7 +112,7 @@ def test_machine_code_is_kept_and_made_again_for_another_text(tmp_path):
 
 _WITHIN = {
     "bytes that are static in the C": said.MOST_STATIC, "bytes of C's stack": said.MOST_STACK, "programs executed by XLA": 0,
-    "a program of cc was run": True,
+    "a program of cc was run": True, "times that something was written behind an array's end": 0,
 }  # fmt: skip
 
 
@@ -184,6 +186,23 @@ def test_memory_that_cc_did_not_give_is_found_wherever_it_lies(cc, monkeypatch):
     with pytest.raises(TypeError, match=r"cc.put\(x\) and cc.alloc"):
         run(x.view(cc.Buffer))
     run(cc.put(np.ones((3, 3), np.float32))[1:])
+
+
+def test_what_is_written_behind_an_arrays_end_is_found(cc, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cc", cc)
+    monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
+    for place, times in (2, 0), (3, 1), (5, 1):
+        found = _ran(cc, f"void run(float *x) {{ x[{place}] = 1; }}", np.ones(3, np.float32))
+        assert found["times that something was written behind an array's end"] == times
+
+
+@pytest.mark.parametrize(("factor", "bits"), [(1.0, "the same to the bit"), (1.0000001, "not the same to the bit")])
+def test_an_optimised_program_has_the_bits_of_the_one_that_went_in(monkeypatch, factor, bits):
+    monkeypatch.setitem(sys.modules, "xla", type(sys)("xla"))
+    x, core = np.float32([0.1, 0.7, 3.0]), types.SimpleNamespace(eval_jaxpr=jitkit.core.eval_jaxpr)
+    core.optimise = lambda closed: jitkit.make_jaxpr(lambda x: x * factor)(x)
+    package = types.SimpleNamespace(make_jaxpr=jitkit.make_jaxpr, numpy=jitkit.numpy, core=core)
+    assert said.optimised(package, lambda x: x * 1.0, x, left=[])["its results"] == bits
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: libraries are ELF")
