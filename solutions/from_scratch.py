@@ -262,6 +262,7 @@ class Jaxpr:
 
 
 errors.UnexpectedTracerError = type("UnexpectedTracerError", (Exception,), {})
+is_dead = lambda x: type(x) is Tracer and getattr(x.trace, "is_over", False)
 
 
 class JaxprTrace:
@@ -285,9 +286,8 @@ class JaxprTrace:
             return x.data
         if type(x) is Array and x.shape == ():
             return x
-        if type(x) is Tracer and getattr(x.trace, "is_over", False):
-            raise errors.UnexpectedTracerError(f"Encountered an unexpected tracer, {x!r}: the function that it belongs "
-                                               "to was traced some time ago. Return values: do not store them.")
+        if is_dead(x):
+            raise errors.UnexpectedTracerError(f"Encountered an unexpected tracer, {x!r}: its trace is over. Return values.")
         return self.constants.setdefault(id(x), (Var(x.aval), x))[0]
 
     def jaxpr(self, outs):
@@ -465,8 +465,7 @@ def refuse(method, error, what, instead):
     error = vars(errors).setdefault(error, type(error, (TypeError,), {}))
 
     def ask(self, *args, **kwargs):
-        raise error(f"Attempted {what} of a traced array, {self.aval}: while a function is traced, its arguments have "
-                    f"types, and no values. {instead}")
+        raise error(f"Attempted {what} of a traced array, {self.aval}: a tracer has a type, and no numbers. {instead}")
 
     setattr(Tracer, method, ask)
 
@@ -476,6 +475,10 @@ refuse("__float__", "ConcretizationTypeError", "conversion to float", "Keep it a
 refuse("__int__", "ConcretizationTypeError", "conversion to int", "Keep it an array.")
 refuse("__index__", "TracerIntegerConversionError", "use as an index", "A size must be known: make it a static argument.")
 refuse("__array__", "TracerArrayConversionError", "conversion to numpy", "Use the functions of `numpy` here.")
+
+# A tracer whose trace has ended may turn up where operations are computed at once. No trace knows it: `atom` raises an error.
+
+Eager.process = lambda self, p, xs, params: impl[p](*[JaxprTrace.atom(None, x) if is_dead(x) else x for x in xs], **params)
 
 # >>> print(make_jaxpr(lambda n: n * 2.5 + n)(np.int32([1, 2, 3])))
 # => { lambda ; a:i32[3]. let

@@ -126,8 +126,8 @@ class Text:
 
 
 def text(jk: Any, f: Callable[..., Any], *args: Any) -> Text:
-    """Return the StableHLO of a function: `lower(f, *args)` in a learner's package, `jit(f).lower(*args).as_text()` in jitkit."""
-    lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f).lower(*args).as_text()
+    """Return the StableHLO of a function, with a parameter for each argument: `lower(f, *args)` in a learner's package."""
+    lowered = jk.lower(f, *args) if "xla" in sys.modules else jk.jit(f, keep_unused=True).lower(*args).as_text()
     return Text(lowered, [np.asarray(x) for x in args])
 
 

@@ -14,12 +14,19 @@ out. These functions come from the checker's module `climbing`:
     text(jk, f, *args)                the text that `lower(f, *args)` returns: XLA runs it, and the results are compared
 """
 
+import operator
+
 import numpy as np
-from climbing import program, raised
+from climbing import Raised, program, raised
 
 
 def floats(rng, *shape):
     return rng.uniform(0.5, 2.0, shape).astype(np.float32)
+
+
+def fails(f, *args):
+    """Return whether a call ends in an error, of whatever class."""
+    return "an error" if isinstance(raised(f, *args), Raised) else "no error"
 
 
 @program(
@@ -194,7 +201,7 @@ def last_digit(jk, rng):
 def several(jk, rng):
     x = y = jk.numpy.asarray(floats(rng, 2))
     y += 1.0
-    return [raised(f, jk.numpy.asarray(np.float32([0, 1]))) for f in (bool, float)], x, y
+    return [fails(f, jk.numpy.asarray(np.float32([0, 1]))) for f in (bool, float, int)], x, y
 
 
 @program(
@@ -317,3 +324,52 @@ def digits_and_sizes(jk, rng):
     x, m = floats(rng, 3), rng.integers(0, 9, 3)
     kinds = [x, x.astype(np.float16), m.astype(np.int8), m.astype(np.int16), m.astype(np.int32)]
     return jnp.power(n, np.int32(11)), [jnp.add(a, b).dtype.name for a in kinds for b in kinds]
+
+
+UNARY = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "negative", "abs", "sign", "floor")
+BINARY = ("add", "subtract", "multiply", "divide", "power", "maximum", "minimum")
+QUESTIONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+LOGICAL = ("logical_and", "logical_or", "bitwise_and", "bitwise_or")
+
+
+@program(
+    "01",
+    "Each function and each operator refuses a string, a dict and None, on either side, with a TypeError.",
+    against=["what cannot be compared is not less"],
+)
+def every_refusal(jk, rng):
+    jnp, x, wrong = jk.numpy, jk.numpy.asarray(floats(rng, 2)), ["1.5", None, {}]
+    operators = [
+        operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.lt, operator.le, operator.gt, operator.ge,
+    ]  # fmt: skip
+    fs = [*operators, *(getattr(jnp, name) for name in (*BINARY, *QUESTIONS, *LOGICAL[:2]))]
+    alone = [raised(getattr(jnp, name), w) for name in (*UNARY, "logical_not", "invert") for w in wrong[1:]]
+    return alone, [(raised(f, x, w), raised(f, w, x)) for f in fs for w in wrong]
+
+
+@program(
+    "01",
+    "Each function, of small and unsigned integers, truth values, arrays without axes and arrays without numbers.",
+    against=["small integers give half floats", "an unsigned number has a negative"],
+)
+def every_kind(jk, rng):
+    jnp, some = jk.numpy, rng.integers(1, 5, 4)
+    integers = [some.astype(kind) for kind in (np.int8, np.uint8, np.int16, np.uint32)]
+    smooth = [
+        *integers,
+        some > 2,
+        np.float32(0.5),
+        np.array(2),
+        np.zeros((0, 2), np.float32),
+        np.zeros((2, 0), np.int32),
+    ]
+    pairs = [(n, n[::-1].copy()) for n in integers] + [
+        (smooth[5], smooth[6]),
+        (smooth[7], smooth[7]),
+        (floats(rng, 3), smooth[5]),
+    ]
+    found = {name: [getattr(jnp, name)(x) for x in smooth] for name in UNARY[:9]}
+    found |= {name: [getattr(jnp, name)(x) for x in (*integers, *smooth[5:])] for name in ("negative", "abs", "sign")}
+    for name in (*BINARY[:4], *BINARY[5:], *QUESTIONS, *LOGICAL[:2]):
+        found[name] = [getattr(jnp, name)(x, y) for x, y in pairs]
+    return found, [bool(jnp.asarray(np.full((1, 1), n > 2))) for n in some]

@@ -333,3 +333,26 @@ edit(
     "narrow(np.result_type(*(strong or [highest[0].dtype])))",
     "narrow((strong or [highest[0].dtype])[0])",
 )
+edit(
+    "what cannot be compared is not less",
+    "Is an array less than None, and who says so?",
+    "    function = lambda *xs: primitive(*promote(xs, to_float))\n",
+    """    is_number = lambda x: isinstance(x, (Value, bool, int, float, np.ndarray, np.generic))
+    function = lambda *xs: (
+        primitive(*promote(xs, to_float)) if name not in QUESTIONS or all(map(is_number, xs)) else Array(np.array(False)))
+""",
+)
+edit(
+    "small integers give half floats",
+    "Which dtype has numpy's sine of an int8, and which one has yours?",
+    '    dtype = F32 if to_float and top < KINDS["f"] else',
+    '    dtype = F32 if to_float and top < KINDS["f"] and (top == 0 or any(a.dtype.itemsize > 1 for a in avals)) else',
+)
+edit(
+    "an unsigned number has a negative",
+    "What is -200 as a uint8?",
+    "    impl[primitive] = by_numpy(getattr(np, public))\n",
+    """    impl[primitive] = by_numpy(
+        (lambda x: np.maximum(x, -x) if x.dtype.kind == "u" else np.abs(x)) if name == "abs" else getattr(np, public))
+""",
+)

@@ -296,3 +296,84 @@ def argument_and_constant(jk, rng):
     x, row, table = asarray(floats(rng, 3)), asarray(floats(rng, 3)), asarray(floats(rng, 2, 3))
     fs = [lambda y, z: y * x + y, lambda y, z: (y + row, z * table), lambda y, z: (z * table, y * x + row, table - z)]
     return [jaxpr(jk.make_jaxpr(f)(x, floats(rng, 2, 3))) for f in fs]
+
+
+@program(
+    "02",
+    "Printed: constants come first; several results, one twice; numbers of each dtype; and what is not used.",
+    against=["letters are given when a variable is made", "what is only returned is unused"],
+)
+def printed_each(jk, rng):
+    jnp, asarray = jk.numpy, jk.numpy.asarray
+    c, d, k = asarray(floats(rng, 2)), asarray(floats(rng, 2)), int(rng.integers(2, 9))
+    fs = [
+        lambda x, y: x + c,
+        lambda x, y: ((y * c) * (x + d), d),
+        lambda x, y: (jnp.sin(x), jnp.cos(y), x + y),
+        lambda x, y: (x, y, x, c),
+        lambda x, y: (jnp.sin(x + c), jnp.exp(y))[1],
+        lambda x, y: [jnp.tan(x) for _ in range(3)][1],
+        lambda x, y: (x * y,) * 2,
+        lambda x, y: (x * k, x * -0.5, x < float("inf"), 0.1 - y, True, -k),
+        lambda x, y: (x,),
+        lambda x, y: c,
+        lambda x, y: 2.5,
+    ]
+    xs = floats(rng, 2), floats(rng, 2)
+    kinds = [
+        np.array([True]),
+        np.int8([1]),
+        np.uint8([k]),
+        np.float16([1]),
+        np.uint32([1]),
+        k,
+        2.5,
+        True,
+        np.zeros((0, 2)),
+        np.int16(3),
+    ]
+    same = lambda *xs: jk.make_jaxpr(lambda *xs: xs)(*xs)
+    return [words(jk.make_jaxpr(f)(*xs)) for f in fs], words(same(*kinds)), words(same()), words(same(1))
+
+
+@program(
+    "02",
+    "Arguments of each type: numbers of Python are weak, arrays are not. The same function may be traced for others, again.",
+    against=["arguments are strong", "a function has one program"],
+)
+def argument_types(jk, rng):
+    kinds = [
+        2,
+        2.5,
+        np.float32(2),
+        floats(rng, 2),
+        np.int32(2),
+        floats(rng, 2, 1),
+        np.float16([1, 2]),
+        jk.numpy.asarray(3),
+        jk.numpy.asarray(floats(rng)),
+    ]
+    double, both = jk.make_jaxpr(lambda x: (x * x, x)), jk.make_jaxpr(lambda x, y: (x, y))
+    order = [int(i) for i in rng.permutation(len(kinds))]
+    return [jaxpr(double(kinds[i])) for i in [*order, *order]], [
+        jaxpr(both(kinds[i], kinds[j])) for i, j in zip(order, order[1:] + order[:1], strict=True)
+    ]
+
+
+@program(
+    "02",
+    "A function that is traced within another one may use the outer one's variables: they are constants of the inner program.",
+    against=["a tracer is a variable of whoever traces"],
+)
+def outer_variables(jk, rng):
+    inner, x = [], floats(rng, 2)
+
+    def f(x, z):
+        y = jk.numpy.sin(x)
+        inner.append(jk.make_jaxpr(lambda w: (w * y - x, w + z))(floats(rng, 2)).jaxpr)
+        return y * z
+
+    outer = jaxpr(jk.make_jaxpr(f)(x, x))
+    [p] = inner
+    kind = lambda v: "argument" if v in p.invars else "constant" if v in p.constvars else "result"
+    return outer, [(eqn.primitive.name, [kind(v) for v in eqn.invars]) for eqn in p.eqns], len(p.constvars)

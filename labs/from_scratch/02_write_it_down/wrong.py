@@ -196,6 +196,36 @@ def make_jaxpr(f):
 edit(
     "an array with one number is a literal",
     "What is the shape of [0.5]?",
-    "        if type(x) is Array and x.shape == ():\n            return x\n        if type(x) is Tracer and getattr",
-    "        if type(x) is Array and x.size == 1:\n            return x\n        if type(x) is Tracer and getattr",
+    "        if type(x) is Array and x.shape == ():\n            return x\n        if is_dead(x)",
+    "        if type(x) is Array and x.size == 1:\n            return x\n        if is_dead(x)",
+)
+edit(
+    "letters are given when a variable is made",
+    "The program begins with its constants. Which letter has the first of them?",
+    '    lines = [f"{{ lambda {binders(jaxpr.constvars)}',
+    '    list(map(atom, jaxpr.invars))\n    lines = [f"{{ lambda {binders(jaxpr.constvars)}',
+)
+edit(
+    "what is only returned is unused",
+    "The function returns sin(x) and cos(x). Which of the two does nothing use?",
+    "operands + jaxpr.outvars))",
+    "operands + jaxpr.outvars[:1]))",
+)
+edit(
+    "arguments are strong",
+    "`make_jaxpr(f)(2.0)`: what will `x * h` be, with h a half float?",
+    "        return trace_tree(f, tree, [x.aval for x in leaves])[0]",
+    "        return trace_tree(f, tree, [Aval(x.shape, x.dtype) for x in leaves])[0]",
+)
+edit(
+    "a function has one program",
+    "The same function is traced for arrays of another shape. Which program do you return?",
+    "        return trace_tree(f, tree, [x.aval for x in leaves])[0]",
+    '        return vars(traced).setdefault("program", trace_tree(f, tree, [x.aval for x in leaves])[0])',
+)
+edit(
+    "a tracer is a variable of whoever traces",
+    "A tracer of the outer function is an operand in the inner one. Is its variable one of the inner program's?",
+    "invars = [x.data if type(x) is Tracer and x.trace is self else self.atom(x) for x in args]",
+    "invars = [x.data if type(x) is Tracer else self.atom(x) for x in args]",
 )

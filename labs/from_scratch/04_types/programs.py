@@ -245,3 +245,36 @@ def dead_everywhere(jk, rng):
     return [raised(use, 1.0) for x in kept for use in (
         jk.make_jaxpr(lambda y, x=x: x), jk.make_jaxpr(lambda y, x=x: (y, x * 2.0)), jk.make_jaxpr(lambda y, x=x: y - x),
     )]  # fmt: skip
+
+
+@program(
+    "04",
+    "Each function of two operands, with each pair of an array and a number of Python's: types, equations and literals.",
+    against=["what is compared is converted to the array's dtype"],
+)
+def every_function(jk, rng):
+    jnp, c, i = jk.numpy, float(rng.integers(1, 4)) + 0.5, np.int32([1, 2, 3, 4])
+    arithmetic = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum, jnp.minimum]
+    questions = [jnp.less, jnp.less_equal, jnp.greater, jnp.greater_equal, jnp.equal, jnp.not_equal]
+    arrays, numbers = [i, i.astype(np.float32), i.astype(np.float16), np.int32(3), np.float32(3)], [c, int(c), -c]
+    every = lambda fs: lambda x, n: ([f(x, n) for f in fs], [f(n, x) for f in fs])[1][0]
+    traced = lambda fs, x, n: jk.make_jaxpr(lambda x: every(fs)(x, n))(x)
+    literals = lambda closed: [
+        (eqn.primitive.name, np.asarray(v.val).item(), np.dtype(v.aval.dtype).name)
+        for eqn in closed.jaxpr.eqns for v in eqn.invars if hasattr(v, "val")
+    ]  # fmt: skip
+    pairs = [(x, n) for x in arrays for n in numbers]
+    at_once = [[f(x, n) for f in (*arithmetic, jnp.power, *questions)] for x, n in pairs]
+    return at_once, [(jaxpr(traced(arithmetic, x, n)), literals(traced(questions, x, n))) for x, n in pairs]
+
+
+@program(
+    "04",
+    "A tracer whose trace has ended is refused also where operations are computed at once.",
+    against=["a dead tracer is only found while tracing"],
+)
+def dead_at_once(jk, rng):
+    kept, x = [], jk.numpy.asarray(floats(rng, 2))
+    jk.make_jaxpr(lambda x: (kept.append(x), kept.append(jk.numpy.sin(x)), x)[2])(floats(rng, 2))
+    uses = [jk.numpy.sin, lambda y: y + 1.0, lambda y: x * y, lambda y: 2 / y, lambda y: jk.numpy.less(x, y)]
+    return [raised(use, y) for y in kept for use in uses]

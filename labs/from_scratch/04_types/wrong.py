@@ -96,7 +96,7 @@ edit(
 edit(
     "a tracer of another trace is an old one",
     "A function is traced while another one is. Is the trace of the outer one over?",
-    '        if type(x) is Tracer and getattr(x.trace, "is_over", False):',
+    '        if is_dead(x):',
     "        if type(x) is Tracer:",
 )
 edit(
@@ -147,4 +147,22 @@ edit(
     "x is a float16. Which dtype does the number have in `mul x 2.0`?",
     "    return (impl[convert_p] if is_number else convert_p.bind)(",
     "    return (impl[convert_p] if is_number and dtype != np.float16 else convert_p.bind)(",
+)
+edit(
+    "what is compared is converted to the array's dtype",
+    "Is the integer 2 less than 2.5?",
+    "    function = lambda *xs: primitive(*promote(xs, to_float))\n",
+    """    def given_way(xs):
+        xs = [as_value(x) for x in xs]
+        strong = [x.dtype for x in xs if not x.weak_type and x.dtype != BOOL]
+        return [convert(x, strong[0]) if strong and x.weak_type and not x.shape else x for x in xs]
+
+    function = lambda *xs: primitive(*promote(given_way(xs) if name in QUESTIONS else xs, to_float))
+""",
+)
+edit(
+    "a dead tracer is only found while tracing",
+    "A tracer was kept, and its trace has ended. What is its sine, now?",
+    "Eager.process = lambda self",
+    "_ = lambda self",
 )

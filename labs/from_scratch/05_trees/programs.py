@@ -65,7 +65,7 @@ def unlike(jk, rng):
 @program("05", "Traced functions take and return trees.")
 def traced(jk, rng):
     def f(params, x):
-        return {"y": params["w"][0] * x, "z": [params["b"], None]}
+        return {"z": [params["b"], None], "y": params["w"][0] * x, "a": ({"b": x, "a": [2.0 * x, ()]}, None)}
 
     return jaxpr(jk.make_jaxpr(f)(tree(rng), floats(rng, 2)))
 
@@ -227,3 +227,64 @@ def unlike_kinds(jk, rng):
     ]
     same = [t.tree_structure(a) == t.tree_structure(b) for a, b in [*pairs, (One(1), One(2)), (None, None)]]
     return same, [raised(t.tree_map, lambda *xs: xs[0], a, b) for a, b in pairs]
+
+
+@program(
+    "05",
+    "Data are equal if `==` says so, in this structure and in one that was made at another time; equal structures hash alike.",
+    against=["data are equal if they are one object"],
+)
+def equal_data(jk, rng):
+    class Own:
+        def __init__(self, data, *xs):
+            self.data, self.xs = data, xs
+
+    t = jk.tree_util
+    t.register_pytree_node(Own, lambda o: (list(o.xs), o.data), lambda data, xs: Own(data, *xs))
+    n = int(rng.integers(1000, 2000))
+    make = [lambda: Own((n * 2, "a")), lambda: Own(str(n), {"b": 1, "a": [None, Own("x", 3)]}), lambda: {str(n): [Own(n * 1.5, ())]},
+            lambda: Own(-1, 1), lambda: Own(-2, 1), lambda: Own(("a", n * 2)), lambda: {-1: 0}, lambda: {-2: 0}]  # fmt: skip
+    first, again = ([t.tree_structure(f()) for f in make] for _ in range(2))
+    return (
+        [[a == b for b in again] for a in first],
+        [(hash(a) == hash(b), {a: "found"}.get(b)) for a, b in zip(first, again, strict=True)],
+        t.tree_map(lambda x, y: (x, y), make[1](), make[1]()).xs[0],
+    )
+
+
+@program(
+    "05",
+    "`tree_map` of three and more trees: each must be built like the first; each leaf is given once, in order.",
+    against=["the second tree is compared with the first, and no other"],
+)
+def many_trees(jk, rng):
+    t, seen = jk.tree_util, []
+    one, numbers = {"b": [1, (2, None)], "a": 3}, [int(n) for n in rng.integers(9, size=3)]
+    others = [t.tree_unflatten(t.tree_structure(one), [n * x for x in numbers]) for n in (2, 5, 7)]
+    found = t.tree_map(lambda *xs: (seen.append(xs), sum(xs))[1], one, *others)
+    wrong = [{"b": (1, (2, None)), "a": 3}, {"b": [1, (2, ())], "a": 3}, {"b": [1, (2, None)], "c": 3}, [1], None]
+    return found, seen, [raised(t.tree_map, lambda *xs: 0, one, *others[:n], w) for n in (0, 1, 3) for w in wrong]
+
+
+@program(
+    "05",
+    "Own containers and None go into a traced function, and come out; a structure does not change with the tree that it was made of.",
+)
+def own_in_programs(jk, rng):
+    class Layer:
+        def __init__(self, w, b):
+            self.w, self.b = w, b
+
+    t = jk.tree_util
+    t.register_pytree_node(Layer, lambda o: (iter([o.b, o.w]), "layer"), lambda _, xs: Layer(*reversed(list(xs))))
+    f = lambda layers, x: ([Layer(o.w * x, None) for o in layers], {"z": layers[0].b, "a": (x, [])}, None)
+    mine = {"c": [1], "a": 2}
+    before = t.tree_structure(mine)
+    mine["b"] = 5
+    mine["c"].append(7)
+    layers = [Layer(floats(rng, 2), floats(rng, 2)), Layer(floats(rng, 2), None)]
+    return (
+        jaxpr(jk.make_jaxpr(f)(layers, floats(rng, 2))),
+        t.tree_unflatten(before, [3, 4]),
+        before == t.tree_structure(mine),
+    )

@@ -184,3 +184,24 @@ edit(
         raise TypeError("children")
 """,
 )
+edit(
+    "data are equal if they are one object",
+    "Two objects have the data (1, 2) and (1, 2). Are they built alike?",
+    'TreeDef = namedtuple("TreeDef", "kind data children")\n',
+    """class TreeDef(namedtuple("TreeDef", "kind data children")):
+    __hash__ = lambda self: hash((self.kind, self.children))
+    __ne__ = lambda self, other: not self == other
+
+    def __eq__(self, other):
+        alike = self.data == other.data if self.kind is dict else self.data is other.data
+        return self.kind is other.kind and alike and self.children == other.children
+
+
+""",
+)
+edit(
+    "the second tree is compared with the first, and no other",
+    "`tree_map(f, [1], [2], (3,))`: which of these trees are built alike?",
+    "for treedef in treedefs):",
+    "for treedef in treedefs[:2]):",
+)

@@ -175,3 +175,54 @@ def bits_and_powers(jk, rng):
         jnp.power(n, np.int32(3)), jnp.abs(n), jnp.sign(n), -n, jnp.maximum(n, m), jnp.minimum(n, 2), n * m - m,
     ]  # fmt: skip
     return text(jk, f, n, np.int32([9, 10, 3, 0]))
+
+
+@program(
+    "06",
+    "Each argument is an argument of the text, also one that nothing uses, the first, the last, or every one.",
+    against=["what is not used is not an argument"],
+)
+def unused_arguments(jk, rng):
+    xs = floats(rng, 2), rng.integers(1, 9, 3).astype(np.int32), floats(rng, 2, 2)
+    fs = [
+        lambda x, n, y: y * 2.0,
+        lambda x, n, y: -x,
+        lambda x, n, y: n + 1,
+        lambda x, n, y: (y, y),
+        lambda x, n, y: 2.5,
+    ]
+    return [text(jk, f, *xs) for f in fs]
+
+
+@program(
+    "06",
+    "Numbers that are equal, and are not the same: 0.0 and -0.0, 1, 1.0 and True, a half float's 1.",
+    against=["numbers that are equal are written once"],
+)
+def equal_numbers(jk, rng):
+    zeros, asarray = [0.0, -0.0], jk.numpy.asarray
+    f = lambda x, n, h: (
+        [1.0, 1, True, np.float16(1), np.int8(1), *zeros, 0, False, asarray(np.float32([0.0])), asarray(np.float32([-0.0]))],
+        [[x / z, z * x + z] for z in zeros + zeros[::-1]], [x * 1, n * 1, h * 1, n * True, h + 0.0, h / -0.0, n == 1.0, n + 1.0],
+    )  # fmt: skip
+    return text(jk, f, floats(rng, 2), rng.integers(0, 3, 4).astype(np.int32), floats(rng, 2).astype(np.float16))
+
+
+@program(
+    "06",
+    "Integers with a sign and without. `logical_and` asks whether a number differs from 0.",
+    against=["unsigned integers have a sign in the text"],
+)
+def sizes(jk, rng):
+    jnp, large = jk.numpy, rng.integers(130, 250, 3)
+    small = rng.integers(1, 9, 3)
+    kinds = [np.uint8, np.int8, np.uint32]
+    f = lambda xs, n, x: (
+        [[a < b, jnp.maximum(a, b), a / b, a + c] for (a, b), c in zip(xs, constants, strict=True)],
+        [[q(n, n * 2), q(x, n), q(x, x)] for q in (jnp.logical_and, jnp.logical_or)], jnp.logical_not(x), jnp.logical_not(n),
+    )  # fmt: skip
+    xs = [((large if kind != np.int8 else -small).astype(kind), small.astype(kind)) for kind in kinds]
+    constants = [jnp.asarray(x) for x, _ in xs]
+    flat = [x for pair in xs for x in pair]
+    g = lambda *ys: f(list(zip(ys[0:-2:2], ys[1:-2:2], strict=True)), *ys[-2:])
+    return text(jk, g, *flat, np.int32([0, 1, 2]), np.float32([0.0, 0.5, -0.25]))

@@ -178,3 +178,23 @@ edit(
     "data.tobytes().hex()",
     'data.tobytes("A").hex()',
 )
+edit(
+    "what is not used is not an argument",
+    "Nothing uses x. How many arrays does the caller pass?",
+    '        head = f"func.func {visibility}',
+    """        used = {id(v) for eqn in jaxpr.eqns for v in eqn.invars} | set(map(id, jaxpr.outvars))
+        declared = ", ".join([d for d, v in zip(declared.split(", "), jaxpr.invars) if id(v) in used])
+        head = f"func.func {visibility}""",
+)
+edit(
+    "numbers that are equal are written once",
+    "0.0 == -0.0. Is 1 / 0.0 also 1 / -0.0?",
+    "        data = np.asarray(x)\n        digits",
+    "        data = np.asarray(x)\n        data = self.known.setdefault((x.dtype, data.item()), data) if x.shape == () else data\n        digits",
+)
+edit(
+    "unsigned integers have a sign in the text",
+    "200 is a uint8. Which number do its bits stand for, as an i8?",
+    '.replace("u", "ui")',
+    '.replace("u", "i")',
+)

@@ -189,3 +189,37 @@ def read_between(jk, rng):
 def nothing_among(jk, rng):
     x = floats(rng, 2)
     return jk.jit(lambda x: (x, None, [x + 1.0, None], {"a": None, "b": ()}))(x), jk.jit(lambda x: [None])(x)
+
+
+@program(
+    "07",
+    "Each call runs with the numbers that its arguments have now: the same array again, changed, or passed twice.",
+    against=["an array is known by its place"],
+)
+def changed_between(jk, rng):
+    x, y = floats(rng, 3), floats(rng, 3)
+    c = floats(rng, 3)
+    f = jk.jit(lambda t, x: {"sum": t["a"] + 2.0 * x, "a": t["a"], "c": x * jk.numpy.asarray(c)})
+    found = [f({"a": x}, y), f({"a": x}, x), f({"a": y}, x)]
+    x[:], y[0] = floats(rng, 3), 7.0
+    return found, f({"a": x}, y), f({"a": x}, x), f({"a": y}, x)
+
+
+@program(
+    "07",
+    "A call without results runs a program, too. What is no array is refused, in a tree and by keyword as well.",
+    against=["what has no results need not run", "what is no array stands for itself"],
+)
+def none_and_refused(jk, rng):
+    x, f = floats(rng, 2), jk.jit(lambda x, y=1.0: x)
+    nothing = [(lambda x: None, (x,)), (lambda x: {"a": (), "b": [None]}, (x,)), (lambda: (), ()), (lambda x: 3, (x,))]
+    wrong = ["text", {1.5}, object()]
+    return (
+        [counted(jk.jit(g), *xs, executed=1) for g, xs in nothing],
+        [
+            raised(use)
+            for w in wrong
+            for use in (lambda w=w: f(w), lambda w=w: f(x, w), lambda w=w: f([x, {"a": w}]), lambda w=w: f(x, y=w))
+        ],
+        raised(jk.jit(lambda x: "text"), x),
+    )

@@ -152,3 +152,27 @@ edit(
     "        leaves, tree = flatten_values((args, kwargs))\n        consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))\n",
     "        leaves, tree = flatten_values((args, {}))\n        jaxpr, out_tree = trace_tree(lambda args, _: self.__wrapped__(*args, **kwargs), tree, [x.aval for x in leaves])\n        consts, [jaxpr] = hoist(jaxpr)\n",
 )
+edit(
+    "an array is known by its place",
+    "The caller's array has other numbers than at the last call. Which ones does XLA get?",
+    "        leaves, tree = flatten_values((args, kwargs))\n",
+    """        leaves, tree = flatten((args, kwargs))
+        places = vars(self).setdefault("places", {})
+        leaves = [places.setdefault(id(x), (as_value(x), x))[0] for x in leaves]
+""",
+)
+edit(
+    "what has no results need not run",
+    "The function returns None. How many programs does XLA run?",
+    "        return unflatten(out_tree, jit_p.bind(*consts",
+    "        if not jaxpr.outvars:\n            return unflatten(out_tree, [])\n        return unflatten(out_tree, jit_p.bind(*consts",
+)
+edit(
+    "what is no array stands for itself",
+    "`jit(f)(x, 'text')`: which type has the second argument in the program?",
+    "        leaves, tree = flatten_values((args, kwargs))\n",
+    """        if any(type(x) is str for x in args):
+            return self.__wrapped__(*args, **kwargs)
+        leaves, tree = flatten_values((args, kwargs))
+""",
+)

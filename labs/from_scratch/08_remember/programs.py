@@ -459,3 +459,26 @@ def no_limit(jk, rng):
 @program("08", "There is no limit: after 300 programs the first is still there.", hidden=True)
 def no_limit_at_all(jk, rng):
     return kept(jk, rng, 300)
+
+
+@program(
+    "08",
+    "Data and keys are compared by `==`, whatever their hashes: -1 and -2 have the same, and so have these objects.",
+    against=["the key is a hash"],
+)
+def one_hash(jk, rng):
+    class Same(tuple):
+        def __hash__(self):
+            return 1
+
+    class Own:
+        def __init__(self, x, data):
+            self.x, self.data = x, data
+
+    jk.tree_util.register_pytree_node(Own, lambda o: ((o.x,), o.data), lambda data, xs: Own(*xs, data))
+    f, traces = tracing(
+        jk, lambda o: o.x * o.data[0] if type(o) is Own else next(iter(o.values())) * float(next(iter(o)))
+    )
+    x, numbers = floats(rng, 2), [int(n) for n in rng.permutation(9)[:2]]
+    calls = [Own(x, (-1,)), Own(x, (-2,)), {-1: x}, {-2: x}, *(Own(x, Same((n,))) for n in numbers)]
+    return [f(o) for o in [*calls, *calls[::-1]]], len(traces)

@@ -362,3 +362,9 @@ edit(
         self.out_tree = out_tree = getattr(self, "out_tree", out_tree)
 """,
 )
+edit(
+    "the key is a hash",
+    "hash(-1) == hash(-2). Are -1 and -2 one key?",
+    "        key = tree, avals\n",
+    "        key = hash((tree, avals))\n",
+)
