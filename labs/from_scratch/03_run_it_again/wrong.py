@@ -17,8 +17,8 @@ edit(
 edit(
     "only what an equation computed can be returned",
     "The function returns its argument. Does your program?",
-    "for v in jaxpr.outvars]\n\n\nas_function",
-    "for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)]\n\n\nas_function",
+    "for v in jaxpr.outvars]\n\n\ncore",
+    "for v in jaxpr.outvars if any(v in e.outvars for e in jaxpr.eqns)]\n\n\ncore",
 )
 edit(
     "the function is called again",
@@ -50,8 +50,7 @@ edit(
 edit(
     "a program has its results",
     "Run it with one number, then with another. What is kept from the first time?",
-    """core.eval_jaxpr = eval_jaxpr
-""",
+    "core.eval_jaxpr, as_function = eval_jaxpr, lambda",
     """def kept(jaxpr, consts, *args):
     if door.trace.__class__ is not Eager:
         return eval_jaxpr(jaxpr, consts, *args)
@@ -60,24 +59,21 @@ edit(
     return jaxpr.kept
 
 
-core.eval_jaxpr = kept
-""",
+core.eval_jaxpr, as_function = kept, lambda""",
 )
 edit(
     "the constants are those of the trace",
     "Why does `eval_jaxpr` take the constants, if they are known?",
-    """core.eval_jaxpr = eval_jaxpr
-""",
-    """core.eval_jaxpr = lambda jaxpr, consts, *args: eval_jaxpr(jaxpr, jaxpr.consts, *args)
-""",
+    "core.eval_jaxpr, as_function = eval_jaxpr, lambda",
+    """of_the_trace = lambda jaxpr, consts, *args: eval_jaxpr(jaxpr, jaxpr.consts, *args)
+core.eval_jaxpr, as_function = of_the_trace, lambda""",
 )
 edit(
     "one result needs no list",
     "A program with one result: what is `eval_jaxpr(...)[0]`?",
-    """core.eval_jaxpr = eval_jaxpr
-""",
-    """core.eval_jaxpr = lambda *args: (lambda outs: outs[0] if len(outs) == 1 else outs)(eval_jaxpr(*args))
-""",
+    "core.eval_jaxpr, as_function = eval_jaxpr, lambda",
+    """alone = lambda *args: (lambda outs: outs[0] if len(outs) == 1 else outs)(eval_jaxpr(*args))
+core.eval_jaxpr, as_function = alone, lambda""",
 )
 edit(
     "results are numpy's",
