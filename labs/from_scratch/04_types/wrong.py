@@ -96,7 +96,7 @@ edit(
 edit(
     "a tracer of another trace is an old one",
     "A function is traced while another one is. Is the trace of the outer one over?",
-    '        if is_dead(x):',
+    "        if is_dead(x):",
     "        if type(x) is Tracer:",
 )
 edit(
