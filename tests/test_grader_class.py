@@ -37,8 +37,8 @@ from jitkit.kata.engine.manifest import all_labs
 NUMBERS = ["00", "01"]
 LABS = [lab for lab in all_labs() if lab.number in NUMBERS]
 COUNT = int(os.environ.get("JITKIT_CLASS", "40"))
-# of ten; three days have begun for who is late
-POINTS = {"right": 10.0, "late": 7.0, "partly": 6.67, "stub": 0.0, "wrong": 0.0, "unreadable": None}
+# of ten; three days have begun for who is late, and five of seven checks pass for who is partly right
+POINTS = {"right": 10.0, "late": 7.0, "partly": 7.14, "stub": 0.0, "wrong": 0.0, "unreadable": None}
 
 
 @pytest.fixture(scope="module")

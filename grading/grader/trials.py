@@ -28,6 +28,7 @@ import jitkit
 from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.checking import Check
 from jitkit.kata.engine.manifest import Exercise, Lab
+from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.reference import PACKAGE
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.statuses import Status
@@ -40,10 +41,10 @@ from .drawn import drawn_programs
 from .jail import BUBBLEWRAP, IMPORT_SECONDS, Limits, ProtocolError, Worker, parse_object
 from .patience import TooLongError, clock, patience
 from .records import Item
+from .right_answers import RightAnswers, output_if_right
 from .shipped_code import CheckFile, ShippedCode
 from .stablehlo import MOST_TIMEOUTS, Programs
-from .time_limits import Time
-from .verdict import endless_import, is_far_longer, outcome_of, place_of
+from .verdict import end_of, endless_import, is_far_longer, misses_jax, outcome_of, place_of, stands
 from .workers import Gate, Workers
 
 RUN_WITH_JAX = "asked for jax, where the reference does not: run again with it"
@@ -79,6 +80,7 @@ class How(NamedTuple):
     reference: bool = False  # whether they are the reference's: only then requests have the words of messages
     executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
     programs: Mapping[str, bytes] = {}  # the random programs of checks: see `drawn`
+    right: Mapping[str, tuple[bytes, Plain]] = {}  # the right answers of checks: see `right_answers`
 
     @classmethod
     def of(cls, expected: dict[str, Any]) -> How:
@@ -105,6 +107,7 @@ class Trials:
                 self.files |= dict.fromkeys(lab.ids, both)
         self.versions_of_checks: dict[str, str] = {}
         self.assessor = Assessor()
+        self.right = RightAnswers(self.assessor)
         self.gate = Gate()
 
     def workers(self) -> Workers:
@@ -155,8 +158,8 @@ class Trials:
           deadline: a time of `patience.clock`; a check that has not begun by then is TIME.
           alone: returns whether a check that ran out of time, and had to wait for a processor, may run again with nothing beside it.
         """
-        how = How.of(expected)
         checks = self.checks(exercise)
+        how = How.of(expected)._replace(right=self.right.of(checks, expected["values"]))
         passed: dict[str, CheckResult] = {}
         ended = 0
         if not item.get("keeps", True) and not self.settings.limits.fresh_process:
@@ -166,16 +169,20 @@ class Trials:
             if outcomes and outcomes[0].trouble == Status.IMPORT:  # all other checks would end in the same way
                 told = results[0]
                 return [told._replace(check=check) for _, check in checks]
-            stands = _stands(outcomes[0]) if outcomes else False  # no check ran before the first in this process
+            first_stands = bool(outcomes) and stands(outcomes[0])  # no check ran before the first in this process
             if any(r.status != Status.PASS for r in results) or len(results) < len(first):
-                results = results[:1] if stands else []  # keep what stands: a second try may give another answer
+                results = results[:1] if first_stands else []  # keep what stands: a second try may give another answer
             passed = {r.check.name: r for r in results}
             ended = sum(o.trouble == Status.TIME for o in outcomes)
         rest = [(file, check) for file, check in checks if check.name not in passed]
         run = functools.partial(self.outcomes, workers, exercise, item)
         outcomes = run(how, deadline, alone, rest, ended)
         honest = not any(flag.startswith("uses ") for flag in item["flags"])
-        if not how.uses_xla and honest and any(map(_misses_jax, outcomes)):
+        if (
+            not how.uses_xla
+            and honest
+            and any(misses_jax(o) for o in outcomes if o.value is not expected["values"][o.check])
+        ):
             # the reference compiles nothing, so there was no jax; this answer compiles: run it again with jax
             outcomes = run(how._replace(uses_xla=True), deadline, alone, rest, ended)
             if notes is not None:
@@ -326,12 +333,16 @@ class Trials:
             spent = clock.now() - began
             ended, alive, computed = None, together and bool(data) and not trouble, 0.0
             if not together and trouble in ("", "died"):
-                ended, alive, computed = _ended(worker)
+                ended, alive, computed = end_of(worker)
             if compiled is not None and not trouble and len(data) > 8:
                 compiled |= parse_object(data[8:]).get("executables", {})
             starved = not data and worker.zygote.group.kills > kills
             limited = computed >= limits.seconds * computes
-            found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent, limited, imports[0]))
+            answer, value = how.right.get(check.name, (b"", None))
+            if value is not None and not trouble and (output := output_if_right(data, answer)) is not None:
+                found.append(Outcome(check.name, value, output=output, seconds=spent))
+            else:
+                found.append(outcome_of(check.name, data, trouble, ended, starved, seconds, spent, limited, imports[0]))
             broke_off = found[-1].trouble and not how.reference and trouble not in ("", "gone", "died")
             if not alive or found[-1].trouble == Status.TIME or broke_off:
                 break
@@ -351,6 +362,9 @@ class Trials:
         tries = MOST_TIMEOUTS
         for (_, check), outcome in zip(checks, outcomes, strict=False):
             right = Outcome(check.name, expected["values"][check.name])
+            if outcome.value is right.value and not outcome.trouble:  # `output_if_right` has compared them
+                results.append(CheckResult(check, Status.PASS, output=outcome.output, seconds=outcome.seconds))
+                continue
             try:
                 if outcome.value is not None and is_far_longer(outcome.value, expected["values"][check.name]):
                     sentence = "Its answer is far longer than the right one."
@@ -374,27 +388,3 @@ class Trials:
                 sentence = f"The result cannot be read: {type(error).__name__}."
                 results.append(CheckResult(check, Status.FAIL, sentence, None, None, outcome.output, outcome.seconds))
         return results
-
-
-def _misses_jax(outcome: Outcome) -> bool:
-    """Whether a check failed because its jail has no jax: if the reference of an exercise compiles nothing, the jail has none."""
-    return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
-
-
-def _stands(outcome: Outcome) -> bool:
-    """Whether the verdict of a process's first check is final."""
-    return outcome.value is not None and not outcome.trouble and not _misses_jax(outcome)
-
-
-def _ended(worker: Worker) -> tuple[int | None, bool, float]:
-    """Return how a check's process ended (None if the worker does not say), whether the worker is ready for the next check, and the
-    processor seconds of the process. Raise JailError if there was no jail.
-    """
-    try:
-        frame = worker.receive(Time(worker, 3.0, own=False))
-    except (TimeoutError, ProtocolError):
-        return None, False, 0.0
-    if frame is not None and frame.get("jailed") is False:
-        raise JailError("a check could not be jailed")
-    status = (frame or {}).get("status")
-    return (status, True, float((frame or {})["computed"])) if type(status) is int else (None, False, 0.0)

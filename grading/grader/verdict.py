@@ -21,8 +21,10 @@ from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.statuses import Status
 
+from .bubblewrap import JailError
 from .files import shown
-from .jail import ProtocolError, parse_object
+from .jail import ProtocolError, Worker, parse_object
+from .time_limits import Time
 
 _DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
 _KINDS = frozenset(
@@ -103,6 +105,30 @@ def outcome_of(
         if words is not None and any(word in value["text"] for word in words.split("|")):
             return outcome._replace(trouble=Status.LIMIT, sentence=sentence)
     return outcome
+
+
+def end_of(worker: Worker) -> tuple[int | None, bool, float]:
+    """Return how a check's process ended (None if the worker does not say), whether the worker is ready for the next check, and the
+    processor seconds of the process. Raise JailError if there was no jail.
+    """
+    try:
+        frame = worker.receive(Time(worker, 3.0, own=False))
+    except (TimeoutError, ProtocolError):
+        return None, False, 0.0
+    if frame is not None and frame.get("jailed") is False:
+        raise JailError("a check could not be jailed")
+    status = (frame or {}).get("status")
+    return (status, True, float((frame or {})["computed"])) if type(status) is int else (None, False, 0.0)
+
+
+def stands(outcome: Outcome) -> bool:
+    """Whether the verdict of a process's first check is final."""
+    return outcome.value is not None and not outcome.trouble and not misses_jax(outcome)
+
+
+def misses_jax(outcome: Outcome) -> bool:
+    """Whether a check failed because its jail has no jax: if the reference of an exercise compiles nothing, the jail has none."""
+    return outcome.value is not None and "No module named 'jax" in json.dumps(outcome.value)
 
 
 def place_of(line: Any) -> tuple[str, int] | None:

@@ -21,7 +21,7 @@ import sys
 import sysconfig
 from collections.abc import Sequence
 
-from .first_programs import run_first_programs
+from .first_programs import compile_patterns, run_first_programs
 from .imports import Holes, ImageFinder
 from .large_pages import in_large_pages
 from .libraries import load_libraries
@@ -49,6 +49,8 @@ def main(arguments: Sequence[str]) -> int:
     for name in (*arguments[6:], *(sorted(base) if arguments[5] == "imported" else ())):
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
+    if arguments[5] == "imported" and "jitkit.base.errors" in base:
+        compile_patterns()
     sysconfig.get_paths()  # cached now: jitkit calls it when it first looks up a source line
     if "jaxlib.xla_client" in sys.modules and jailed:
         warm_up()
