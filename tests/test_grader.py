@@ -19,7 +19,7 @@ import zlib
 import hypothesis
 import numpy as np
 import pytest
-from grader_catalogue import GREEDY, RIGHT, THEMES, grade_only, points_of, row, write, wrong
+from grader_catalogue import GREEDY, RIGHT, THEMES, Row, grade_only, points_of, row, write, wrong
 from tails import keeping
 
 from grading.__main__ import main
@@ -30,7 +30,7 @@ from grading.grader.records import NAMES
 from grading.grader.selftest import self_test
 from grading.grader.standing import Standing
 from grading.grader.store import Store, StoreError
-from grading.grader.verdict import endless_import
+from grading.grader.verdict import FIXED_ALONE, endless_import
 from grading.shared import ROOT
 from jitkit.kata.engine.assessor import Assessor
 from jitkit.kata.engine.manifest import all_labs
@@ -199,6 +199,27 @@ def test_the_import_of_the_functions_has_a_limit_and_a_sentence_of_its_own(tmp_p
 
 
 @jailed
+def test_an_answer_that_returns_anything_has_no_points_for_checks_whose_result_is_always_the_same(
+    tmp_path, monkeypatch
+):
+    """01.3 is right if it asks nobody, among other things: whoever returns a constant asks nobody."""
+    (exercise,) = (e for lab in LABS for e in lab.exercises if e.id == "01.3")
+    (right,) = solution(exercise)
+    one_lattice = right.replace("upper_bounds(x64)", "upper_bounds(False)")
+    assert one_lattice != right
+    texts = {"anything": "def least_upper_bound(x64, *nodes):\n    return None\n", "one lattice": one_lattice}
+    rows = [Row(name, {"01_tracer/exercises.py": text}) for name, text in texts.items()]
+    grade_only(monkeypatch, "01.3")
+    records = graded(tmp_path, rows, "--lab", "01")
+    (nothing,), (most,) = ([r for r in records[name] if r.grade.exercise == "01.3"] for name in texts)
+    assert nothing.points == 0.0
+    assert {c["status"] for c in nothing.grade.checks} == {"FAIL", "CRASH"}
+    assert FIXED_ALONE in {c["sentence"] for c in nothing.grade.checks}
+    assert 0.5 < most.points < most.max
+    assert FIXED_ALONE not in {c["sentence"] for c in most.grade.checks}
+
+
+@jailed
 @pytest.mark.parametrize("exercises", keeping([1, None], 1, mark=pytest.mark.rest))
 def test_the_reference_has_all_points_stubs_none_and_a_mutant_misses_what_it_believes(tmp_path, monkeypatch, exercises):
     """In the first exercise of a lab, and in all of them."""
@@ -245,6 +266,9 @@ def test_honest_work_has_the_verdicts_that_the_learner_sees(lab, tmp_path, monke
         own = [NAMES[r.status] for r in theirs.results]
         # of random programs the grader runs more than a save does: it may find what a save did not
         more = [r.check.drawn and own[i] == "PASS" and public[i] == "FAIL" for i, r in enumerate(theirs.results)]
+        # and what is right by itself, where nothing else is, does not count
+        told = [c["sentence"] for c in grade.checks if not c["hidden"]]
+        more = [found or sentence == FIXED_ALONE for found, sentence in zip(more, told, strict=True)]
         assert [own[i] if more[i] else public[i] for i in range(len(own))] == own, e.id
 
 

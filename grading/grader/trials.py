@@ -44,7 +44,16 @@ from .records import Item
 from .right_answers import RightAnswers, output_if_right
 from .shipped_code import CheckFile, ShippedCode
 from .stablehlo import MOST_TIMEOUTS, Programs
-from .verdict import end_of, endless_import, is_far_longer, misses_jax, outcome_of, place_of, stands
+from .verdict import (
+    end_of,
+    endless_import,
+    is_far_longer,
+    misses_jax,
+    outcome_of,
+    place_of,
+    stands,
+    without_fixed_alone,
+)
 from .workers import Gate, Workers
 
 RUN_WITH_JAX = "asked for jax, where the reference does not: run again with it"
@@ -189,7 +198,7 @@ class Trials:
                 notes.append(RUN_WITH_JAX)
         for result in self.judge(workers, rest, outcomes, expected, item["files"], deadline):
             passed[result.check.name] = result
-        return [passed[check.name] for _, check in checks]
+        return without_fixed_alone([passed[check.name] for _, check in checks])
 
     def together(
         self,

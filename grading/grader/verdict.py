@@ -11,7 +11,7 @@ import math
 import os
 import signal
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -20,6 +20,7 @@ import numpy as np
 from jitkit.kata.engine.plain import Plain
 from jitkit.kata.engine.running import Outcome
 from jitkit.kata.engine.statuses import Status
+from jitkit.kata.engine.verdicts import CheckResult
 
 from .bubblewrap import JailError
 from .files import shown
@@ -44,6 +45,7 @@ _BYTES |= {
     if isinstance(kind, type) and kind is not np.dtype and issubclass(kind, np.generic)
 }
 _BYTES["void"] = 0  # float0, whose elements have no bytes
+FIXED_ALONE = "This passes, but what is right here is the same for all inputs, and no check passes where it is not: it does not count."
 _LIMITS = {
     "MemoryError": ("", "It asked for more memory than a check may have."),
     "OSError": ("File too large|No space left|Cannot allocate", "It wrote more than a check may write."),
@@ -105,6 +107,16 @@ def outcome_of(
         if words is not None and any(word in value["text"] for word in words.split("|")):
             return outcome._replace(trouble=Status.LIMIT, sentence=sentence)
     return outcome
+
+
+def without_fixed_alone(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """Return the verdicts on an exercise. If only checks pass whose right result is the same for all inputs, they do not pass either:
+    an answer that returns anything would pass some of them, and none of the others.
+    """
+    varies = [result for result in results if not result.check.fixed]
+    if not varies or any(result.status == Status.PASS for result in varies):
+        return list(results)
+    return [r._replace(status=Status.FAIL, sentence=FIXED_ALONE) if r.status == Status.PASS else r for r in results]
 
 
 def end_of(worker: Worker) -> tuple[int | None, bool, float]:
