@@ -191,7 +191,7 @@ def test_the_import_of_the_functions_has_a_limit_and_a_sentence_of_its_own(tmp_p
         row("endless", long.format("float('inf')") + RIGHT.replace("0)", "X)"), points=0.0),
         row("exits", "import os\n\nX = os._exit(3)\n\n" + RIGHT.replace("0)", "X)"), points=0.0),
     ]
-    records = graded(tmp_path, rows, "--lab", "00", limits="seconds = 2\nimport_seconds = 8")
+    records = graded(tmp_path, rows, "--lab", "00", limits="seconds = 4\nimport_seconds = 8")
     told = {name: {check["sentence"] for check in found[0].grade.checks} for name, found in records.items()}
     assert points_of(records["long"][0]) == 1.0
     assert told["endless"] == {endless_import(8)}

@@ -8,9 +8,7 @@ If the control fails, the fault is ours, and nobody gets a grade for the exercis
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
-import itertools
 import json
 import marshal
 import pathlib
@@ -21,10 +19,8 @@ from typing import Any, NamedTuple
 
 from jitkit.kata.engine.exchange import LATE
 from jitkit.kata.engine.manifest import Exercise, Lab
-from jitkit.kata.engine.processes import CHEAP_COMPILES
 from jitkit.kata.engine.statuses import Status
 from jitkit.kata.engine.verdicts import CheckResult
-from jitkit.runtime.compiling import cpu_features
 
 from ..shared import shares
 from . import records, rungs
@@ -45,6 +41,7 @@ from .records import (
     Result,
     reading,
 )
+from .reused import machine, reused
 from .trials import RUN_WITH_JAX, How, Settings, Trials
 from .verdict import place_of
 from .workers import Workers
@@ -52,7 +49,7 @@ from .workers import Workers
 _NOT_THERE = (ItemStatus.MISSING, ItemStatus.INVALID)
 _MOST_ALONE = 2  # at most this many checks of a submission that took too long are run again, with nothing beside them
 _MOST_TRIES = 4  # how often a batch tries to compute the reference's results
-VALUES = 7  # the version of stored results; those of another version are ignored
+VALUES = 8  # the version of stored results; those of another version are ignored
 
 
 class Graded(NamedTuple):
@@ -101,7 +98,7 @@ class Grader(Trials):
             ):  # otherwise each submission would wait for the reference again
                 raise self.failures[exercise.id][-1]
             if exercise.id not in self.known:
-                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {_machine()}"
+                key = f"{exercise.id} {self.version(exercise)} {self.settings.seed_id} {self.versions} {VALUES} {machine()}"
                 key += f" {self.settings.limits.random_programs} {self.settings.limits.fresh_process}"
                 found = self.recall(key) if self.recall is not None else None
                 if found is None:
@@ -123,7 +120,7 @@ class Grader(Trials):
         for uses_xla in (False, True) if not exercise.uses_xla else (True,):
             item = self._reference_item(exercise)
             values: dict[str, Any] = {}
-            compiled: dict[str, str] = {}
+            compiled: dict[str, dict[str, str]] = {}  # check -> what XLA made for it
             for outcome in self.outcomes(workers, exercise, item, How(uses_xla, reference=True), made=compiled):
                 if outcome.trouble or outcome.value is None or outcome.value.get("uncaught"):
                     trouble = f"the reference fails {outcome.check}: {outcome.sentence or outcome.value}"
@@ -132,20 +129,27 @@ class Grader(Trials):
                 values[outcome.check] = outcome.value
             else:
                 ways = (True, False) if self.can_be_patched(workers, exercise, item) else (False,)
-                for patched, executables in itertools.product(ways, (compiled, {}) if compiled else ({},)):
-                    found: dict[str, Any] = {
-                        "xla": uses_xla,
-                        "patched": patched,
-                        "together": [],
-                        "executables": executables,
-                        "values": values,
-                    }
-                    outcomes = self.outcomes(workers, exercise, item, How.of(found))
-                    control = self.judge(workers, self.checks(exercise), outcomes, found, ())
-                    failed = [r for r in control if r.status != Status.PASS]
-                    if not failed:
-                        return found | {"together": self._together(workers, exercise, item, found)}
-                    trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
+                for patched in ways:
+                    failing: set[str] = set()
+                    executables = reused(compiled, failing)
+                    for _ in range(3):  # with all executables, without those for checks that fail, without any
+                        found: dict[str, Any] = {
+                            "xla": uses_xla,
+                            "patched": patched,
+                            "together": [],
+                            "executables": executables,
+                            "values": values,
+                        }
+                        outcomes = self.outcomes(workers, exercise, item, How.of(found))
+                        control = self.judge(workers, self.checks(exercise), outcomes, found, ())
+                        failed = [r for r in control if r.status != Status.PASS]
+                        if not failed:
+                            return found | {"together": self._together(workers, exercise, item, found)}
+                        trouble = f"the reference, handed in, fails {failed[0].check.name}: {failed[0].sentence}"
+                        if not executables:
+                            break
+                        failing = set(compiled) if failing else {r.check.name for r in failed}
+                        executables = reused(compiled, failing)
         raise JailError(f"{exercise.id}: {trouble}")
 
     def _together(self, workers: Workers, exercise: Exercise, item: Item, found: dict[str, Any]) -> list[str]:
@@ -319,12 +323,6 @@ class Grader(Trials):
         """Return the points of the checks that pass; the checks of an exercise share its points."""
         each = shares(exercise.points, len(checks))
         return sum(share for share, check in zip(each, checks, strict=True) if check["status"] == PASS)
-
-
-@functools.cache
-def _machine() -> str:
-    """Return a hash of what executables depend on besides jaxlib: the processor, and the options of the compiler."""
-    return hashlib.sha256(f"{cpu_features()} {CHEAP_COMPILES}".encode()).hexdigest()[:12]
 
 
 def _told(result: CheckResult) -> dict[str, Any]:

@@ -225,14 +225,14 @@ class Trials:
         alone: Callable[[], bool] = lambda: False,
         wanted: Sequence[tuple[CheckFile, Check]] | None = None,
         ended: int = 0,
-        made: dict[str, str] | None = None,
+        made: dict[str, dict[str, str]] | None = None,
     ) -> list[Outcome]:
         """Return an outcome for each check of an exercise, in order, each of its own process. Raise JailError for our faults.
 
         Args:
           wanted: the checks to run; by default all. For `alone` see `verdicts`.
           ended: how many checks of the exercise have run out of time before.
-          made: gets the compiled programs, as `How.executables`. For the reference only: a student's process may send anything.
+          made: gets each check's executables, as `How.executables`. For the reference only: a student's process may send anything.
         """
         rest = self.checks(exercise) if wanted is None else list(wanted)
         if clock.now() > deadline:
@@ -293,7 +293,7 @@ class Trials:
 
     def _with_one_worker(
         self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How,
-        deadline: float, together: bool = False, compiled: dict[str, str] | None = None,
+        deadline: float, together: bool = False, compiled: dict[str, dict[str, str]] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
         """Return the outcomes, up to one that kills the worker, and its processor seconds. With `together`, the worker itself runs all."""
         computes = 2.0 if how.reference else _COMPUTES
@@ -304,7 +304,7 @@ class Trials:
 
     def _answers(
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How, deadline: float,
-        together: bool, compiled: dict[str, str] | None, computes: float,
+        together: bool, compiled: dict[str, dict[str, str]] | None, computes: float,
     ) -> list[Outcome]:  # fmt: skip
         """Return the outcomes of a worker's answers to these checks, up to the one that kills it."""
         limits = self.settings.limits
@@ -344,7 +344,7 @@ class Trials:
             if not together and trouble in ("", "died"):
                 ended, alive, computed = end_of(worker)
             if compiled is not None and not trouble and len(data) > 8:
-                compiled |= parse_object(data[8:]).get("executables", {})
+                compiled[check.name] = parse_object(data[8:]).get("executables", {})
             starved = not data and worker.zygote.group.kills > kills
             limited = computed >= limits.seconds * computes
             answer, value = how.right.get(check.name, (b"", None))
