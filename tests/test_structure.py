@@ -78,6 +78,8 @@ GATE_MODULES = {
     # a parser for the text of programs with callbacks, which jaxlib does not take as text
     "jaxlib.mlir.ir", "jaxlib.mlir._mlir_libs._jax_mlir_ext", "jaxlib.mlir.dialects.stablehlo",
     "jaxlib.mlir.dialects.chlo", "jaxlib.mlir.dialects.sdy",
+    # how a program in XLA's own language is printed
+    "jaxlib._hlo",
 }  # fmt: skip
 GATE_NAMES = {
     "devices",
