@@ -19,9 +19,9 @@ from jitkit.kata.engine.reference import ReferenceFunction, reference_function
 from ..shared import ROOT
 from .notebooks import BUILD, USE, WIDTH, lab_notebook, sections_of
 
-_WIDTH = 110
+_WIDTH = 110  # of the comments and rules in exercises.py
 
-_WIDEST_SIGNATURE = 90
+_WIDEST_SIGNATURE = 90  # in the table of helpers
 _USE = """\
 The table lists what the stubs import from jitkit, and the attributes of `self` and of other objects that you meet
 (`Class.name`), each with the first sentence of its docstring. For the whole docstring give the name, as in
@@ -215,7 +215,9 @@ def _indent(line: str) -> int:
 
 
 def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[str]:
-    """Return sentences wrapped to this width. Text between backquotes is not split."""
+    """Return the lines `item` as one paragraph, wrapped to `width`. The first line begins with `indent` spaces, the
+    others with `hanging`. Text between backquotes is not split.
+    """
     text = _CODE.sub(lambda m: m[0].replace(" ", "\0"), " ".join(line.strip() for line in item))
     first, rest = " " * indent, " " * hanging
     lines = textwrap.wrap(
@@ -225,8 +227,8 @@ def _filled(item: Sequence[str], width: int, indent: int, hanging: int) -> list[
 
 
 def _signature(head: str, width: int) -> str:
-    """Return the lines before a docstring. If a line is too long, the parameters go to a line below `def`, or to one line
-    each if they do not fit there.
+    """Return `head`, the lines before a docstring, wrapped: if one is longer than `width`, the parameters go to a line
+    below `def`, or to one line each if they do not fit there.
     """
     if max(map(len, head.split("\n"))) <= width:
         return head

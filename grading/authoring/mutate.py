@@ -45,10 +45,10 @@ from jitkit.kata.engine.verdicts import Verdict
 
 from .mutations import Mutation, mutations
 
-LEAST_KILLED = 0.97
+LEAST_KILLED = 0.97  # the share that must be killed of the mutants that are not listed as equivalent
 _EQUIVALENT = pathlib.Path(__file__).with_name("mutants.toml")
 _SECONDS = 20.0  # all checks of a mutant may take this long; then its process is ended, and the mutant counts as killed
-_NAP = 0.005
+_NAP = 0.005  # seconds between two looks at the forks
 
 
 class Survivor(NamedTuple):
@@ -115,7 +115,7 @@ def mutate(lab: Lab, exercise: Exercise, assess: Any, hidden: pathlib.Path, samp
 
 
 def passes(verdict: Verdict) -> bool:
-    """Whether a mutant passes all checks: no check notices it."""
+    """Return whether a mutant passes all checks: no check notices it."""
     return verdict.status == Status.PASS
 
 

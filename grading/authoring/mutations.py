@@ -235,7 +235,7 @@ def _is_call_of(node: ast.AST, name: str) -> bool:
 
 
 def _is_commutative(node: ast.BinOp) -> bool:
-    """Whether swapping the operands changes nothing. This is so for `*` and `&`, and for `+` if an operand is a whole number or a
+    """Return whether swapping the operands changes nothing. This is so for `*` and `&`, and for `+` if an operand is a whole number or a
     length: other operands of `+` may be lists or texts.
     """
     if isinstance(node.op, ast.Mult | ast.BitAnd):

@@ -116,7 +116,7 @@ def with_examples(id: str, section: str) -> Iterator[Cell]:
 
 
 def is_of_an_exercise(transcript: str) -> bool:
-    """Whether an example begins with the call of a function that is not a builtin. Nothing before the call defines or imports
+    """Return whether an example begins with the call of a function that is not a builtin. Nothing before the call defines or imports
     the function, so the exercise asks for it.
     """
     called = re.match(r">>> (\w+)\(", transcript)
@@ -147,7 +147,7 @@ def transcript_cells(id: str, transcript: str, before: str = "", may_raise: bool
 
 
 def examples_of(id: str, stub: str, setup: str) -> Iterator[Cell]:
-    """Yield the examples in an exercise's docstrings as cells, with the imports that the notebook does not have."""
+    """Yield the examples in an exercise's docstrings as cells. The first one has the imports that they need and `setup` lacks."""
     found = "\n".join(
         block
         for node in ast.walk(tree_of(stub))

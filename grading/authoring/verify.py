@@ -196,7 +196,7 @@ def _compared(value: Any) -> Any:
 
 
 def _mentions(value: Plain, id: str) -> bool:
-    """Whether a result is the stub's error, or contains it."""
+    """Return whether a result is the stub's error, or contains it."""
     if value.get("is") == "error":
         return value["class"] == "NotImplementedError" and id in value["text"]
     items = value.get("items", ())
@@ -240,8 +240,8 @@ class _Prover:
         graded: bool = False,
         wanted: Callable[[Check], bool] = lambda check: True,
     ) -> Verdict:
-        """Return the verdict of all checks, or of those that are wanted, on the reference's functions, with the given texts in place of
-        some. With `graded`, as many random programs run as in grading.
+        """Return the verdict of all checks, or of those that are `wanted`, on the reference's functions; the texts in `changed` stand in
+        place of theirs. With `graded`, as many random programs run as in grading.
         """
         sources = {t: in_its_class(t, reference_function(t).source) for t in exercise.targets} | changed
         text = _preamble(self.lab) + "\n\n\n".join(sources.values()) + "\n"
@@ -366,7 +366,7 @@ class _Prover:
 
 
 def _takes_arguments(target: Target) -> bool:
-    """Whether a function takes arguments. One without arguments is a prediction that the learner writes down."""
+    """Return whether a function takes arguments. One without arguments is a prediction that the learner writes down."""
     return any(isinstance(node, ast.arg) for node in ast.walk(reference_function(target).node.args))
 
 

@@ -63,7 +63,7 @@ class Answers:
         return hinted or free
 
     def has(self, lab: Lab) -> bool:
-        """Whether any file is about a lab."""
+        """Return whether any file is about a lab."""
         return bool(self.of_lab(lab))
 
     def file(self, source: Source, lab: Lab) -> LearnerFile | SpliceError:
@@ -207,7 +207,7 @@ class Answers:
 
 
 def _is_ours_by_name(path: str, lab: Lab) -> bool:
-    """Whether a file has the name of one that the course hands out, and lies in the lab's folder. It is preferred to other files."""
+    """Return whether a file has the name of one that the course hands out, and lies in the lab's folder. It is preferred to other files."""
     place = pathlib.PurePosixPath(path)
     return place.parent.name == lab.name and place.name in _HANDED_OUT
 
@@ -224,8 +224,8 @@ def _imported_by(node: ast.AST) -> set[str]:
 
 
 def _of_package(file: LearnerFile, module: str, lab: Lab) -> LearnerFile:
-    """Return a module of a student's own package, without what binds a name of the reference's module, except the functions of
-    exercises. Relative imports become absolute.
+    """Return a module of a student's own copy of jitkit, as a file with exercises. The reference's module stays around it, so statements
+    that bind one of that module's names are left out, unless they define an exercise. Relative imports become absolute.
     """
     names = frozenset(t.name for e in lab.exercises for t in e.targets if t.module == module)
     path = source_path(module, str(PACKAGE))
@@ -256,7 +256,7 @@ def _other_imports(node: ast.Import | ast.ImportFrom, known: Collection[str], pa
 
 
 def _put_in(item: Item, functions: dict[Target, LearnerFile], whole: bool) -> Item:
-    """Return the item with the code of an exercise, digests of it, and flags."""
+    """Return the item with the code of an exercise, digests of it, and flags. With `whole`, make the code of whole modules in any case."""
     submission = Submission(functions)
     patch = holes.patch(functions)
     whole = whole or patch is None or any(target.module.startswith(LATE) for target in functions)

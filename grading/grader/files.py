@@ -27,7 +27,7 @@ FIRST = 946_684_800.0  # the year 2000: an earlier time is not believed (tools t
 _MOST_FILES = 5_000
 _LONGEST = {".py": 4 << 20, ".ipynb": 32 << 20}  # bytes of a file that is read; a notebook brings its pictures along
 _MOST_BYTES = 64 << 20  # all files together, unpacked
-_LONGEST_ARCHIVE = 256 << 20
+_LONGEST_ARCHIVE = 256 << 20  # bytes of an archive, packed
 _READ = tuple(_LONGEST)
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
 _UNOPENED = (".rar", ".7z")  # archives that the standard library cannot read
@@ -81,7 +81,7 @@ def _longest(name: str) -> int:
 
 
 def _may_be_a_source(name: str) -> bool:
-    """Whether a file that is not read may be a source under another name: one that ends in `.txt`, has no ending, or has a source's
+    """Return whether a file that is not read may be a source under another name: one that ends in `.txt`, has no ending, or has a source's
     ending somewhere in it, as exercises.py.bak does.
     """
     last = pathlib.PurePosixPath(name).name.lower()
@@ -89,7 +89,7 @@ def _may_be_a_source(name: str) -> bool:
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file of this name is an archive, which is opened."""
+    """Return whether a file of this name is an archive, which is opened."""
     return name.lower().endswith(_ARCHIVES)
 
 

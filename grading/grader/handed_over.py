@@ -114,7 +114,7 @@ def _of_moodle(path: pathlib.Path) -> re.Match[str] | None:
 
 
 def _is_canvas(folder: pathlib.Path) -> bool:
-    """Whether the files' names have Canvas' form, in which a number stands for one user. If two users have the same
+    """Return whether the files' names have Canvas' form, in which a number stands for one user. If two users have the same
     number, it is something else, such as a year, and the form is not Canvas'.
     """
     found = {(m["number"], m["name"]) for p in _visible(folder) if (m := _CANVAS.fullmatch(p.name))}
@@ -130,7 +130,15 @@ def _visible(folder: pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 class _Place:
-    """A folder of submissions, and the submissions found in it."""
+    """A folder of submissions, and the submissions found in it.
+
+    Attributes:
+      folder: the folder that was handed over.
+      target: the folder below which each student's files are copied into a folder; None: nothing is copied.
+      known: which student has a platform's number.
+      found: the submissions, by the students' names.
+      taken: the folders that Gradescope's metadata has accounted for.
+    """
 
     def __init__(
         self, folder: pathlib.Path, target: pathlib.Path | None, roster: Sequence[Student], known: Iterable[Person]
@@ -212,8 +220,8 @@ class _Place:
 class _Submission(NamedTuple):
     """What Gradescope says about a submission."""
 
-    people: list[dict[str, str]]
-    handed_in: float | None
+    people: list[dict[str, str]]  # of each student `sid`, `name` and `email`, if they are given
+    handed_in: float | None  # seconds since 1970
 
 
 def _submitters(path: pathlib.Path, zone: datetime.tzinfo) -> dict[str, _Submission]:
@@ -314,7 +322,7 @@ def unpacked(
 
 
 def _is_a_students(folder: pathlib.Path, labs: Sequence[Lab]) -> bool:
-    """Whether a folder is one student's submission: it contains a lab, or files named like those of one."""
+    """Return whether a folder is one student's submission: it contains a lab, or files named like those of one."""
     return any(hint_of(p.name, labs) or p.name.startswith("exercises.") for p in folder.iterdir())
 
 

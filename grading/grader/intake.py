@@ -32,6 +32,7 @@ from .records import GradeStatus, Item, ItemStatus, LabRead, Reading, reading
 from .sources import DEFINES, Source, hint_of, source_of, was_handed_out
 
 _MOST_PASSED = 60  # at most this many files of a submission that were passed over are named
+# Reading one submission may take this many processor seconds, and bytes of memory; its answer may have this many bytes.
 _SECONDS, _MEMORY, _LONGEST_FRAME = 30, 2 << 30, 64 << 20
 
 
@@ -185,7 +186,7 @@ class _Submission:
 
 
 def _is_untouched(source: Source, labs: Sequence[Lab]) -> bool:
-    """Whether a file equals the one that was handed out. A notebook counts as untouched if it has no functions: its text differs
+    """Return whether a file equals the one that was handed out. A notebook counts as untouched if it has no functions: its text differs
     anyway, since it has outputs.
     """
     if source.path.endswith(".ipynb"):
@@ -201,8 +202,8 @@ def _digest(data: bytes) -> str:
 
 
 def serve(labs_folder: str) -> int:
-    """Read requests, lines of JSON, and answer with frames. A fork reads each submission; if the fork dies, the submission is INVALID.
-    Return 0 at the end of the input.
+    """Read requests, lines of JSON, and answer with frames. A fork reads each submission; if the fork dies, or its answer is too long,
+    the submission is INVALID. Return 0 at the end of the input.
     """
     labs = rungs.labs_and_ladder(pathlib.Path(labs_folder))
     targets = [target for lab in labs for exercise in lab.exercises for target in exercise.targets]

@@ -43,7 +43,7 @@ _PRELOAD = {
     JAX: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
     JAXLIB: ("numpy", "numpy.random", "ml_dtypes", "jaxlib._jax", "jaxlib.xla_client"),
 }
-START_SECONDS = 120.0
+START_SECONDS = 120.0  # a zygote or a branch may take this long to start
 IMPORT_SECONDS = 20.0  # importing jitkit with a student's functions may take this long
 _ENVIRONMENT = {
     "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "3", "HOME": "/tmp", "LANG": "C.UTF-8",
@@ -55,14 +55,14 @@ _ENVIRONMENT = {
 _NOTHING: dict[str, Any] = {
     "text": None,  # StableHLO, and nothing else
     "fills": None,  # the reference's code for holes; if None, the worker imports jitkit itself, with `modules` and `spliced`
-    "modules": {},
+    "modules": {},  # the modules of jitkit that are not in the jail, for a worker that imports jitkit itself
     "spliced": None,  # modules with a student's functions in them
     "patch": None,  # a student's functions for holes
     "package": None,  # a package from scratch
     "climbing": None,  # the modules that the programs of the ladder import, if jitkit runs them
     "own": [],  # the names of the student's own files
     "executables": None,  # sealed executables of programs, which need not be compiled: see `inside.executables`
-    "keeps_executables": False,
+    "keeps_executables": False,  # whether to send, with each answer, the executables that were compiled for it
 }
 
 BUBBLEWRAP, NONE = "bubblewrap", "none"
@@ -76,8 +76,8 @@ class Limits(NamedTuple):
     import_seconds: float = 10.0  # the same for the import before a check, which may also compute for half of them
     memory: int = 3 << 30  # bytes of address space of a process; XLA reserves 1.5 GiB of it without using them
     processes: int = 64 + 4 * (os.cpu_count() or 1)  # XLA has a few threads for each core
-    disk: int = 32 << 20
-    files: int = 1024
+    disk: int = 32 << 20  # bytes of /tmp, as many of /dev/shm, and the most of one file
+    files: int = 1024  # files and folders in /tmp, and as many in /dev/shm
     frame: int = 16 << 20  # bytes of an answer
     random_programs: int = GRADED  # a check of random programs runs this many
     # Whether each check gets a process of its own; else only checks of code that may keep something between calls do.
@@ -169,10 +169,10 @@ class Worker:
     ) -> tuple[bytes, str]:
         """Run one check. Return the bytes of its answer, and a word:
 
-            ""          all went well
+            ""          none of what follows; if the bytes are too few, the process ended in the middle of the check
             "time"      the time is over
             "import"    the time is over, and the functions are not imported yet
-            "died"      the process ended before it answered
+            "died"      the process ended before it had imported the functions
             "long"      the answer is longer than a frame may be
             "gone"      the worker had ended, and the check was not sent
 

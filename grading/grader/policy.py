@@ -64,28 +64,28 @@ _D = TypeVar("_D")
 class LabPolicy(NamedTuple):
     """The settings of one lab."""
 
-    due: datetime.datetime | None = None
-    points: float | None = None
-    extra: bool = False
+    due: datetime.datetime | None = None  # None: it is never due
+    points: float | None = None  # None: the sum of its exercises
+    extra: bool = False  # whether its points are a bonus
     canvas_id: int | None = None
 
 
 class ExercisePolicy(NamedTuple):
-    """The settings of one exercise: its part in the lab, and the weights of its checks."""
+    """The settings of one exercise."""
 
-    points: float | None = None
-    weights: Mapping[str, float] = types.MappingProxyType({})
+    points: float | None = None  # its part of the lab's points; None: what lab.toml says
+    weights: Mapping[str, float] = types.MappingProxyType({})  # by the names of checks; any other check has weight 1
 
 
 class Extension(NamedTuple):
-    """The extensions of one student: more days for everything, and other dates for labs."""
+    """The extensions of one student: `more_days` for every lab, except that a lab in `due` has the date that stands there."""
 
     more_days: float = 0.0
     due: Mapping[str, datetime.datetime] = types.MappingProxyType({})
 
 
 class Policy(NamedTuple):
-    """The settings of a course."""
+    """The settings of a course; the module's docstring explains them."""
 
     labs: tuple[str, ...] = ()
     roster: tuple[Student, ...] = ()
@@ -121,7 +121,7 @@ class Policy(NamedTuple):
         return max(0.0, 1.0 - days * self.percent_a_day / 100)
 
     def is_extra(self, lab: str) -> bool:
-        """Whether the points of a lab are a bonus."""
+        """Return whether the points of a lab are a bonus."""
         return self.of_lab.get(lab, LabPolicy()).extra
 
     def points(self, exercise: Exercise) -> float:
@@ -284,5 +284,5 @@ def name_of(zone: datetime.tzinfo) -> str:
 
 
 def chosen_labs(labs: Iterable[Lab], policy: Policy, only: Collection[str]) -> list[Lab]:
-    """Return the labs that the policy names, or all if it names none; of these only those in `only`, if there are any in it."""
+    """Return the labs that the policy names, or all if it names none. If `only` is not empty, leave out those that are not in it."""
     return [lab for lab in labs if (not policy.labs or lab.number in policy.labs) and (not only or lab.number in only)]

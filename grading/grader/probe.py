@@ -184,7 +184,7 @@ def _works(way: Callable[[], object]) -> bool:
 
 
 def _after_exec() -> bool:
-    """Whether a program started here gets capabilities, as programs of user 0 may."""
+    """Return whether a program started here gets capabilities, as programs of user 0 may."""
     program = (
         "import ctypes; header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)(); "
         "ctypes.CDLL(None).capget(header, data); raise SystemExit(7 if any(data) else 0)"

@@ -44,7 +44,7 @@ class Item(TypedDict):
       modules, patch, package: code as text, which only a worker reads.
       digest: a hash of the functions with their places: a verdict depends on both.
       code: a hash of the functions alone, which does not change if lines are moved.
-      keeps: whether the code may keep something from one call to the next.
+      keeps: whether the code may keep something from one call to the next, or looks suspicious: then each check runs alone.
       grams: see `suspicion.grams`.
     """
 
@@ -106,7 +106,7 @@ class Provenance(NamedTuple):
 
     key: str
     exercise: str
-    code: str
+    code: str  # `digest` of the Item
     checks_version: str
     seed_id: str
     versions: str
@@ -120,8 +120,8 @@ class Grade(NamedTuple):
     """
 
     student: str
-    submission: str
-    handed_in: float
+    submission: str  # `digest` of the Reading
+    handed_in: float  # seconds since 1970
     path: str
     lab: str | None
     exercise: str | None
@@ -149,7 +149,7 @@ class HandIn(NamedTuple):
     """
 
     student: str
-    submission: str
+    submission: str  # `digest` of the Reading
     lab: str | None
     handed_in: float
     digest: str

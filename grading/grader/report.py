@@ -31,7 +31,7 @@ _PAGES = pathlib.Path(__file__).with_name("pages")
 _UNUSUAL = {NAMES[status] for status in (Status.PROTO, Status.LIMIT)}  # statuses at which a person should look
 _SLOW = NAMES[Status.TIME]
 _WORD_FOR_WORD = "word for word"
-_MOST_PAIRS = 50
+_MOST_PAIRS = 50  # at most this many pairs of similar submissions are shown
 _COLORS = {"alarm": "bad", "unmarked": "bad", "late": "warn"}  # of the labels ("chips") on a page, by their kind
 _MOST_NAMED = 3  # at most this many exercises are named beside a remark
 _FILTERS = {
@@ -45,7 +45,7 @@ _FILTERS = {
 
 
 class View(NamedTuple):
-    """The standing grades, and the data that all pages need; `most_of` are the points of the labs that anybody has handed in."""
+    """The standing grades, and the data that all pages need; `most_of` has the maximum points of each lab that anybody has handed in."""
 
     standing: Standing
     students: Mapping[str, Student]
@@ -329,7 +329,12 @@ def _is_answered(student: str, exercise: str, standing: Standing) -> bool:
 
 
 def _kinds(records: Sequence[Record], alike: bool, asks: bool) -> dict[str, str]:
-    """Return the kinds of remarks about a student (keys of `_FILTERS`), each with a few words that the table shows."""
+    """Return the kinds of remarks about a student (keys of `_FILTERS`), each with a few words that the table shows.
+
+    Args:
+      alike: whether the student is in one of the pairs that are shown.
+      asks: whether a request of the student's is open.
+    """
     if not records:
         return {"missing": "never handed in"}
     found = {}
@@ -372,7 +377,7 @@ def _copies(record: Record) -> list[str]:
 
 
 def _groups(records: Iterable[Record], reasons: Any) -> list[Group]:
-    """Group records by their remarks, the rarest remark first. A group has its students, each with their exercises."""
+    """Group records by their remarks, `reasons(record)`, the rarest remark first. A group has its students, each with their exercises."""
     found: dict[str, dict[str, list[str]]] = {}
     for r in records:
         for reason in reasons(r):

@@ -161,7 +161,7 @@ def find_package(sources: Sequence[Source], answers: Collection[str] = ()) -> Fo
 
 
 def asks_for_c(package: Found) -> bool:
-    """Whether a package imports `cc`: then the rungs behind the door are graded, which are about a compiler of one's own."""
+    """Return whether a package imports `cc`: then the rungs behind the door are graded, which are about a compiler of one's own."""
     return any(map(_ASKS_FOR_C.search, package.texts.values()))
 
 

@@ -284,7 +284,7 @@ def _is_check(node: ast.stmt) -> bool:
 
 
 def _is_mark(decorator: ast.expr) -> bool:
-    """Whether a decorator is `check` or `program`, which make a function a check."""
+    """Return whether a decorator is `check` or `program`, which make a function a check."""
     return isinstance(decorator, ast.Call) and getattr(decorator.func, "id", "") in _DECORATORS
 
 

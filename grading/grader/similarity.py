@@ -15,7 +15,7 @@ from .standing import Record
 
 _FEWEST = 20  # an exercise with fewer runs than this is not compared
 _COMMON = 0.2  # a run that a larger share of the class has is ignored
-_ALIKE = 0.7
+_ALIKE = 0.7  # functions of two students that share this part of their runs, or more, are similar
 
 
 class Pair(NamedTuple):

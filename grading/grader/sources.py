@@ -54,7 +54,7 @@ def hint_of(path: str, labs: Sequence[Lab]) -> str:
 
 
 def was_handed_out(path: str, text: str | None, labs: Sequence[Lab]) -> bool:
-    """Whether a file is one that the course hands out, unchanged. Its place decides, and for a source also its text."""
+    """Return whether a file is one that the course hands out, unchanged. Its place decides, and for a source also its text."""
     lab = next((lab for lab in labs if lab.number == hint_of(path, labs)), None)
     ours = lab.folder / pathlib.PurePosixPath(path).name if lab is not None else None
     if ours is None or not ours.is_file():

@@ -20,8 +20,8 @@ _MOST_KEPT, _LONGEST_KEPT = 2_000, 20_000  # how many results are kept, and how 
 
 
 class Programs:
-    """Runs programs, and keeps results, so that equal programs on equal arguments are mostly run once; this is possible since no
-    student's code takes part.
+    """Runs the StableHLO programs of answers. No student's code takes part, so a result depends on the program and its arguments alone.
+    Results are kept, unless they are long, so that few programs are run twice on the same arguments.
     """
 
     def __init__(self, shipped: ShippedCode, limits: Limits) -> None:

@@ -207,8 +207,9 @@ def standing(
 
 
 def _with_what_was_not_run(records: list[Record], rows: Sequence[Grade], most: Mapping[str, float]) -> list[Record]:
-    """Return the records of a student. If the student has none, or none of a lab that others have handed in, put a record of the last
-    submission of which nothing could be run before them, if there is one: that submission may have been for the lab.
+    """Return the records of a student, with one more before them if a submission could not be run at all. It stands for the last such
+    submission, which may have been for a lab that the student lacks. So it is left out if there are records, and some of every lab in
+    `most`: the labs that anybody has handed in, without bonus labs, and their points.
     """
     last = {key: row for row in rows for key in (row.submission, row.path)}
     whole = [
@@ -361,7 +362,7 @@ def _of_checks(row: Grade, policy: Policy, worth: Mapping[str, int]) -> list[int
 
 
 def _passed(row: Grade, i: int) -> bool:
-    """Whether part `i` of a row (`_of_checks`) gets points: whether this check passed. If the exercise has no checks,
+    """Return whether part `i` of a row (`_of_checks`) gets points: whether this check passed. If the exercise has no checks,
     part 0 gets points and part 1 does not.
     """
     return bool(row.checks[i]["status"] == PASS) if row.checks else i == 0

@@ -291,7 +291,7 @@ class Store:
             self._insert("people", {**person._asdict(), "at": now})
 
     def _is_a_handin(self, row: HandIn, again: bool) -> bool:
-        """Whether a row is a new hand-in: it differs from the student's last one of this lab, or the student has since
+        """Return whether a row is a new hand-in: it differs from the student's last one of this lab, or the student has since
         handed in something of which nothing could be run. With `again`: it differs from all earlier ones of this lab.
         """
         query = "SELECT submission, digest, handed_in FROM handins WHERE student = ? AND lab IS ? ORDER BY id DESC"
@@ -306,7 +306,7 @@ class Store:
         return bool(self._row(query, row.student, row.lab)[0] != row.lab)
 
     def _is_known(self, row: Grade) -> bool:
-        """Whether this row, which has no exercise, is in the table already. UNIQUE does not find out: in SQL a NULL
+        """Return whether this row, which has no exercise, is in the table already. UNIQUE does not find out: in SQL a NULL
         differs from any other NULL.
         """
         query = "SELECT 1 FROM grades WHERE student = ? AND submission = ? AND exercise IS NULL AND outcome = ?"

@@ -71,9 +71,9 @@ _SUSPECT_ANYWHERE = frozenset(
 
 
 def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) -> list[str]:
-    """Return what a person should look at in an exercise's functions: `"uses eval"` for each suspicious name that the reference's
-    modules do not have, and that the functions are the reference's, if they are long enough for that to tell something. `nodes` has
-    the functions and their helpers.
+    """Return flags, each a reason for a person to look at an exercise's functions: `"uses eval"`, for each suspicious name that the
+    reference's modules do not use; and `"the reference's, word for word"`, if the functions are too long to be equal by chance. `nodes`
+    has the functions and their helpers.
     """
     used = sorted(_suspects(nodes).difference(*map(_suspects_of_reference, functions)))
     flags = [f"uses {name}" for name in used]
@@ -83,7 +83,7 @@ def flags_of(functions: Mapping[Target, LearnerFile], nodes: Sequence[ast.AST]) 
 
 
 def keeps_state(nodes: Sequence[ast.AST]) -> bool:
-    """Whether code may keep something from one call to the next.
+    """Return whether code may keep something from one call to the next.
 
     It may if the code has a module variable or a default value that is not a constant; `global`, `setattr` or
     `delattr`; an attribute that begins with two underscores; a decorator that remembers, such as `cache`; a module-level
@@ -130,7 +130,7 @@ def _reaches_out(node: ast.AST) -> bool:
 
 
 def _stores_elsewhere(nodes: Sequence[ast.AST]) -> bool:
-    """Whether a function with these syntax nodes assigns to an attribute or item of an object that is neither a
+    """Return whether a function with these syntax nodes assigns to an attribute or item of an object that is neither a
     parameter nor a local variable: `TABLE[k] = v`, `make().x = 1`.
     """
     own = {n.arg for n in nodes if isinstance(n, ast.arg)}
@@ -209,7 +209,7 @@ def _of_imports(modules: Iterable[str]) -> set[str]:
 
 
 def is_ours(file: LearnerFile, target: Target) -> bool:
-    """Whether a function equals the reference's, apart from decorators and docstring."""
+    """Return whether a function equals the reference's, apart from decorators and docstring."""
     return _bare(file.find(target)) == _bare_reference(target)
 
 

@@ -73,10 +73,10 @@ Kind = tuple[str, bool, Exercise | None]  # the kind of a jail: the arguments of
 class Settings(NamedTuple):
     """How a course is graded."""
 
-    seed: int
-    seed_id: str
+    seed: int  # secret: whoever knows it knows the inputs of all checks
+    seed_id: str  # a name for the seed, which tells nothing about it
     limits: Limits = Limits()
-    submission_seconds: float = 900.0
+    submission_seconds: float = 900.0  # after these, no other check of a submission begins
     backend: str = BUBBLEWRAP
     zone: str = "UTC"  # the course's time zone
 
@@ -84,7 +84,7 @@ class Settings(NamedTuple):
 class How(NamedTuple):
     """How functions are run."""
 
-    uses_xla: bool
+    uses_xla: bool  # whether the jail has jax
     patched: bool = False  # whether they fill holes (`holes`) in a jitkit that is imported already
     reference: bool = False  # whether they are the reference's: only then requests have the words of messages
     executables: Mapping[str, str] = {}  # sealed, as hexadecimal digits: see `inside.executables`
@@ -209,7 +209,7 @@ class Trials:
         checks: Sequence[tuple[CheckFile, Check]],
         deadline: float = float("inf"),
     ) -> list[Outcome]:
-        """Return the outcomes of these checks in one process, up to the one that kills it; [] after the deadline or without checks."""
+        """Return the outcomes of these checks in one process (see `_answers`); [] after the deadline or without checks."""
         if not checks or clock.now() > deadline:
             return []
         image, kind = self.image(workers, exercise, item, how)
@@ -288,14 +288,14 @@ class Trials:
         return image, (JAX if how.uses_xla else NUMPY, patched, exercise if patched else None)
 
     def can_be_patched(self, workers: Workers, exercise: Exercise, item: Item) -> bool:
-        """Whether the functions of an exercise can be put into holes of a jitkit that is imported already."""
+        """Return whether the functions of an exercise can be put into holes of a jitkit that is imported already."""
         return bool(item["patch"]) and not any(str(t) in workers.kept() for t in exercise.targets)
 
     def _with_one_worker(
         self, workers: Workers, kind: Kind, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How,
         deadline: float, together: bool = False, compiled: dict[str, dict[str, str]] | None = None,
     ) -> tuple[list[Outcome], float]:  # fmt: skip
-        """Return the outcomes, up to one that kills the worker, and its processor seconds. With `together`, the worker itself runs all."""
+        """Return the outcomes (see `_answers`), and a worker's processor seconds. It forks a process for each check, unless `together`."""
         computes = 2.0 if how.reference else _COMPUTES
         zygote, compiles = workers.zygote(*kind), image.get("compiles", False)
         with zygote.start(self.settings.limits, computes, not together, compiles) as worker:
@@ -306,7 +306,7 @@ class Trials:
         self, worker: Worker, image: dict[str, Any], checks: Sequence[tuple[CheckFile, Check]], how: How, deadline: float,
         together: bool, compiled: dict[str, dict[str, str]] | None, computes: float,
     ) -> list[Outcome]:  # fmt: skip
-        """Return the outcomes of a worker's answers to these checks, up to the one that kills it."""
+        """Return the outcomes, up to the first check that takes too long, gives too long an answer, or after which the worker is gone."""
         limits = self.settings.limits
         kills = worker.zygote.group.kills
         name = checks[0][1].name

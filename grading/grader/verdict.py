@@ -27,6 +27,7 @@ from .files import shown
 from .jail import ProtocolError, Worker, parse_object
 from .time_limits import Time
 
+# limits of a value: how deep its parts are nested, how many there are, and how many items one `Unordered` has
 _DEEPEST, _MOST_PARTS, _MOST_UNORDERED = 60, 400_000, 2_000
 _KINDS = frozenset(
     {
@@ -34,6 +35,7 @@ _KINDS = frozenset(
         "program", "stablehlo", "type", "tree", "object",
     }
 )  # fmt: skip
+# Of a long axis numpy prints fewer than `_EDGE` entries. Limits of an array: the entries that are printed, and all.
 _EDGE, _MOST_PRINTED, _MOST_ELEMENTS = 7, 50_000, 1 << 22
 _NUMBERS = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 longdouble complex64 complex128"
@@ -149,7 +151,7 @@ def place_of(line: Any) -> tuple[str, int] | None:
 
 
 def is_far_longer(value: Any, right: Any) -> bool:
-    """Whether a value is so much longer than the right one that it is not even compared, which would take this process
+    """Return whether a value is so much longer than the right one that it is not even compared, which would take this process
     too long.
     """
     length = len(json.dumps(value))
@@ -248,7 +250,7 @@ def _see_the_form(part: dict[str, Any], kind: str | None) -> None:
 
 
 def _is_an_array(shape: list[int], dtype: str, digits: int) -> bool:
-    """Whether a shape, a dtype and a number of hexadecimal digits fit together, and the array can be printed quickly.
+    """Return whether a shape, a dtype and a number of hexadecimal digits fit together, and the array can be printed quickly.
     An array without bytes costs nothing to send, whatever its shape, and numpy shortens only long axes.
     """
     if dtype not in _BYTES or math.prod(min(n, _EDGE) for n in shape) > _MOST_PRINTED:
@@ -258,7 +260,7 @@ def _is_an_array(shape: list[int], dtype: str, digits: int) -> bool:
 
 
 def is_place(place: object) -> bool:
-    """Whether a value is a file and a line, or a file and None, for code without lines."""
+    """Return whether a value is a file and a line, or a file and None, for code without lines."""
     if not isinstance(place, list) or len(place) != 2 or not isinstance(place[0], str):
         return False
     return place[1] is None or (type(place[1]) is int and 0 <= place[1] < 1 << 31)

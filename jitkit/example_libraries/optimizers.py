@@ -106,7 +106,7 @@ _Rule = Callable[..., tuple[Any, ...]]
 
 
 def _keeping(kept: int, rule: _Rule) -> tuple[Callable[..., Any], ...]:
-    """Return the three functions for one array, of a rule that keeps `kept` other arrays beside it."""
+    """Return init, update and get_params for one array. `rule` keeps `kept` more arrays beside it, zeros at first."""
     return (
         lambda x: (x, *[jnp.zeros_like(x) for _ in range(kept)]),
         lambda step, g, state: rule(step, g, *state),

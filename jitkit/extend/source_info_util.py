@@ -41,8 +41,9 @@ def extend_name_stack(name: str) -> contextlib.AbstractContextManager[None]:
 
 
 def user_context(traceback: SourceInfo | None, *, name_stack: object = None) -> contextlib.AbstractContextManager[None]:
-    """Record the equations of the block with the `SourceInfo.traceback` of another equation: a library that evaluates a
-    jaxpr anew keeps the lines of the user's program. `name_stack` is not used: the scopes are those of the source.
+    """Record the equations of the block with the source line of another equation, whose `SourceInfo.traceback` is given:
+    so a library that evaluates a jaxpr anew keeps the lines of the user's program. `name_stack` is not used: the scopes
+    are those that are open now, followed by those of `traceback`.
     """
     return source_info.at(traceback)
 

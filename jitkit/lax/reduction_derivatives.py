@@ -70,7 +70,8 @@ def _jvp_by_halves(
     axes: Sequence[int],
 ) -> tuple[list[Any], list[Any]]:
     """Return the results of a reduction along `axes`, and their tangents: the JVP of a function that applies `combine`
-    to the first and the second half of the elements, then to the halves of the result, and so on.
+    to the first and the second half of the elements, then to the halves of the result, and so on. `starts`, one for
+    each operand, are the results for no elements. They fill up a half that lacks an element, so they must be neutral.
     """
     x = primals[0]
     kept = [i for i in range(x.ndim) if i not in axes]

@@ -70,8 +70,8 @@ def _is_alike(one: Any, other: Any) -> bool:
 
 
 def body_of(fun: Any) -> str | None:
-    """Return a function's code and defaults as text, to compare; None for another value, and for a function that closes
-    over something.
+    """Return a function's code and defaults as text, to compare; None if `fun` is not a function, or closes over
+    something.
     """
     if not isinstance(fun, types.FunctionType) or fun.__closure__:
         return None

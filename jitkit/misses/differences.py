@@ -25,7 +25,7 @@ from .advice import MANY, batches, literals, of_keys, of_many_shapes, of_trees
 from .record import Argument, CallRecord, Change, aval_of, changes, is_weak, of_python, safe_equal, safe_repr
 from .short_text import shortened, shortened_pair, static_text, whole_text
 
-_LOOKED_AT = 32  # the values in at most this many records are counted
+_LOOKED_AT = 32  # different values of an argument are counted in at most this many of the latest calls
 
 
 class Difference(NamedTuple):

@@ -129,7 +129,9 @@ def _refuse_float0(name: str, avals: Sequence[Any]) -> None:
 
 
 def _refuse_keys_among_others(name: str, avals: Sequence[Any]) -> None:
-    """Raise TypeError if random keys meet numbers. The primitive checks keys among themselves."""
+    """Raise TypeError if a random key meets a number, or a key of another implementation. The primitive checks whether
+    it takes keys at all.
+    """
     given = [aval.dtype for aval in avals]
     if len(set(given)) > 1 and any(dtypes.issubdtype(dtype, dtypes.prng_key) for dtype in given):
         raise TypeError(f"{name} does not accept dtypes {', '.join(map(str, given))}.{edits.KEY_ARITHMETIC}")

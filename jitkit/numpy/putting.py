@@ -1,4 +1,4 @@
-"""put, place, put_along_axis: return an array with numpy's changes as a new array. Also packbits, unpackbits.
+"""put, place and put_along_axis change an array in numpy; here they return a new one. Also extract, packbits, unpackbits.
 
 JAX: jax/_src/numpy/indexing.py:put
 """

@@ -10,7 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import CodeType, FunctionType, ModuleType
 
-_HAS_DOCSTRING = 0x4000000
+_HAS_DOCSTRING = 0x4000000  # a flag of code objects since Python 3.14: the first constant is a docstring
 
 
 class Holes(ModuleType):

@@ -35,9 +35,9 @@ from .imports import Holes, ImageFinder
 from .walls import NEW_PID, call, drop_privileges, end_first, enter_namespaces, limit, mount_disk, unmount_disk
 
 Modules = dict[str, Any]  # name -> file, whether it is a package, code
-Program = tuple[Any, Any, Any]  # jitkit, the function that makes plain data of results, the object that compiles
-_PROGRAMS = "jitkit.kata.engine.random_programs"  # the module of random programs; grading runs more of them
-_LONGEST_OUTPUT = 10_000
+Program = tuple[Any, Any, Any]  # jitkit, the function that turns a result into plain data, the `Executables` or None
+_PROGRAMS = "jitkit.kata.engine.random_programs"  # its `grade` makes a check run more random programs
+_LONGEST_OUTPUT = 10_000  # bytes: more of what a check prints is not sent
 _COLLECT_AFTER = 10_000  # objects: a worker lives briefly, so it collects garbage less often than Python would
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8", "JAX_PLATFORMS": "cpu", "OPENBLAS_NUM_THREADS": "1",
@@ -365,7 +365,7 @@ def _run_program(channel: socket.socket, data: dict[str, Any]) -> None:
 
 
 def _told(error: BaseException, own: Sequence[str]) -> dict[str, Any]:
-    """Return why an import failed, and the last line of the traceback in the student's files (`own`); None if there is none."""
+    """Return `text`: why an import failed, and `line`: the last place in the traceback that is in the student's files (`own`), or None."""
     frames = [[f.filename, f.lineno] for f in traceback.extract_tb(error.__traceback__)]
     line = next((frame for frame in reversed(frames) if frame[0] in own), None)
     return {"text": f"{type(error).__name__}: {error}"[:2000], "line": line}

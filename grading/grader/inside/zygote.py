@@ -31,9 +31,12 @@ from .worker import Modules, read, work
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Serve until the socket is closed, and return 0. The arguments are the socket's number; the user for workers (-1: ours); `jailed`, or
-    the folder of jitkit; the places to import from, as JSON; the file with jitkit's code; whether that is `imported` here; and
-    modules to import.
+    """Serve until the socket is closed, and return 0.
+
+    Args:
+      arguments: the number of the socket; the user for workers (-1: ours); "jailed", or, without a jail, the folder that has jitkit;
+        the folders to import from, as JSON; the file with jitkit's code; "imported" if jitkit is imported here, else "plain"; then
+        the names of other modules to import.
     """
     control = socket.socket(fileno=int(arguments[0]))
     user = int(arguments[1])

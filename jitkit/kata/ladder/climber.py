@@ -266,8 +266,9 @@ class Climber:
 
 
 def in_short(value: Any) -> Any:
-    """Return results with errors cut to the first line of their message. The lines below are jitkit's advice, with
-    places in its files; a package's error is compared by its class and the words that a program asks for.
+    """Return results in which the message of each error is cut to its first line. In jitkit's messages advice follows,
+    with places in its files, which no package has to repeat: its errors are compared by their classes, and by the
+    words that a program asks for.
     """
     if isinstance(value, list):
         return [in_short(x) for x in value]
