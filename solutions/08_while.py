@@ -175,10 +175,10 @@ def without_constant_carry(cond: Traced, body: Traced) -> tuple[Jaxpr, Jaxpr, li
 
 
 # --- 08.5 stablehlo.while -----------------------------------------------------------------------------------
-# The regions of `case` read names from around them, and those of `while` could; JAX passes all operands
-# nevertheless, as XLA's own while does. The results include the constants, which nobody reads; they are cut
-# off here. The condition is evaluated before each step, so a loop may make no step at all: the operation
-# means that, though nothing in the text says it.
+# The regions of `case` read names from around them. Those of `while` could, too, but JAX passes everything
+# that they read as operands, since a `while` in XLA's HLO sees nothing else. The results include the
+# constants, which nobody reads, so they are cut off here. The condition is evaluated before each step, so a
+# loop may make no step at all: that is what the operation means, although nothing in the text says it.
 #
 # Usual mistakes:
 #   - Returning only the carry from the body's region: the next round lacks its constants.

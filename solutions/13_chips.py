@@ -54,9 +54,9 @@ class Program:
 
 
 # --- 13.2 The least -----------------------------------------------------------------------------------------
-# A number of bytes says little by itself; compared with the least it says how far a program is from one
-# fusion. Python numbers are arguments like others, with four bytes each, so all go through `eval_shape`
-# together.
+# A number of bytes says little by itself. Compared with the least number, it says how far a program is from
+# one fusion. Python numbers are arguments, too, with four bytes each: so the function that is given to
+# `eval_shape` returns its arguments together with the results, and the types of both come from there.
 #
 # Usual mistakes:
 #   - Four bytes for every element: bfloat16 has two, and a bool one.

@@ -6,7 +6,7 @@ import time
 
 
 def measure(jk, quick: bool) -> dict[str, list[float]]:
-    """Measure the way from the function to the executable: milliseconds, the least of a few tries."""
+    """Measure how long it takes from a function to its executable, in milliseconds: the least of one or two tries."""
     turns, tries = ([1, 8, 64], 1) if quick else ([1, 4, 16, 64, 256], 2)
     time_of(jk, in_python(jk, 2))  # the first one starts the compiler
     return {

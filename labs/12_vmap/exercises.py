@@ -109,11 +109,12 @@ def reduction_batcher(
     axes: Sequence[int],
     **params: Any,
 ) -> Any:
-    """Batching rule of operations that reduce one operand along `axes`, numbered as in an element.
+    """Return the batched result of an operation that reduces one operand along `axes`, numbered as
+    in an element.
 
-    In the batch these axes may have other numbers (`shifted_by_numpy`). The batch axis moves
-    forward by the number of reduced axes before it. Raise IndexError if the element does not have
-    one of the axes.
+    In the batch these axes may have other numbers (`shifted_by_numpy`). Each reduced axis before
+    the batch axis lowers the number of the batch axis by one. Raise IndexError if the element does
+    not have one of the axes.
 
     Returns:
       The result, and its batch axis.

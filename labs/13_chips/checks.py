@@ -34,7 +34,7 @@ def read(jk, text):
 
 def counted(jk, fun, *args):
     """Return how many instructions of the program's entry cost something on this CPU, and whether it has a `while` or a `call`."""
-    # to save time, checks may be compiled without this option, which makes one pass of many writes: here it is on, as for users
+    # This option fuses many writes into one pass. Checks may be compiled without it, to save time; here it is on, as it is for users.
     option = "xla_cpu_use_fusion_emitters"
     as_users_do = {option: True} if option in os.environ.get("XLA_FLAGS", "") else None
     return counted_in(jk.jit(fun).lower(*args).compile(compiler_options=as_users_do).as_text())

@@ -366,7 +366,7 @@ def leaves(tree):
 
 
 def drawn(rng, count):
-    """Draw arguments of calls, each nearly like one before: other types of one size, other parentheses, another order."""
+    """Draw arguments of calls. Most differ little from earlier ones: in a leaf (`changed`), or in the tree around it (`regrouped`)."""
     every = [(leaf(rng), (leaf(rng), leaf(rng)))]
     while len(every) < count:
         tree = (leaf(rng), leaf(rng)) if rng.integers(4) == 0 else every[-1 - int(rng.integers(min(3, len(every))))]
@@ -442,7 +442,7 @@ def many_random_arguments(jk, rng):
 
 
 def kept(jk, rng, count):
-    """Return two calls at the end that were there at the beginning, and the number of traces."""
+    """Call a function with `count` signatures, then with the first two again. Return these two results, and the number of traces."""
     f, traces = tracing(jk, lambda d: d)
     x, first = np.float32(rng.uniform()), int(rng.integers(99))
     results = [f({f"name {n}": x}) for n in [*range(first, first + count), first, first + 1]]

@@ -277,7 +277,7 @@ def made_anew(value):
 
 
 def called(jk, rng, count):
-    """Call functions with random static arguments, each call nearly like one before. A result says what its trace was given."""
+    """Call functions with random static arguments, which differ little from earlier ones. A result says what its trace was given."""
 
     def ways(f, within):
         static = {

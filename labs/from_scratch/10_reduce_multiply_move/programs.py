@@ -469,7 +469,7 @@ def creation(rng):
 
 
 def at(rng, size):
-    """Draw one part of an index: a number, known or not, or a slice, with bounds of Python's or numpy's."""
+    """Draw one part of an index: an integer, known or traced, or a slice. Numbers are Python's or numpy's."""
     number = lambda: pick(
         rng, "", str(int(rng.integers(-size - 2, size + 3))), f"np.int32({int(rng.integers(-size, size + 1))})"
     )
@@ -505,7 +505,7 @@ KINDS = [reduction, reduction, choice, choice, new_shape, transposition, broadca
 
 
 def nested(rng, text):
-    """Return a text around another, for results of any shape."""
+    """Return an expression, or another one around it that takes results of any shape."""
     return pick(
         rng,
         "{}",
@@ -530,7 +530,7 @@ def numbers(rng, name, shape):
 
 
 def drawn(rng, count):
-    """Draw calls: a text, and its operands."""
+    """Draw calls, each as a text and a dict of its operands."""
     for turn in range(count):
         text, shapes = KINDS[turn % len(KINDS)](rng)
         shapes = {"x": (2,), "y": (2,), "p": (1,)} | shapes
@@ -541,7 +541,7 @@ def drawn(rng, count):
 
 
 def results(jk, rng, count, compiled):
-    """Return the results of random calls by their texts: computed at once, and by one program, which is given all operands."""
+    """Return the results of random calls by their texts: all computed eagerly, and `compiled` of them also by one program."""
     found, functions, operands = {}, {}, {}
     for text, arrays in drawn(rng, count):
         f = eval(f"lambda x, y, p, i: {text}", {"n": jk.numpy, "np": np})

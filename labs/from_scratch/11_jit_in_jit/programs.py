@@ -211,7 +211,7 @@ CALLS = (
 
 
 def expression(rng, depth):
-    """Draw calls within each other."""
+    """Draw an expression of nested calls."""
     if depth == 0:
         return pick(rng, "x", "y", "x * y", "y + 1.0")
     return fill(pick(rng, *CALLS), lambda: f"({expression(rng, depth - 1 if rng.integers(3) else 0)})")

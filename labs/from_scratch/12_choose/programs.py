@@ -257,7 +257,7 @@ VALUES = (
 
 
 def pairs(rng, count):
-    """Draw choices between results that do not go together, or do: the first is returned by one branch, the second by another."""
+    """Draw choices between two results that may not go together: one branch returns the first, another branch the second."""
     near = [*itertools.pairwise(RESULTS)]  # beside each stands what is nearly the same
     for one, other in near + [(pick(rng, *RESULTS), pick(rng, *RESULTS)) for _ in range(count)]:
         yield pick(rng,
@@ -268,7 +268,7 @@ def pairs(rng, count):
 
 
 def branch(rng, depth):
-    """Draw the result of a branch, which may be a choice of its own."""
+    """Draw the result of a branch, which may itself be a choice."""
     if depth and rng.integers(3) == 0:
         return choice(rng, depth - 1)
     return pick(rng, *VALUES)
@@ -291,7 +291,7 @@ def choice(rng, depth=1):
 
 
 def answers(jk, rng, count):
-    """Return the results of random choices by their texts: pairs at once, others at once and by one program."""
+    """Return the results of random choices by their texts: `pairs` are computed eagerly, the others both eagerly and by one program."""
     names = {"np": np, "jk": jk, "f": lambda x: x * 3.0, "h": lambda x: x + 1.0, "g": jk.jit(lambda x: x * 0.5)}
     found = {text: raised(eval("lambda: " + text, names)) for text in pairs(rng, count)}
     few = [

@@ -328,7 +328,7 @@ TESTS = (
 
 
 def unlike(rng, count):
-    """Draw loops whose carry comes out with another type, or not, and whose test is a truth value, or not. None turns."""
+    """Draw loops whose carry may come out with another type, or whose test may not be a truth value. No body ever runs."""
     for pair in itertools.pairwise(CARRIES):  # beside each stands what is nearly the same
         for one, other in (pair, pair[::-1]):
             yield f"jk.lax.while_loop(lambda c: False, lambda c: {other}, {one})"
@@ -352,7 +352,7 @@ PARTS = [
 
 
 def loop(rng):
-    """Draw a loop that turns a few times: a carry of one to five parts; each may take the place of another one like it."""
+    """Draw a loop of a few turns, or of none. Its carry has a counter and one to four parts, and a vector may take another one's place."""
     first, new, _ = carry(rng, PARTS, at=1)
     begin = pick(rng, "0", "0", "np.int32(0)", "1")
     both, none = "jk.numpy.logical_and(c[0] < n, y.sum() > -9.0)", "jk.numpy.logical_not(c[0] >= n)"
@@ -364,7 +364,7 @@ def loop(rng):
 
 
 def answers(jk, rng, count):
-    """Return the results of random loops by their texts; those that are refused at once, others at once and by one program."""
+    """Return the results of random loops by their texts: loops of `unlike` run eagerly, the others both eagerly and in one program."""
     names = {"np": np, "jk": jk, "g": jk.jit(lambda x: x * 0.25 + 1.0)}
     found = {text: raised(eval("lambda: " + text, names)) for text in unlike(rng, 2 * count)}
     fs = {text: eval(f"lambda x, y, n: {text}", names) for text in [loop(rng) for _ in range(count)]}

@@ -319,7 +319,7 @@ LENGTHS = ("", "", "length=3", "length=0", "length=2", "length=np.int64(3)", "le
 
 
 def unlike(rng, count):
-    """Draw scans whose carry comes out with another type, or not, and whose rows and lengths go together, or not."""
+    """Draw scans whose carry may come out with another type, or whose rows and lengths may not go together."""
     for turn in range(count):
         one, other = (pick(rng, *CARRIES) for _ in range(2))
         how = ", ".join([pick(rng, "", "reverse=True"), pick(rng, *LENGTHS)]).strip(", ")
@@ -360,7 +360,7 @@ TURNS = (  # of a loop over an index: what becomes of the carry, and how it begi
 
 
 def loop(rng, at):
-    """Draw a loop over an index, between bounds of any kind."""
+    """Draw a `fori_loop`. Its bounds are numbers of Python or numpy, arrays, or traced."""
     kinds = "{}", "np.int32({})", "np.int64({})", "weak[{}]", "strong[{}]", "n + {} - 2", "n - {}"
     bounds = ", ".join([pick(rng, *kinds).format(int(k)) for k in rng.integers(-2, 6, 2)])
     body, init = pick(rng, *TURNS)
@@ -370,7 +370,7 @@ def loop(rng, at):
 
 
 def answers(jk, rng, count):
-    """Return the results of random scans by their texts; those that are refused at once, others at once and by one program."""
+    """Return the results of random scans by their texts: scans of `unlike` run eagerly, the others both eagerly and in one program."""
     n, bounds = jk.numpy, range(-2, 6)
     arrays = [{i: n.asarray(as_number(i)) for i in bounds} for as_number in (int, np.int32)]
     names = {"np": np, "jk": jk, "g": jk.jit(lambda x: x * 0.25 + 1.0), "weak": arrays[0], "strong": arrays[1]}
@@ -382,7 +382,7 @@ def answers(jk, rng, count):
     given = [n.asarray(floats(rng, 3)) for _ in range(2)]
 
     def compiled(*given):
-        """Return the results that there are; None for what is refused."""
+        """Return the results; None in the place of an error."""
         found = {text: raised(f, *given) for text, f in fs.items()}
         return {text: None if type(x) is Raised else x for text, x in found.items()}
 

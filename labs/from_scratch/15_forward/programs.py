@@ -400,7 +400,7 @@ def pushed(jk, rng, count):
 
 
 def slopes(jk, rng, count):
-    """Return what a jitted function of two arguments returns by turns, and the values and tangents of random functions."""
+    """Return values and tangents: of one jitted function, where the first, the second or both arguments move, and of random functions."""
     found = halves(jk, pushed(jk, rng, count), raised, exact=sum(map(len, TEMPLATES)))
     x, y, h = *vectors(rng)[:2], jk.jit(lambda a, b: a * b * b)
     return [

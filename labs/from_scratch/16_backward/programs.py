@@ -405,7 +405,7 @@ def others(jk, rng):
 
 
 class Rate:
-    """An argument that is no number."""
+    """An argument that is not a number."""
 
     by = 2.0
 
@@ -444,7 +444,7 @@ TEMPLATES = (  # besides those of all rungs
 
 
 def gradients(jk, rng, count):
-    """Draw calls that return losses and gradients of random functions: by x, by y, by both and of gradients."""
+    """Draw calls that differentiate random functions with respect to x, y or both, which may come in a tree or by name; some twice."""
     n = jk.numpy
     for text, f, xy in vector_functions(jk, rng, TEMPLATES, count, slice(4)):
         w = n.asarray(rng.choice([-1, -0.5, 0.25, 2], 4).astype(np.float32))

@@ -513,7 +513,7 @@ def squares(jk, rng):
 
 
 def moves(rng, x, y):
-    """Draw what is done with the axes of one example, whose x and y have these shapes; x has an axis."""
+    """Draw an expression that works on the axes of one example. x and y are the shapes of its arrays; x has at least one axis."""
     axes = [int(a) - len(x) * int(rng.integers(2)) for a in rng.permutation(len(x))]
     kept = pick(rng, "", ", keepdims=True")
     last = ":, " * (len(x) - 1)
@@ -538,7 +538,7 @@ def moves(rng, x, y):
 
 
 def flows(rng, x, y):
-    """Draw a choice, a loop, a derivative, a call or a batch within the batch."""
+    """Draw an expression of one example: a choice, a loop, a derivative, a call, or a batch within the batch."""
     branches = ["lambda: x", "lambda: x * 2.0 + y", "lambda: x - y", "lambda: 0.5 * x", "lambda: -x", "lambda: x * y"][
         : int(rng.integers(2, 7))
     ]
@@ -565,7 +565,7 @@ def flows(rng, x, y):
 
 
 def batches(rng, count):
-    """Draw batches: a text and its arrays, which often have axes of one size only."""
+    """Draw batches, each as a text and its arrays. Often all axes have the same size."""
     for turn in range(count):
         size = pick(rng, 2, 3, 3)
         x = pick(rng, (size,), (size,) * 2, (size,) * 2, (size,) * 3, tuple(map(int, rng.choice([1, 2, 3], 2))))
@@ -587,7 +587,7 @@ def batches(rng, count):
 
 
 def results(jk, rng, count):
-    """Return the results of random batches by their texts: moves at once, and all others by one program."""
+    """Return the results of random batches by their texts: those of `moves` are computed eagerly, all others by one program."""
     names = {"n": jk.numpy, "np": np, "jk": jk}
     calls = (
         ("; ".join([*map(written, "xyi", arrays), batch]), eval(f"lambda x, y, i: {batch}", names), arrays)

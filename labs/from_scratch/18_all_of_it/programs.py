@@ -441,7 +441,7 @@ def alone(jk, rng):
 
 
 def word(rng, rank):
-    """Draw a function of x, an array with as many axes, and of y, which is like it."""
+    """Draw an expression of two arrays of one shape, x and y, which have `rank` axes."""
     axis, new = int(rng.integers(-rank, rank)), int(rng.integers(-rank - 1, rank + 1))
     axes = pick(rng, axis, axis, None, tuple(map(int, rng.permutation(rank)[:2])))
     low, high = pick(rng, ("-0.5", "0.75"), ("y", "0.5"), ("0.5", "-0.5"), ("-0.25", "y * 0.5"), ("x", "x * 2.0"))
@@ -464,7 +464,7 @@ def word(rng, rank):
 
 
 def words_drawn(jk, rng, count):
-    """Draw calls of random words: as they are, in a function, for a batch, and their derivatives."""
+    """Draw calls that compute a random word: plainly, batched, differentiated, or the gradient in a jitted function."""
     names = {"n": jk.numpy, "nn": jk.nn, "np": np, "jk": jk}
     for _ in range(count):
         rank = int(rng.integers(1, 4))

@@ -305,7 +305,7 @@ def of_all_types(rng, shape):
 
 
 def computed(jk, rng, count):
-    """Return the results of random expressions by their texts, those of a shape by one program."""
+    """Return the results of random expressions by their texts: one program computes all of one shape, another those of mixed shapes."""
     names = {"n": jk.numpy, "np": np, "g": jk.jit(lambda x: x + x)}
     each = ["n.abs(i)", "n.abs(b)", "i == i - 1", "i < i + 1", "1 / -x", "x - 1", "s.astype(np.uint16) * 1.5", "q > 5"]
     each += [filled(rng, template, 0) for template in (*EXACT, *ROUNDED)]

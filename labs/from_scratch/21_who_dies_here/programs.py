@@ -263,7 +263,7 @@ ENDS = (
 
 
 def computed(jk, rng, count):
-    """Return the results of a function of each template, and of `count` random ones, by their texts; twelve are one program."""
+    """Return the results of functions by their texts: one for each template, and `count` random ones. One program computes twelve."""
     n, shape, found = jk.numpy, tuple(map(int, rng.integers(1, 6, 2))), {}
     names = {"n": n, "g": jk.jit(lambda a: a * n.max(a, 0)), "zero": n.zeros(shape), "ones": n.ones(shape)}
     ends = [pick(rng, *ENDS) for _ in range(count)]
