@@ -82,7 +82,7 @@ def rev_index(op: Op, index: Any) -> Index:
 # Usual mistakes:
 #   - Taking the variable whenever the buffer is one that this nest writes: at another index it holds another
 #     element.
-#   - Reading memory for what this iteration has just stored: right, and a pass over memory more.
+#   - Reading memory for what this iteration has just stored: correct, but one more pass over memory.
 #   - Reading another row of what is written: the outer loop has not come there, or only one row of the array
 #     is kept.
 #

@@ -170,7 +170,7 @@ def plain_switch(jk, rng):
 
 
 def choices(program):
-    """Return, for each `cond` in a program, its branches and the types of its operands, of which the first is the index."""
+    """Return, for each `cond` in a program, its branches and the types of its operands; the first operand is the index."""
     chosen = [eqn for eqn in program.eqns if eqn.primitive.name == "cond"]
     return [(eqn.params["branches"], [atom.aval for atom in eqn.invars]) for eqn in chosen]
 
