@@ -50,7 +50,7 @@ def counted_in(text):
 
 
 def elsewhere(jk, fun, *args):
-    """Return the compiled programs, by name, for the chips other than the CPU whose compilers are installed. If there are none, print so."""
+    """Return the compiled programs, by name, for the chips other than the CPU whose compilers are installed. If there are none, say so."""
     targets = module(jk, "targets")
     there = [target for target in targets.TARGETS.values() if target.name != "cpu" and targets.obstacle(target) is None]
     if not there:
