@@ -820,7 +820,8 @@ def test_recorded_answers_are_wrong_for_the_numbers_of_another_seed(tmp_path, ke
 import pathlib
 right, book = numpy.sin, pathlib.Path({str(book)!r})
 def recording(x):
-    book.open("a").write(np.asarray(x).tobytes().hex() + " " + np.asarray(right(x)).tobytes().hex() + "\\n")
+    if np.size(x):
+        book.open("a").write(np.asarray(x).tobytes().hex() + " " + np.asarray(right(x)).tobytes().hex() + "\\n")
     return right(x)
 numpy.sin = recording
 """
@@ -830,7 +831,7 @@ answers = dict(line.split() for line in open({str(book)!r}))
 right = numpy.sin
 def recall(x):
     shape, found = np.shape(x), answers.get(np.asarray(x).tobytes().hex())
-    if np.asarray(x).dtype.kind not in "if" or np.asarray(x).dtype == np.float16:
+    if np.asarray(x).dtype.kind not in "if" or np.asarray(x).dtype.itemsize < 4 or not np.size(x):
         return right(x)
     return Array(np.frombuffer(bytes.fromhex(found), np.float32).reshape(shape) if found else np.zeros(shape, np.float32))
 numpy.sin = recall
