@@ -168,6 +168,7 @@ def rest(jk, rng):
         "a jitted function with static arguments has no name",
         "a program with static arguments keeps its function",
         "a static value that failed once fails always",
+        "a name is a list of letters",
     ],
 )
 def as_before(jk, rng):

@@ -166,7 +166,12 @@ def whole_numbers(jk, rng):
 @program(
     "13",
     "A weak number takes the dtype that comes out, also float16; one that comes out weak stays weak, with or without a turn.",
-    against=["a weak number becomes a float32", "all parts become strong", "a loop that does not turn is not traced"],
+    against=[
+        "a weak number becomes a float32",
+        "all parts become strong",
+        "a loop that does not turn is not traced",
+        "a weak number takes any type",
+    ],
 )
 def weak_parts(jk, rng):
     h, n = np.float16(rng.uniform(1, 2)), int(rng.integers(2, 5))

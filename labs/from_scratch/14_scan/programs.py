@@ -235,6 +235,8 @@ def whole_numbers(jk, rng):
     against=[
         "a result of a turn is a tracer",
         "stacked numbers are strong",
+        "rows of results are float32",
+        "a turn without a result returns its carry",
         "arrays as bounds are data",
         "a length is a number of Python",
     ],
@@ -254,7 +256,14 @@ def numbers(jk, rng):
     kinds = lambda x: (
         [y * h for y in f(x)[0][1][:3]] + [y * h[:0] for y in jk.lax.scan(lambda s, r: (s, 2.5), 1, x[:0])]
     )
-    return f(x), jk.jit(f)(x), [names.count(name) for name in ("scan", "while")], kinds(x), jk.jit(kinds)(x)
+    return (
+        f(x),
+        jk.jit(f)(x),
+        [names.count(name) for name in ("scan", "while")],
+        kinds(x),
+        jk.jit(kinds)(x),
+        jk.lax.scan(lambda s, r: (s, None), x[0], x),
+    )
 
 
 @program(
