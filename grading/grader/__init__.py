@@ -38,7 +38,9 @@ It is judged outside:
 
 verdict         bytes from a worker -> outcome
 patience        limits of time, for a verdict and a submission
+right_answers   an answer's bytes -> whether they are the right ones
 stablehlo       programs in answers -> what they compute
+reused          what XLA made for the reference's programs -> executables for students' equal programs
 trials          an exercise's functions and its checks -> verdicts
 grade           one submission -> its grades; what the reference computes
 batch           a folder of submissions -> grades in the store: threads or a scheduler's workers grade, and one thread writes
