@@ -260,7 +260,8 @@ PROGRAMS = {
     "a traced number in parts": (lambda lib, jnp: lib.jit(lambda x: [*x])(1.0), "it has no axis to go along"),
     "a number in parts": (lambda lib, jnp: [*jnp.ones(())], "it has no axis to go along"),
     "half a key": (lambda lib, jnp: lib.random.split(lib.random.key(0), 2.5), "Say how many keys"),
-    "a window that is too large": (lambda lib, jnp: lib.lax.dynamic_slice(jnp.ones(3), (0,), (5,)), "the sizes of the window"),
+    # 29: JAX keeps the sentence for equal sizes, and prints np.int64(5) if an earlier test gave that
+    "a window that is too large": (lambda lib, jnp: lib.lax.dynamic_slice(jnp.ones(3), (0,), (29,)), "the sizes of the window"),
     "more than there are": (lambda lib, jnp: lib.lax.top_k(jnp.ones(3), 5), "min(k, x.shape[-1])"),
     "a system that is not square": (lambda lib, jnp: jnp.linalg.solve(jnp.ones((3, 4)), jnp.ones(3)), "jnp.linalg.lstsq"),
     "a system with too few rows": (lambda lib, jnp: jnp.linalg.solve(jnp.eye(3), jnp.ones(2)), "as many rows in b"),

@@ -282,7 +282,7 @@ class CompilerLoader(importlib.machinery.SourceFileLoader):
         if self.executables:
             cc: Any = module
             executables = importlib.import_module(".executables", __package__)
-            cc.translate = executables.remembering(pathlib.Path(self.executables), cc.translate, cc.compiler, cc.FLAGS)
+            cc.translate = executables.remembering(pathlib.Path(self.executables), cc)
 
 
 def import_package(folder: str, name: str, machine: str, executables: str = "") -> ModuleType:

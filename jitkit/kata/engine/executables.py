@@ -65,13 +65,14 @@ def remembered(
     return found
 
 
-def remembering(
-    folder: pathlib.Path, translate: Callable[[str], bytes], compiler: Callable[[], list[str]], flags: Sequence[str]
-) -> Callable[[str], bytes]:
-    """Return the ladder's `translate`, which compiles C to a library, with a cache on disk."""
+def remembering(folder: pathlib.Path, cc: Any) -> Callable[[str], bytes]:
+    """Return `translate` of the ladder's module `cc`, which compiles C to a library, with a cache on disk. Its `FLAGS` are read at each
+    call, since a package can set others.
+    """
+    translate = cc.translate
 
     def find_or_translate(text: str) -> bytes:
-        command = [*compiler(), *flags]
+        command = [*cc.compiler(), *cc.FLAGS]
         path = folder / f"c-{_digest(repr((command, os.stat(command[0]).st_mtime_ns, platform.node(), text)))}"
         with contextlib.suppress(OSError):  # not there yet
             found = path.read_bytes()

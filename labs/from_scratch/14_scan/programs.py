@@ -296,6 +296,7 @@ def caught(jk, rng):
         "with a traced bound the index is weak",
         "the index is a strong int32",
         "an index is as strong as its bound",
+        "a strong upper bound makes the index strong",
         "a number among the rows is a row of its own",
         "a number has a length",
     ],
@@ -304,12 +305,13 @@ def without_rows(jk, rng):
     lax, x = jk.lax, floats(rng, 2)
     down = lambda x: lax.scan(lambda c, _: (c * 0.5, (c, c + 1.0)), x, None, length=3, reverse=True)
 
-    def dtype_of_index(a, is_traced):
+    def dtype_of_index(a, n, is_traced):
         seen = []
         f = lambda n: lax.fori_loop(a, n, lambda i, c: (seen.append((i + np.int8(1)).dtype.name), c * 2.0)[1], x)
-        return (jk.jit(f) if is_traced else f)(3), seen[-1]
+        return (jk.jit(f) if is_traced else f)(n), seen[-1]
 
-    indices = [dtype_of_index(a, is_traced) for a in (0, np.int32(0)) for is_traced in (True, False)]
+    bounds = [(0, 3), (np.int32(0), 3), (0, np.int32(3)), (np.int32(0), np.int32(3))]
+    indices = [dtype_of_index(*each, is_traced) for each in bounds for is_traced in (True, False)]
     return down(x), jk.jit(down)(x), raised(lambda: lax.scan(lambda c, r: (c + r, r), 0.0, [1.0, 2.0])), indices
 
 

@@ -219,3 +219,9 @@ edit(
     "# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n",
     '# => (Array(6.0, dtype=float32), Array([0. 0. 2. 9.], dtype=float32))\n\ndef turned_scan(*args, jaxpr, length, reverse, num_consts, num_carry):\n    carry, consts, rows = split_list(args, num_carry, num_consts)\n    carries, captured, of_rows = split_list(jaxpr.invars, num_carry, num_consts)\n    back = Jaxpr([], captured + carries + of_rows, jaxpr.eqns, jaxpr.outvars, [])\n    return scan_as_while(*consts, *carry, *rows, jaxpr=back, length=length, reverse=reverse, num_consts=num_consts, num_carry=num_carry)\n\n\nscan_p = define("scan", turned_scan, scan_type, lambda text, outs, *xs, **params: turned_scan(*xs, **params))\n_bind = scan_p.bind\n\n\ndef bind(*args, jaxpr, num_consts, num_carry, **params):\n    consts, carry, rows = split_list(args, num_consts, num_carry)\n    captured, carries, of_rows = split_list(jaxpr.invars, num_consts, num_carry)\n    turned = Jaxpr([], carries + captured + of_rows, jaxpr.eqns, jaxpr.outvars, [])\n    return door.trace.process(scan_p, (*carry, *consts, *rows), dict(jaxpr=turned, num_consts=num_consts, num_carry=num_carry, **params))\n\n\ndef scan(*args, **kwargs):\n    scan_p.bind = bind\n    try:\n        return _first_scan(*args, **kwargs)\n    finally:\n        scan_p.bind = _bind\n\n\n_first_scan, lax.scan = lax.scan, scan\n\n',
 )
+edit(
+    "a strong upper bound makes the index strong",
+    "fori_loop(0, n): `n` is a traced int32. What decides about the index, 0 or n?",
+    "    lower, upper = [convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))]\n",
+    "    lower, upper = promote([convert(x, I32, x.weak_type) for x in map(as_value, (lower, upper))])\n",
+)

@@ -140,11 +140,13 @@ def late(jk, rng):
 
 @program(
     "16",
-    "A while loop is refused: nobody knows how many turns to remember. ValueError.",
-    against=["a while loop has the derivative zero"],
+    "A while loop whose carry moves is refused: nobody knows how many turns to remember. ValueError. A loop that counts is not.",
+    against=["a while loop has the derivative zero", "every while loop is refused"],
 )
 def refused(jk, rng):
-    return raised(jk.grad(lambda x: jk.lax.while_loop(lambda c: c < 9.0, lambda c: c * x, x)), 1.5)
+    count = lambda x: jk.lax.while_loop(lambda n: n < x, lambda n: n + 1, 0)
+    moves = lambda x: jk.lax.while_loop(lambda c: c < 9.0, lambda c: c * x, x)
+    return raised(jk.grad(moves), 1.5), jk.grad(lambda x: x * count(x))(2.5)
 
 
 @program("16", "A derivative has a derivative.")
@@ -158,10 +160,12 @@ def twice(jk, rng):
 @program(
     "16",
     "An integer argument, or an array as the loss, is a TypeError.",
-    against=["an array is summed by itself", "the gradient with respect to an integer is zeros"],
-)
+    against=["an array is summed by itself", "the gradient with respect to an integer is zeros",
+             "of several arguments the first must be a float"],
+)  # fmt: skip
 def wrong(jk, rng):
     by_integer = [raised(jk.grad(f), 3) for f in (lambda n: n * 2, lambda n: n * 2.0)]
+    by_integer += [raised(jk.grad(lambda x, y: x * y, argnums), 2.0, 3) for argnums in ((0, 1), (0, -1))]
     return by_integer, raised(jk.grad(lambda x: x * 2.0), floats(rng, 3))
 
 

@@ -258,3 +258,15 @@ edit(
     '            if x.dtype.kind != "f":\n                raise TypeError("grad requires',
     '            if x.dtype.kind != "f" and len(flatten(args)[0]) == 1:\n                raise TypeError("grad requires',
 )
+edit(
+    "of several arguments the first must be a float",
+    "grad(f, (0, 1))(2.0, 3): which of the two has no derivative?",
+    "        for x in flatten_values([args[i] for i in nums])[0]:\n",
+    "        for x in flatten_values(args[nums[0]])[0]:\n",
+)
+edit(
+    "every while loop is refused",
+    "A loop counts, and its condition reads x. Does its carry move?",
+    "def while_jvp(primals, tangents, num_consts, cond_jaxpr, body_jaxpr):\n",
+    'def while_jvp(primals, tangents, num_consts, cond_jaxpr, body_jaxpr):\n    if isinstance(door.trace, LinearTrace):\n        raise ValueError("Reverse-mode differentiation does not work for while")\n',
+)
