@@ -131,6 +131,7 @@ def operands(jk, rng):
         "what a body reads is dead in its loop",
         "a branch needs no memory of its own",
         "an equation lives by its first result",
+        "a branch may write over what it reads",
     ],
 )
 def read_within(jk, rng):
@@ -142,19 +143,23 @@ def read_within(jk, rng):
         d = n.exp(-y)
         return lax.cond(n.sum(y) < 1000.0, lambda c: n.cos(c) / n.sum(n.cos(c)) + d, lambda c: d, y) * n.sum(d)
 
-    return [own(jk, f)(floats(rng, 20), k) for k in (3, 5)]
+    def turned(p, x):
+        y = lax.cond(p, lambda e: e.T + 1.0, lambda e: e, n.exp(x))
+        return y / n.sum(y)
+
+    return [own(jk, f)(floats(rng, 20), k) for k in (3, 5)], own(jk, turned)(True, floats(rng, 9, 9))
 
 
 @program(
     "22",
-    "What is dead, or computed twice, in a branch or a body is dropped, too.",
-    against=["programs within stay as they are"],
+    "What is dead, or computed twice, in a branch or a body is dropped, too; a dead sum has no loop.",
+    against=["programs within stay as they are", "within a program, what is dead is kept"],
 )
 def thin_within(jk, rng):
     lax, n = jk.lax, jk.numpy
 
     def branch(x):
-        n.cos(x)
+        n.sum(n.cos(x))
         return n.sin(x) + n.sin(x) * 1.0
 
     f = own(jk, lambda p, x: lax.cond(p, branch, lambda x: x, x))

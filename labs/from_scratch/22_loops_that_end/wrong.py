@@ -137,3 +137,15 @@ def without_dead(jaxpr):
 passes[1] = without_dead
 """,
 )
+edit(
+    "within a program, what is dead is kept",
+    "A branch computes a sum that nobody reads. Who drops its loop?",
+    "    within = Writer(without_dead(trace.jaxpr(asked(trace, as_function(jaxpr), *given))))\n",
+    "    within = Writer(trace.jaxpr(asked(trace, as_function(jaxpr), *given)))\n",
+)
+edit(
+    "a branch may write over what it reads",
+    "A branch returns the transpose of an array that is dead afterwards. May both have the same bytes?",
+    "self.lives[self.memory[v]][1] = self.number  # it is read here, and perhaps not again",
+    "self.lives[self.memory[v]][1] = max(self.lives[self.memory[v]][1], self.number - (eqn is not None and eqn.primitive is cond_p))",
+)
