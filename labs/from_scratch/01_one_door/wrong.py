@@ -356,3 +356,15 @@ edit(
         (lambda x: np.maximum(x, -x) if x.dtype.kind == "u" else np.abs(x)) if name == "abs" else getattr(np, public))
 """,
 )
+edit(
+    "an array without axes is no array that changes",
+    "x = np.array(1.5); x[...] = 7.0: may the Array have its memory?",
+    "        return Array(np.array(x, narrow(np.asarray(x).dtype)), weak_type=type(x) in (int, float))\n",
+    "        copy = np.array if np.ndim(x) else np.asarray\n        return Array(copy(x, narrow(np.asarray(x).dtype)), weak_type=type(x) in (int, float))\n",
+)
+edit(
+    "an unsigned integer makes a half float a float",
+    "Which dtype has uint16 times float16?",
+    "    highest = [a for a in avals if KINDS[a.dtype.kind] == top]\n",
+    '    highest = [a for a in avals if KINDS[a.dtype.kind] == top or a.dtype.kind == "u"]\n',
+)

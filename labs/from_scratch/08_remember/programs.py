@@ -101,7 +101,8 @@ def shared(jk, rng):
         return x + 1.0
 
     x = floats(rng, 3)
-    return {"results": [jk.jit(f)(x) for _ in range(3)], "traces": len(traces)}
+    results = [jk.jit(f)(x) for _ in range(3)]
+    return {"results": results, "once more": counted(jk.jit(f), x, compiled=0), "traces": len(traces)}
 
 
 @program("08", "A lambda that is made in a loop is traced each time: it is another function.")
@@ -258,14 +259,15 @@ def failed_between(jk, rng):
 @program(
     "08",
     "An array that is weak, computed at once or by a call, is another argument than a strong one.",
-    against=["only Python's numbers are weak"],
+    against=["arrays with axes are never weak", "only Python's numbers are weak"],
 )
 def weak_arrays(jk, rng):
     h = floats(rng, 2).astype(np.float16)
     f, traces = tracing(jk, lambda x: x * h)
     c = float(rng.uniform())
     strong, weak = [np.float32(c), jk.numpy.asarray(np.float32(c))], [c, jk.numpy.sin(c), jk.jit(lambda c: c * 2.0)(c)]
-    return [f(x) for x in strong + weak + strong], len(traces)
+    pair = [floats(rng, 2), jk.numpy.asarray(np.int32([1, 2])) * c]
+    return [f(x) for x in strong + weak + strong + pair], len(traces)
 
 
 @program(
@@ -302,7 +304,7 @@ def own_constants(jk, rng):
 
 ALIKE = [  # dtypes of one size; "weak": a number of Python
     ["float32", "int32", "weak float", "weak int"],
-    ["bool", "int8"],
+    ["bool", "int8", "uint8"],
     ["float16", "float16", "float32"],
 ]
 
@@ -427,6 +429,7 @@ def called(jk, rng, count):
         "rank and first size are the shape",
         "a tuple of arguments is the arguments",
         "truth values and bytes are one dtype",
+        "int8 and uint8 are one dtype",
         "integers are never weak",
         "the first argument has the dtype of all",
         "thirty-two programs are enough",

@@ -368,3 +368,15 @@ edit(
     "        key = tree, avals\n",
     "        key = hash((tree, avals))\n",
 )
+edit(
+    "arrays with axes are never weak",
+    "asarray([1, 2]) * 2.0 is an array. Is it weak?",
+    "        key = tree, avals\n",
+    "        key = tree, tuple([(a.shape, a.dtype, a.weak_type and not a.shape) for a in avals])\n",
+)
+edit(
+    "int8 and uint8 are one dtype",
+    "int8 and uint8 have one byte each. Do they share a program?",
+    "        key = tree, avals\n",
+    '        key = tree, tuple([(a.shape, short(a.dtype).replace("u", "i"), a.weak_type) for a in avals])\n',
+)

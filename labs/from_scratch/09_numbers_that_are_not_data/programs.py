@@ -165,6 +165,7 @@ def rest(jk, rng):
     "What held for `jit` holds with static arguments: one memory for a function, which is freed with it; its name; a trace that failed.",
     against=[
         "each `jit` with static arguments has a memory of its own",
+        "static arguments by name have a memory of their own",
         "a jitted function with static arguments has no name",
         "a program with static arguments keeps its function",
         "a static value that failed once fails always",
@@ -181,7 +182,8 @@ def as_before(jk, rng):
         return -x * float(n) if flip else x * float(n)
 
     first, second = (jk.jit(scaled, static_argnums=1, static_argnames="flip") for _ in range(2))
-    found = [first(x, 2), second(x, 2), first(x, 3, flip=True), second(x, 3, flip=True)]
+    third = jk.jit(scaled, static_argnames=("n", "flip"))
+    found = [first(x, 2), second(x, 2), third(x, 2), first(x, 3, flip=True), second(x, 3, flip=True)]
     failed = [raised(first, x, 7), first(x, 7), first(x, 2)]
 
     def freed(**static):

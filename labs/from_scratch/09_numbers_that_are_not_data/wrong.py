@@ -177,3 +177,9 @@ edit(
     "# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]\n",
     '# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]\n\nclass Failing(StaticJit):\n    def trace(self, tree, avals):\n        if ("failed", tree) in self.known:\n            raise KeyError("failed before")\n        try:\n            return super().trace(tree, avals)\n        except KeyError:\n            self.known["failed", tree] = True\n            raise\n\n\ndef jit(f, **static):\n    return Failing(f, **static) if static else RememberingJit(f)\n\n',
 )
+edit(
+    "static arguments by name have a memory of their own",
+    "jit(f, static_argnums=1), jit(f, static_argnames='n'): how many memories?",
+    "        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
+    "        self.known = self.known.setdefault((repr(static_argnums), repr(static_argnames)), {})\n        numbers, chosen = (np.ravel(x).tolist() for x in (static_argnums, static_argnames))  # one, or several\n",
+)

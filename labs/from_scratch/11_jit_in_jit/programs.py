@@ -71,14 +71,18 @@ def closure(jk, rng):
 @program(
     "11",
     "A tracer that was closed over in one trace is not kept for the next.",
-    against=["programs with tracers of other traces are kept", "nothing is closed over"],
+    against=[
+        "only the first closed-over value may be a tracer",
+        "programs with tracers of other traces are kept",
+        "nothing is closed over",
+    ],
 )
 def not_stale(jk, rng):
-    seen = []
+    seen, table = [], floats(rng, 3)
 
     @jk.jit
     def g(z):
-        return z * seen[-1]
+        return z * table * seen[-1]
 
     def f(x):
         seen.append(x)

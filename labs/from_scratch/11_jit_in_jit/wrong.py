@@ -209,3 +209,9 @@ edit(
     "lowerings[jit_p] = lower_jit\n",
     'lowerings[jit_p] = lower_jit\n\n\nclass Failing(RememberingJit):\n    def trace(self, tree, avals):\n        if ("failed", tree, avals) in self.known:\n            raise self.known["failed", tree, avals]\n        try:\n            return super().trace(tree, avals)\n        except Exception as error:\n            if type(door.trace) is not Eager:\n                self.known["failed", tree, avals] = error\n            raise\n\n\ndef jit(f, **static):\n    return StaticJit(f, **static) if static else Failing(f)\n\n',
 )
+edit(
+    "only the first closed-over value may be a tracer",
+    "An inner function closes over a table and a tracer. Is its program kept?",
+    "        if not any(type(x) is Tracer for x in consts):",
+    "        if not (consts and type(consts[0]) is Tracer):",
+)

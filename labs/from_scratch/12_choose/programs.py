@@ -156,11 +156,13 @@ def at_once(jk, rng):
     return result, sorted(seen)
 
 
-@program("12", "The first branch says whether a result is weak; for `cond` that is the branch for False.")
+@program("12", "The first branch says whether a result is weak; for `cond` that is the branch for False. Branches may return nothing.",
+         against=["a choice without results has a name"])  # fmt: skip
 def weak(jk, rng):
     x, h = np.float32(rng.uniform()), floats(rng, 2).astype(np.float16)
     fs = [lambda p: jk.lax.cond(p, lambda: x, lambda: 0.5), lambda p: jk.lax.cond(p, lambda: 0.5, lambda: x)]
-    return [g(p) * h for f in fs for g in (f, jk.jit(f)) for p in (True, False)]
+    nothing = lambda p: jk.lax.cond(p, lambda: None, lambda: None)
+    return [g(p) * h for f in fs for g in (f, jk.jit(f)) for p in (True, False)], nothing(True), jk.jit(nothing)(True)
 
 
 @program("12", "Other structures and other types are TypeErrors at once, too: a list is not a tuple, and an integer is not a float.",

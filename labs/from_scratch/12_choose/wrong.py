@@ -180,3 +180,9 @@ edit(
     "    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
     "    index = convert(as_value(index), np.dtype('int8'))\n    return choose(convert(numpy.minimum(numpy.maximum(index, 0), len(branches) - 1), I32), branches, operands)",
 )
+edit(
+    "a choice without results has a name",
+    "cond(p, lambda: None, lambda: None): what stands left of `=`?",
+    "    return text.op(f'\"stablehlo.case\"({index.data}) ({regions})', [index], outs)\n",
+    "    if not outs:\n        text.lines.append(f'%{next(text.numbers)}:0 = \"stablehlo.case\"({index.data}) ({regions}) : (tensor<i32>) -> ()')\n        return []\n    return text.op(f'\"stablehlo.case\"({index.data}) ({regions})', [index], outs)\n",
+)
