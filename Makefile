@@ -30,8 +30,8 @@ BROWSER := .venv/.installed-for-browser
 
 help:
 	@echo "make tour    one function through every stage of the JIT, on this machine (under a minute; first sets up .venv)"
-	@echo "make test    the tests, against real JAX (about six minutes on two cores)"
-	@echo "make test-rest  the rest of what decides about a commit: more rows of tables, what takes long (about eight minutes)"
+	@echo "make test    the tests, against real JAX (about ten minutes on two cores)"
+	@echo "make test-rest  the rest of what decides about a commit: more rows of tables, what takes long (about eleven minutes)"
 	@echo "make test-all  every test: the tails of tables, hundreds of random programs, compiled as users do (make test-tails: only those)"
 	@echo "make compilers  those of GPUs and TPUs, for 'jitkit targets' (Linux; 435 MB to download, 1.3 GB on disk)"
 	@echo "make test-targets  every primitive compiled for these chips (with the compilers; about five minutes)"

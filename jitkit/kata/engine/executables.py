@@ -69,7 +69,7 @@ def remembering(folder: pathlib.Path, cc: Any) -> Callable[[str], bytes]:
     """Return `translate` of the ladder's module `cc`, which compiles C to a library, with a cache on disk. Its `FLAGS` are read at each
     call, since a package can set others.
     """
-    translate = cc.translate
+    translate: Callable[[str], bytes] = cc.translate
 
     def find_or_translate(text: str) -> bytes:
         command = [*cc.compiler(), *cc.FLAGS]
