@@ -73,6 +73,7 @@ def closure(jk, rng):
     "A tracer that was closed over in one trace is not kept for the next.",
     against=[
         "only the first closed-over value may be a tracer",
+        "one of two dead tracers is enough",
         "programs with tracers of other traces are kept",
         "nothing is closed over",
     ],

@@ -91,7 +91,7 @@ edit(
     "numbers of two bytes take one",
     "How many bytes has an array of 40 int16?",
     "bytes_of = lambda v: v.aval.size * v.aval.dtype.itemsize",
-    "bytes_of = lambda v: v.aval.size * (1 if v.aval.dtype.itemsize < 4 else 4)",
+    "bytes_of = lambda v: v.aval.size * (1 if v.aval.dtype.itemsize == 2 and v.aval.size > 32 else v.aval.dtype.itemsize)",
 )
 edit(
     "what is left of a cube lies the other way round",
