@@ -90,8 +90,10 @@ edit(
 edit(
     "numbers of two bytes take one",
     "How many bytes has an array of 40 int16?",
-    "bytes_of = lambda v: v.aval.size * v.aval.dtype.itemsize",
-    "bytes_of = lambda v: v.aval.size * (1 if v.aval.dtype.itemsize == 2 and v.aval.size > 32 else v.aval.dtype.itemsize)",
+    "        offsets, self.work = plan(self.lives)\n",
+    """        lives = {t: [*life[:2], life[2] // 2 if "short" in self.types[t] else life[2]] for t, life in self.lives.items()}
+        offsets, self.work = plan(lives)[0], plan(self.lives)[1]
+""",
 )
 edit(
     "what is left of a cube lies the other way round",
