@@ -665,6 +665,25 @@ def test_every_assertion_says_what_we_believed():
     assert found_in(SOURCES, silent) == {}
 
 
+# Rooms of the course whose functions threads call; and the module that parses for them, and one that runs in a process of its own.
+WITH_THREADS = ("kata.engine", "kata.ladder", "kata.screens", "kata.verbs", "kata.workspace")
+PARSES = ("kata.engine.names", "kata.engine.random_programs")
+
+
+def test_where_threads_are_one_function_parses():
+    """Python 3.11 raises a SystemError now and then when two threads parse at once."""
+
+    def parses(name):
+        return [
+            node.lineno
+            for node in ast.walk(tree_of(name))
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "ast.parse"
+        ]
+
+    course = [name for name in SOURCES if name.startswith(WITH_THREADS)]
+    assert list(found_in(course, parses)) == [*PARSES]
+
+
 def test_no_names_are_imported_wholesale():
     """With `import *` a reader cannot tell where a name comes from."""
     assert found_in(SOURCES, lambda name: [target for _, target in imports(name) if target.endswith(".*")]) == {}

@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from jitkit.kata.engine.manifest import Exercise, Lab, all_labs
+from jitkit.kata.engine.names import tree_of
 from jitkit.kata.engine.submission import LearnerFile, SpliceError
 from jitkit.kata.ladder.climber import Climber, reached
 from jitkit.kata.ladder.rungs import FIRST_BEHIND, all_rungs, ladder_folder, prefix, solution_text
@@ -101,7 +102,7 @@ def solution(exercise: Exercise) -> Item:
 
 @functools.cache
 def _solution() -> frozenset[str]:
-    return suspicion.longer_functions([ast.parse(solution_text())])
+    return suspicion.longer_functions([tree_of(solution_text())])
 
 
 # --- a student's package ------------------------------------------------------------------------------------------------

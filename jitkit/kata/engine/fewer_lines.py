@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from .names import names_bound
+from .names import names_bound, tree_of
 
 _MOST_PASSES = 20
 
@@ -31,7 +31,7 @@ def _statements(text: str) -> list[tuple[int, int, ast.stmt]]:
     program, the only statement of a body, the statements of a class (Python calls its methods without naming them), each
     `return`, and a body on the line of its header.
     """
-    tree = ast.parse(text)
+    tree = tree_of(text)
     found = []
     for node in (node for node in ast.walk(tree) if not isinstance(node, ast.ClassDef)):
         for body in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
@@ -51,7 +51,7 @@ def _without_unused(text: str) -> str:
     others unused, and at most `_MOST_PASSES`.
     """
     for _ in range(_MOST_PASSES):
-        read = {n.id for n in ast.walk(ast.parse(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        read = {n.id for n in ast.walk(tree_of(text)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
         unused = [
             (first, last)
             for first, last, part in _statements(text)

@@ -146,7 +146,7 @@ def mutant_source(mutant: Mutant, target: Target, reference: str) -> str:
 
 def _around_the_docstring(source: str) -> tuple[str, str, str]:
     """Return the source of a function in three parts: up to its docstring, the docstring, and what follows."""
-    (function,) = ast.parse(textwrap.dedent(source)).body
+    (function,) = tree_of(textwrap.dedent(source)).body
     lines = source.splitlines(keepends=True)
     assert isinstance(function, ast.FunctionDef), "a target is a function"
     first = function.body[0]

@@ -20,6 +20,7 @@ import tokenize
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ..engine.names import tree_of
 from ..engine.statuses import Status
 from ..problems import OK, Problem
 from ..screens.terminal import Screen
@@ -185,7 +186,7 @@ def _times(arguments: list[str]) -> dict[str, Any] | None:
 def code_lines(source: str) -> int:
     """Return the number of lines of code: without comments, docstrings and blank lines; 0 if it is not Python."""
     try:
-        tree = ast.parse(source)
+        tree = tree_of(source)
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (SyntaxError, tokenize.TokenError):
         return 0

@@ -23,6 +23,7 @@ from ..engine.assessor import Assessor, _reference_digest
 from ..engine.checking import Check
 from ..engine.climbing import load_programs
 from ..engine.executables import MachineCode
+from ..engine.names import tree_of
 from ..engine.processes import Forks, Spare
 from ..engine.running import Climb, Job, Outcome, Stop
 from ..engine.statuses import Status
@@ -109,7 +110,7 @@ def _text(path: pathlib.Path) -> str:
 @functools.lru_cache(8)
 def _has_no_code(source: bytes) -> bool:
     try:
-        body = ast.parse(source).body
+        body = tree_of(source).body
     except (SyntaxError, ValueError):
         return False
     return all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body)

@@ -13,7 +13,6 @@ the notebook. Hints are counted together.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import io
 import itertools
@@ -28,6 +27,7 @@ from typing import Any
 
 from ..engine.assessor import Assessor
 from ..engine.manifest import Exercise, Lab, all_labs, nearest
+from ..engine.names import tree_of
 from ..engine.running import LearnerSource, parsed
 from ..engine.source_edit import splice_text
 from ..engine.statuses import Status
@@ -292,7 +292,7 @@ def _note_raised(result: Any) -> None:
 
 def _reached(text: str, line: int) -> str:
     """Return the text of a cell before the statement at `line`; the whole text if there is no such statement."""
-    first = next((s.lineno for s in ast.parse(text).body if (s.end_lineno or s.lineno) >= line), None)
+    first = next((s.lineno for s in tree_of(text).body if (s.end_lineno or s.lineno) >= line), None)
     return text if first is None else "".join(text.splitlines(keepends=True)[: first - 1])
 
 
@@ -308,7 +308,7 @@ def _cells(shell: Any, undefined: dict[str, str]) -> Iterator[tuple[str, str]]:
     for number, cell in zip(itertools.count(1), shell.user_ns.get("In", [])[1:], strict=False):
         text = shell.input_transformer_manager.transform_cell(cell)
         try:
-            ast.parse(text)
+            tree_of(text)
         except (SyntaxError, ValueError):
             continue
         name = f"In[{number}]"

@@ -7,7 +7,6 @@ stay, helpers and imports come along. The reference's own tests stand beside it,
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import pathlib
 import re
@@ -19,6 +18,7 @@ import jitkit
 
 from ..engine.manifest import tests_folder
 from ..engine.name_origins import source_path
+from ..engine.names import tree_of
 from ..engine.reference import PACKAGE
 from ..engine.running import parsed
 from ..engine.source_edit import splice_text
@@ -171,7 +171,7 @@ def spliced_modules(found: Sequence[Binding]) -> Iterator[tuple[str, str]]:
         for file, targets in by_file.values():
             text = splice_text(text, source, file, targets)
         try:
-            ast.parse(text)
+            tree_of(text)
         except SyntaxError as error:
             raise Problem(
                 f"{module} with your functions in it is not valid Python ({error}). Please report this."

@@ -16,6 +16,7 @@ from ..engine.assessor import Assessor, checks_of
 from ..engine.comparison import first_difference
 from ..engine.manifest import Exercise, Lab
 from ..engine.mutants import Mutant, in_its_class, load_mutants, mutant_source
+from ..engine.names import tree_of
 from ..engine.plain import Plain
 from ..engine.reference import reference_function
 from ..engine.running import LearnerSource, Outcome
@@ -139,7 +140,7 @@ def results_of(
 
 
 def _imports(lab: Lab) -> str:
-    tree = ast.parse((lab.folder / "exercises.py").read_text(encoding="utf-8"))
+    tree = tree_of((lab.folder / "exercises.py").read_text(encoding="utf-8"))
     return "\n".join(ast.unparse(n) for n in tree.body if isinstance(n, ast.Import | ast.ImportFrom))
 
 

@@ -9,6 +9,7 @@ import ast
 import re
 
 from ..engine.manifest import Exercise, Lab
+from ..engine.names import tree_of
 from ..engine.source_edit import function_text
 from ..engine.submission import LearnerFile, SpliceError, Target
 
@@ -75,7 +76,7 @@ def missing_imports(stubs: str, source: str) -> list[str]:
 
 def _imports(source: str) -> list[tuple[str, str]]:
     found = []
-    for node in ast.parse(source).body:
+    for node in tree_of(source).body:
         if isinstance(node, ast.Import):
             found += [(a.asname or a.name, ast.unparse(ast.Import([a]))) for a in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module != "__future__":
