@@ -16,7 +16,7 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _one_at_a_time = threading.Lock()
 
 
-def tree_of(source: str, filename: str = "<unknown>") -> ast.Module:
+def tree_of(source: str | bytes, filename: str = "<unknown>") -> ast.Module:
     """Return the syntax tree of a text. Only one thread parses at a time: Python 3.11 has one counter of depth for all threads, and
     if two of them parse at once, one of them sometimes ends in a SystemError.
 
