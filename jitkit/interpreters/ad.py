@@ -101,9 +101,8 @@ class JVPTracer(DualTracer):
         return f"JVPTracer(primal={self.primal!s}, tangent={self.tangent!s})"
 
     def converted(self) -> DualTracer:
-        """Return the pair after a conversion to the type that it has: the pair itself if the primal is traced. If the
-        primal is known, give the tangent the primal's weak type, and turn numbers into Arrays, since JAX does not skip
-        this conversion.
+        """Return the pair converted to its own type, a conversion that JAX does not skip. A pair with a traced primal
+        stays as it is. If the primal is known, numbers become Arrays, and the tangent gets the primal's weak type.
         """
         if self.to_concrete_value() is None:
             return self
@@ -151,7 +150,7 @@ class DualTrace(Trace):
         return primals, tangents
 
     def strip(self, x: Any) -> Any:
-        """Return the value without its tangent."""
+        """Return the primal of a pair of this trace; return any other value unchanged."""
         return x.primal if isinstance(x, DualTracer) and x._trace is self else x
 
     def with_tangent(self, primal: Any, tangent: Any) -> Any:

@@ -73,8 +73,8 @@ class LinearizeTrace(DualTrace):
 
     @property
     def keeps_calls(self) -> bool:
-        """Whether the call of a library function stays one operation: True if no outer trace records equations, and for programs as
-        JAX 0.12 or later writes them. Then the cotangents of one argument are added up inside of the called function.
+        """Whether the call of a library function stays one operation: True if no outer trace records equations, or since JAX 0.12.
+        The called function then adds up the cotangents of each of its arguments.
         """
         return self.writer is None or since(0, 12)
 
@@ -216,7 +216,7 @@ class PartialTrace(Trace):
 
 class LinearProgram(NamedTuple):
     """The linear part of a linearised function: a closed jaxpr from the tangents of the arguments to the nonzero
-    tangents of the results. `nonzero` says for each result whether its tangent is there.
+    tangents of the results. `nonzero` says for each result whether its tangent is among them.
     """
 
     jaxpr: Jaxpr

@@ -121,8 +121,8 @@ def transpose_jaxpr_anew(
     of_linear: tuple[Any, ...] = (),
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
     """Transpose a jaxpr in the inputs that are `linear`. The new jaxpr goes from the other inputs, then the cotangents
-    of the outputs, to the nonzero cotangents of the linear inputs. Also return, for each linear input, whether its
-    cotangent is there.
+    of the outputs, to those cotangents of the linear inputs that are not Zero. Also return, for each linear input,
+    whether its cotangent is among them.
 
     `avals` are the types of the new jaxpr's inputs, with None for a cotangent that is Zero. `instantiate` says which
     results become arrays even if they are Zero. `of_linear` are the types of the call's linear operands, if they differ

@@ -90,14 +90,14 @@ class BatchTracer(Tracer):
 
 
 class BatchTrace(Trace):
-    """The trace that does a function of one element for a whole batch."""
+    """The trace under which a function written for one element runs on a whole batch."""
 
     __slots__ = ("axis", "tag")
 
     def __init__(self, parent: Trace | None, axis: AxisData, tag: object = None) -> None:
         super().__init__(parent)
         self.axis = axis  # the mapped axis
-        self.tag = tag or object()  # one call of `vmap`: a later BatchTrace with this tag takes this one's tracers
+        self.tag = tag or object()  # one call of `vmap`: traces with one tag accept each other's tracers
 
     def wrap(self, val: Any, dim: Dim) -> Any:
         """Return a tracer for a batch, or the value itself if `dim` is None."""

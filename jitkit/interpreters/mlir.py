@@ -81,7 +81,7 @@ class LoweringContext:
         # the name of the latest token of each ordered effect
         self.tokens = {effect: f"%token{i}" for i, effect in enumerate(function.ordered)}
         self._constants: dict[Any, str] = {}  # names of constants already written
-        self._inlining = False  # whether lines have the enclosing equation as their origin, not their own
+        self._inlining = False  # whether the origin of a line is the enclosing equation, not the line's own
 
     # writing
 

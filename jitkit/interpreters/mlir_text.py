@@ -35,7 +35,7 @@ _ELEMENT_TYPES = {
 _type_of_aval: dict[Any, str] = {}
 
 
-@functools.cache  # NumPy puts the name of a dtype together each time it is asked
+@functools.cache  # NumPy computes the name of a dtype anew at each access
 def element_type(dtype: Any) -> str:
     """Return a dtype as MLIR writes it: `f32`, `i1`, `complex<f32>`. Raise NotImplementedError if XLA does not compute with it."""
     name = np.dtype(dtype).name

@@ -43,7 +43,7 @@ late_rooms.hand_on(__name__, **{name: f"{_PARTIAL}:{name}" for name in _HANDED_O
 missing_names.explain("interpreters.partial_eval", sys.modules[__name__])
 
 # Rules of primitives that may leave no equation: rule(trace, operand tracers, params) returns the result, or
-# NotImplemented when the application is to be recorded like any other.
+# NotImplemented if the operation is to be recorded like any other.
 StagingRule = Callable[["DynamicJaxprTrace", "list[DynamicJaxprTracer]", dict[str, Any]], Any]
 staging_rules: dict[Primitive, StagingRule] = {}
 

@@ -36,13 +36,13 @@ from .partial_eval import DynamicJaxprTrace, DynamicJaxprTracer
 
 _LIMIT = 8192  # if there are more keys, all are forgotten
 is_on = True  # False if a user's functions replace jitkit's own (as in the labs): then each call must reach them
-_NEVER, _ONCE, _LATER = "never", "once", "later"  # marks: a key came never, or once; a tangent, in a key
+_NEVER, _ONCE, _LATER = "never", "once", "later"  # how often a key came; in a key: the operand is a tangent
 _PACKAGE = __name__.split(".")[0]
 _INFO = DebugInfo("replay", "<rule>")
 
 
 class _Step(NamedTuple):
-    """One equation of a recording. Its operands are places, the numbers of values."""
+    """One equation of a recording. It names its operands by their places: indices into the list of all values."""
 
     is_later: bool  # an equation on tangents, which goes to their trace
     primitive: Primitive

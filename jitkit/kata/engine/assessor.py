@@ -279,15 +279,15 @@ class Assessor:
 
 
 def with_call(result: CheckResult, outcome: Outcome) -> CheckResult:
-    """Return a failed result with the learner's call that it comes from. If no calls were recorded, add none. If the values
-    are counts, add the outcome's explanations of cache misses. Return a result without a difference or a value unchanged.
+    """Add to a failed result the learner's call that it comes from, if calls were recorded, and return it. If the values are
+    counts, add the explanations of cache misses, too. A result without a difference or a value is returned unchanged.
 
-    It is the call that the first of these rules finds:
+    The first rule that finds a call decides:
 
-    - the only call; for an error, the last one;
-    - for the wrong value, then for each list, tuple or dict around it: if there are as many calls as values on its level, the call
-      in its place, else the last call that returned it, unless a jaxpr is expected;
-    - the last one, marked `# the last call`.
+    - take the only call; for an error, the last one;
+    - for the wrong value, then for each list, tuple or dict around it: if there are as many calls as values at that depth, take
+      the call with the same number; else, unless a jaxpr is expected, the last call that returned this value;
+    - take the last call, and mark it `# the last call`.
     """
     difference, value = result.difference, result.value
     if difference is None or value is None:

@@ -47,8 +47,8 @@ def own(jk: Any, f: Callable[..., Any], **static: Any) -> Callable[..., Any]:
 
 
 def as_numpy(jk: Any, f: Callable[..., Any], x: Any) -> list[bool]:
-    """Return for each result of `f`, compiled by the package's own compiler, whether it is numpy's, to the bit; `f` has operators only.
-    The reference returns True for each, since XLA computes some of them in another way, such as (x + c) - c.
+    """Return for each result of `f`, compiled by the package's own compiler, whether it equals numpy's result to the bit. `f` uses
+    operators only. The reference returns True for each result, since XLA computes some in another way, such as (x + c) - c.
     """
     right = f(x)
     found = own(jk, f)(jk.numpy.asarray(x)) if _is_package() else right
@@ -74,7 +74,7 @@ def behind(
 
     Args:
       compiled: texts of C.
-      loops: loops in them that stand in no other loop.
+      loops: outermost loops in these texts.
       memory: bytes alive at one time.
       kept: bytes alive after the call.
       evaluations: how often the C evaluates functions of C's library (`{"sin": 100}` counts sinf, too).

@@ -219,7 +219,7 @@ class JaxprReader:
         }
 
     def param(self, value: Any) -> Any:
-        """Return the program in a parameter, or a list if one of its items is a program (None for any other item); else None."""
+        """Return the plain data of a program; for a sequence with a program, a list with None for other items; else None."""
         if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
             return JaxprReader(self.plain).read(value)
         if isinstance(value, (tuple, list)) and any(hasattr(x, "eqns") or hasattr(x, "jaxpr") for x in value):
@@ -311,7 +311,7 @@ def load_machine(path: str) -> Any:
 
 
 def keep_executables(xla: Any, folder: pathlib.Path) -> None:
-    """Make the machine compile each text once: an executable is one that this process has, or an earlier save has left in `folder`."""
+    """Make `xla` compile each text only once: later it takes the executable from memory, or from an earlier save in `folder`."""
     # imported only here, since a grader has this file alone, and keeps nothing
     executables = importlib.import_module(".executables", __package__)
 

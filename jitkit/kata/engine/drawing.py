@@ -5,7 +5,7 @@ A random function is a text, such as `n.where(x > 0, n.sin(x) * y, x)`. The text
 difference names it.
 
     pick(rng, a, b)            draws one of some values;   fill(template, draw)  puts what `draw()` returns in place of each `{}`
-    vector_functions(...)      draws functions of two vectors, within each other;   carry(rng, parts)  draws the carry of a loop
+    vector_functions(...)      draws nested functions of two vectors;   carry(rng, parts)  draws the carry of a loop
     halves(jk, calls)          computes every other call at once, and the rest by one program
     settled(x), told(jk, x)    results without the kind of a number that is not finite; with the weakness of each number
 """
@@ -65,7 +65,7 @@ JOINED = (  # templates that join two expressions or more
 
 
 def expression(rng: Any, templates: Sequence[Sequence[str]], depth: int) -> str:
-    """Draw a function of x and y, vectors of one size, and i, an index: at most `depth` templates, one in the other. Each of the sequences
+    """Draw a function of x and y, vectors of one size, and i, an index. Templates are nested at most `depth` deep. Each of the sequences
     of templates is equally likely.
     """
     if depth == 0 or rng.integers(8) == 0:
@@ -77,8 +77,8 @@ def expression(rng: Any, templates: Sequence[Sequence[str]], depth: int) -> str:
 
 
 def vectors(rng: Any) -> list[np.ndarray]:
-    """Draw vectors, which often are equal, whole or 0 somewhere. At the first four, most functions are smooth; the last two have ties, a
-    negative number and 0.
+    """Draw seven vectors. Most functions are smooth at the first four, which have only positive numbers; the last two have equal
+    numbers, a negative number and 0.
     """
     some = rng.integers(1, 8, 4).astype(np.float32) / 4
     ties = [rng.permutation(np.array([0, 2, 2, -1.5], np.float32)) for _ in range(2)]
@@ -92,8 +92,8 @@ def vector_functions(
     """Yield functions, each with its text and two vectors to call it on: one function for each template, then `count` random ones, up to
     three templates deep. `of` is the slice of `vectors` from which the vectors for random functions are drawn.
 
-    Leave out random functions with a quotient and a maximum at a vector with 0: the slope of the maximum is 0 times infinity at an element
-    that is not the greatest, which XLA may make nan or 0.
+    Leave out a random function with both a quotient and a maximum if one of its vectors contains 0: the derivative of the maximum then has
+    0 times infinity, which XLA may compute as nan or as 0.
     """
     names = {"n": jk.numpy, "np": np, "jk": jk, "g": jk.jit(lambda a: a * a * 0.5), "h": jk.jit(lambda a, b: a * b + b)}
     names |= {"zero": jk.numpy.zeros(4), "ones": jk.numpy.ones(4)}
@@ -111,9 +111,10 @@ def vector_functions(
 
 
 def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list[str], list[str], Callable[..., str]]:
-    """Draw one to four parts of a carry `c`, whose first part is `c[at]`. `parts` has pairs: a part's first value, and
-    a template of its next one. Return the first values, the next values, and the function `put(i, text)`. In a text,
-    `put` replaces `old` by part i, and `next` by the next part that is a vector, if part i is a vector, else by part i.
+    """Draw one to four parts of a loop's carry `c`, whose first part is `c[at]`. Each of `parts` is a pair of texts: an
+    initial value, and a template of the value after one step. Return the initial values, the filled templates, and the
+    function `put(i, text)` that fills a template for part i. It replaces `old` by part i, and `next` by the vector that
+    follows part i among the parts; by part i itself if that is not a vector.
     """
     drawn = [parts[i] for i in rng.integers(len(parts), size=int(rng.integers(1, 5)))]
     places = [i for i, (first, _) in enumerate(drawn) if first in "xy"]
@@ -131,10 +132,10 @@ def carry(rng: Any, parts: Sequence[tuple[str, str]], at: int = 0) -> tuple[list
 def halves(
     jk: Any, calls: Iterable[Call], at_once: Callable[..., Any], exact: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return two dicts of the results of calls by their keys. The first has the second call, the fourth and so on, each
-    computed by `at_once(f, *arrays)`; the second has the others, computed by one program from all their arrays, or one
-    by one if XLA fails to run that program. Results of calls after the first `exact` are `settled` (None: no result
-    is).
+    """Compute half of the calls one by one, and the other half by one program, so that both ways are tested. Return two
+    dicts from a call's key to its result: of the second, fourth, ... call, by `at_once(f, *arrays)`; and of the first,
+    third, ... call. If XLA fails to run the program, these are computed one by one, too. `settled` is applied to the
+    results of all calls but the first `exact`; to none if `exact` is None.
     """
     every = [(key, f, [jk.numpy.asarray(x) for x in arrays]) for key, f, arrays in calls]
     rest = {key: f for key, f, _ in every[::2]}

@@ -149,9 +149,9 @@ def prepared(
 
 
 def import_jitkit(request: dict[str, Any]) -> None:
-    """Import jitkit and the parts of the course that checks need, and read the checks, except for a "measure". If the
-    request names a folder of `executables`, keep compiled programs there. Those of the request's `modules` that cannot
-    be imported are left out.
+    """Import jitkit and the parts of the course that checks need. Read the checks, unless the request is a "measure".
+    If the request names a folder of `executables`, keep compiled programs there. Those of the request's `modules` that
+    cannot be imported are left out.
     """
     gc.disable()
     for room in OF_EVERY_PROGRAM:  # otherwise these rooms would be imported in the middle of the first check

@@ -158,8 +158,8 @@ def _is_scope(node: ast.AST) -> bool:
 
 
 def _parts(scope: Any) -> tuple[Sequence[ast.AST], Sequence[ast.AST], Sequence[ast.AST]]:
-    """Return the parts of a function, class, lambda, comprehension or `type` statement: those computed around it, those
-    that see only its type parameters, and those in its own scope.
+    """Return the parts of a function, class, lambda, comprehension or `type` statement: those evaluated in the
+    enclosing scope, those that see only its type parameters, and those in its own scope.
     """
     types = getattr(scope, "type_params", [])
     if isinstance(scope, _COMPREHENSIONS):

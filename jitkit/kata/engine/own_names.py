@@ -34,9 +34,9 @@ def is_other(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: Mapping
 def stays_outside(
     node: ast.Import | ast.ImportFrom, alias: ast.alias, file: LearnerFile, known: Mapping[str, str]
 ) -> bool:
-    """Return whether a learner's import belongs at the top of a module that has `known` names. It does if it adds a
-    name, and not by an import that `_comes_later`; or if it is an `import os.path`, which may add to an `os` that is
-    there.
+    """Return whether a learner's import belongs at the top of a module that has `known` names. It does if the name is
+    new there, unless the import `_comes_later`; or if it is like `import os.path`, which may add a submodule to an `os`
+    that the module has.
     """
     if bound_by(alias) not in known:
         return not _comes_later(node, alias, file, known)
@@ -74,8 +74,8 @@ def _needed_at_once(node: ast.AST) -> set[str]:
 
 
 def with_own_names(function: Function, file: LearnerFile, known: Mapping[str, str]) -> Function:
-    """Return a learner's function for a module that has `known` names. For each name that it uses and that means something else in
-    the module, or nothing yet, an import is added at its beginning. If there is no such name, return the same function.
+    """Return a learner's function for a module that has `known` names. If it uses names that the module lacks or gives another
+    meaning, imports of these names are added at the beginning of its body. If there are no such names, return the same function.
 
     Raises:
       SpliceError: such a name is used in a default value, or in a decorator.
@@ -116,8 +116,8 @@ def _of_a_sibling(name: str, file: LearnerFile) -> ast.stmt:
 
 
 def _other_imports(file: LearnerFile, known: Mapping[str, str]) -> dict[str, ast.stmt]:
-    """Return the names that mean something else in the reference's module than in the learner's file, where they are imported or
-    builtins, and the names whose import `_comes_later`. Each has an import that gives it the learner's meaning.
+    """Return the imports to put into a learner's functions, by name: those whose name has another meaning in the reference's
+    module, and those that `_comes_later` names. A builtin whose name the module defines anew gets an import from `builtins`.
     """
     found: dict[str, ast.stmt] = {}
     bound = {name for node in file.tree.body for name in names_bound(node)}

@@ -117,7 +117,9 @@ def _parts(item: Import, function: ReferenceFunction) -> Iterator[Part]:
 
 
 def _asked_of_instances(function: ReferenceFunction, own: frozenset[str]) -> Iterator[Part]:
-    """Yield a part for each member that a function uses of `self`, or of a parameter or an own instance of a known class."""
+    """Yield a part for each method or value that a function reads from `self`, or from another variable whose class is
+    known.
+    """
     for name, cls in _instances(function):
         for chain in _chains(function.node, name):
             found = member(cls, chain[0]) if f"{cls.__name__}.{chain[0]}" not in own else None

@@ -1,7 +1,7 @@
 """processes that wait for a request, and answer in frames
 
 A `Process` is a worker (`worker.py`) that has imported everything that no submission changes, so that a check begins at once. `Spare`
-keeps processes ready. `Nursery` copies one process for all runs of a command, which so imports numpy once. `Forks` has processes that
+keeps processes ready. `Nursery` copies one process for all runs of a command, so that numpy is imported once. `Forks` has processes that
 answer in copies of themselves, for running hundreds of submissions. `running` knows what to send to a process, and what an answer means.
 """
 
@@ -168,7 +168,9 @@ class Spare:
 
     @property
     def unprepared(self) -> Spare:
-        """The `Spare` to take another process from if one of this `Spare` has prepared for something else. Here it is this object."""
+        """The `Spare` that lends a process if one of this `Spare` turns out to have prepared for another request. Here it is this
+        object itself.
+        """
         return self
 
     def close(self) -> None:

@@ -74,7 +74,7 @@ def random_programs(
     Args:
       rng: a `numpy.random.Generator`; or `Choices`, for the one program that they make; or the text of one.
       count, graded: the most programs after a learner's save, and in grading, if the course does not change `GRADED`.
-      types: whether weak types of results count, too.
+      types: whether the weak types of the results belong to the result, too.
       by_numpy: whether the last expression is a call to be traced, and computed by numpy without a compiler; if not, it runs as it is.
     """
     evaluate: Callable[[Code], Any] = (

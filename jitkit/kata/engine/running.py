@@ -79,7 +79,7 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
     calls: tuple[Call, ...] = ()  # calls of the learner's functions, if the check was run again to see them
     misses: str = ""  # what `explain` says about these calls
-    imported: bool = True  # in grading: whether the functions had been imported; if not, other checks would end so, too
+    imported: bool = True  # in grading: whether the functions had been imported; if not, all checks end the same way
 
 
 class Call(NamedTuple):

@@ -181,8 +181,9 @@ def learners_decorate(tree: ast.Module) -> bool:
 
 
 def _decorated(function: Function, reference: Function, path: str, offset: int) -> list[ast.stmt]:
-    """Return the learner's function with the reference's decorators and the learner's own, as plain calls, since the function would
-    get the line number of a decorator. Raise SpliceError for a decorator that makes something else than a function.
+    """Return statements that define the learner's function and apply the reference's decorators and the learner's own as plain
+    calls. (With `@`, the function would begin at the line of a decorator.) Raise SpliceError for an own decorator such as
+    `property`.
     """
     try:
         own = added_decorators(function, reference)
