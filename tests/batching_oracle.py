@@ -1,7 +1,7 @@
 """Compares programs under `vmap` in `jitkit` and in `jax`: their jaxprs must be the same to the letter, and their results the same.
 
-A program is a function `program(jax, jnp, *elements)`. Tables of them are compared jaxpr by jaxpr, which is cheap, and then all at
-once by their results: one compilation on each side.
+A program is a function `program(jax, jnp, *elements)`. The programs of a table are first compared by their jaxprs, one by one,
+which is cheap; then by their results, all at once, with one compilation on each side.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def mapped(program, in_axes=0, **options):
 
 def assert_same_batches(programs, *batches, check_values=True):
     """Check that each of the programs, which take batches, has the same jaxpr as with JAX, and that all have the same
-    results. A later JAX, and a learner's rules, may have other jaxprs: then compare only the results, up to rounding.
-    Without `check_values`, results are compared only where words are not (`wording`).
+    results. A later JAX, or a learner's rules, may give other jaxprs: then compare only the results, up to rounding.
+    Without `check_values`, compare results only in runs that do not compare jaxprs (`wording`).
     """
     for name, program in programs.items():
         ours, theirs = (bound(program, modules) for modules in (OURS, THEIRS))
@@ -48,7 +48,7 @@ def assert_same_batches(programs, *batches, check_values=True):
         if JAXPRS_ARE_OURS and wording.compared:
             found = difference(plain(results), plain(expected))
             assert found is None, found
-        else:  # later versions, and learners, compute some derivatives in another way
+        else:  # later versions of JAX, and learners, compute some derivatives in another way
             assert jax.tree.map(describe, expected) == jitkit.tree.map(describe, results)
             for x, y in zip(jitkit.tree.leaves(results), jax.tree.leaves(expected), strict=True):
                 np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=2e-6, atol=2e-6)

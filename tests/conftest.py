@@ -18,7 +18,7 @@ import threading
 FUZZ_EXAMPLES = os.environ.get("JITKIT_FUZZ_EXAMPLES")
 PLATFORMS = os.environ.get("TEST_PLATFORMS", "cpu")  # "cuda,cpu": on an accelerator of this machine
 for _name in [name for name in os.environ if name.startswith(("JITKIT_", "JAX_"))]:
-    if _name not in ("JITKIT_FUZZ_EXAMPLES", "TEST_PLATFORMS"):  # which pytest-xdist's workers inherit
+    if _name not in ("JITKIT_FUZZ_EXAMPLES", "TEST_PLATFORMS"):  # pytest-xdist's workers inherit these two
         del os.environ[_name]
 os.environ["JAX_PLATFORMS"] = PLATFORMS
 # With this option, each process that a test starts would compile jitkit's source again, which takes half a second.
@@ -68,7 +68,7 @@ ACCEPTED_SKIPS = (
 # compared, not how well it is optimised. `make test-all` has everything, and compiles as users do.
 CHEAP_COMPILES = (
     "--xla_backend_optimization_level=0",
-    "--xla_cpu_parallel_codegen_split_count=1",  # or each program becomes several modules for LLVM: a fifth of its time
+    "--xla_cpu_parallel_codegen_split_count=1",  # otherwise LLVM gets several modules for each program
     "--xla_llvm_disable_expensive_passes=true",
     *(["--xla_cpu_use_fusion_emitters=false"] if version("jaxlib") < "0.11" else []),  # later versions end at this name
 )
@@ -79,8 +79,8 @@ LONGEST = ("test_grader_ladder.py", "test_grader_compiler.py", "test_grader.py",
 
 
 def pytest_configure(config):
-    """Register the markers. Where the tails are left out, set XLA's options in the environment: before XLA starts, and for the processes
-    that tests start. Where words are left out, do not compare them.
+    """Register the markers. If the run leaves out the tails, set XLA's options in the environment, before XLA starts; processes that
+    tests start inherit them. If it leaves out the tests of words, do not compare words.
     """
     config.addinivalue_line("markers", "tail: takes long for what it finds; in `make test-all`")
     config.addinivalue_line("markers", "rest: decides about a commit, too, but not in `make test`; in `make test-rest`")
@@ -95,19 +95,20 @@ def pytest_configure(config):
 
 
 def is_of_make(config):
-    """Whether this run has what decides about a commit, or a part of it, and nothing else."""
+    """Return whether this run has only tests that decide about a commit: without the tails."""
     return config.option.markexpr in (tails.WITHOUT_TAILS, tails.MAKE_TEST, tails.MAKE_TEST_REST)
 
 
 def compile_once(client):
-    """Make XLA's client compile each program once in a process, unless it calls functions of this process: a fifth of all programs was
-    compiled for an earlier test, too. The counts of stages do not change, since stages are counted before the client is called.
+    """Make XLA's client compile each program only once in a process, unless the program calls Python functions: a fifth of all
+    programs were compiled for an earlier test already. The counts of stages do not change, since stages are counted before the client
+    is called.
     """
     compile_and_load = client.compile_and_load
     known = {}
 
     def once(self, module, *args, **kwargs):
-        if len(args) + len(kwargs) > 2:  # with functions of this process
+        if len(args) + len(kwargs) > 2:  # the program calls Python functions of this process
             return compile_and_load(self, module, *args, **kwargs)
         devices, options = [*args, *kwargs.values()]
         key = str(module), str(devices), options.SerializeAsString()
@@ -136,8 +137,8 @@ def reuse_contexts(mlir):
 
 
 class KeptCompilers(process.Compilers):
-    """Compilers of other processes, which are kept for later tests: to start one takes a third of a second, and most pages of the
-    Explorer that tests make need one for one small program.
+    """Keeps compiler processes for later tests. Starting one takes a third of a second, and most of the Explorer's pages that
+    tests make need one for a single small program.
     """
 
     idle: ClassVar = collections.defaultdict(list)  # (what is run, platform) -> processes that wait for a program
@@ -165,8 +166,8 @@ def pytest_sessionfinish():
 
 
 def pytest_collection_finish(session):
-    """Exclude modules and tests from garbage collection: each collection, and each search for what holds a leaked tracer, would
-    walk over all of them. Where the tails are left out, let XLA and JAX use programs and contexts again, and the Explorer its compilers.
+    """Exclude modules and tests from garbage collection: each collection, and each search for what holds a leaked tracer, would walk
+    over all of them. If the run leaves out the tails, let XLA reuse programs, JAX reuse contexts, and the Explorer reuse compilers.
     """
     if is_of_make(session.config):
         compile_once(jaxlib._jax.Client)
@@ -182,8 +183,8 @@ _entered = set()
 
 
 def pytest_runtest_setup(item):
-    """Before the first test of a file, exclude what earlier files have left, such as JAX, from garbage collection. Tests that measure
-    collect garbage before they start the clock; over all these objects, that took longer than all else that they do.
+    """Before the first test of a file, exclude the objects of earlier files, such as JAX, from garbage collection. Tests that measure
+    collect garbage before they start the clock; with all these objects, this took longer than the rest of the test.
     """
     if item.path not in _entered:
         _entered.add(item.path)
@@ -191,7 +192,7 @@ def pytest_runtest_setup(item):
 
 
 def pytest_terminal_summary(terminalreporter, config):
-    """Print that the tails, or the tails and the rest, did not run, if they did not."""
+    """Say which tests this run left out: the tails, or the tails and the rest (see `tails` and `rest`)."""
     if config.option.markexpr == tails.MAKE_TEST:
         terminalreporter.write_line("Without the rest, which decides about a commit, too: `make test-rest`.")
     if tails.WITHOUT_TAILS in config.option.markexpr:
@@ -213,7 +214,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("hypothesis"):
             usual = item.obj._hypothesis_internal_use_settings
-            count = usual.max_examples  # a number that a test names itself is meant for `make test-all`
+            count = usual.max_examples  # a number that a test sets itself is meant for `make test-all`
             if FUZZ_EXAMPLES:
                 count = int(FUZZ_EXAMPLES)
             elif is_of_make(config):
@@ -235,8 +236,8 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture
 def nothing_old_to_walk():
-    """Exclude all objects from before the test from garbage collection. The search for what holds a leaked tracer walks over all
-    others, several times for each trace: without this, such a test takes twenty seconds at the end of a long run.
+    """Exclude objects that are older than the test from garbage collection. The search for what holds a leaked tracer walks over
+    all other objects, several times for each trace. Without this, such a test takes twenty seconds at the end of a long run.
     """
     gc.collect()
     gc.freeze()
@@ -297,7 +298,9 @@ class Count:
 
 @pytest.fixture
 def heard_interrupts():
-    """Let SIGINT raise KeyboardInterrupt, also if a shell in the background, which ignores it, started the tests."""
+    """Let SIGINT raise KeyboardInterrupt, even if the tests were started by a background shell, whose processes ignore
+    SIGINT.
+    """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -91,7 +91,8 @@ def tarred(kind, name="00_hello/exercises.py"):
     return stream.getvalue()
 
 
-# It is right four times: each call registers a name in a place where reading the code does not show that something is stored.
+# Its first four results are right. Each call registers a name in a place (`codecs`) that looks like no storage to a
+# reader of the code.
 HIDDEN_STATE = """import codecs
 
 def relu(x):
@@ -207,7 +208,7 @@ BROKEN = [
     row("raises at import", "class Helper:\n    raise ValueError('no')\n\n" + body("Helper"), statuses=("CRASH",)),
 ]
 
-# These are wrong in their first check, and right in each check that can see something of the check before.
+# These answers are wrong in the first check, and right in each check that can see traces of an earlier check.
 SECOND = """import codecs, keyword, math, os
 {first}
 
@@ -379,7 +380,7 @@ FORGING = [
     Row("Zoe\u0308 \u7530\u4e2d", {"00_hello/exercises.py": RIGHT}, points=1.0),
 ]
 
-# By each of these, one worker might send something to another one, or see something of it. All are refused.
+# Each of these is a way in which one worker might send something to another, or see something of it. All are refused.
 TALKS = """\
 import ctypes, fcntl, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -672,7 +673,7 @@ GREEDY = [
 ]
 
 TOP = "TABLE = {}\nfor i in range(3):\n    TABLE[i] = 0\nROWS = []\nROWS.append(0)\n\n"
-# Honest students hand these in, or a later red team tried them.
+# Answers that honest students hand in, or that a red team tried.
 ORDINARY = [
     row("a table filled by a loop", TOP + RIGHT.replace("0)", "TABLE[1] + ROWS[0])"), points=1.0, statuses=("PASS",)),
     row("an encoding that is declared", f"# coding: latin-1\n# gr\xfc\xdfe\n{RIGHT}".encode("latin-1"), points=1.0),
@@ -803,7 +804,9 @@ def write(folder, rows):
 
 
 def grade_only(monkeypatch, *exercises):
-    """Let the grader have only these exercises or rungs: for each, the reference runs twice before the first submission does."""
+    """Let the grader know only these exercises or rungs, to save time: for each one that it knows, the reference runs twice
+    first.
+    """
 
     def chosen(folder):
         labs = [(lab, tuple(e for e in lab.exercises if e.id in exercises)) for lab in labs_and_ladder(folder)]
@@ -830,7 +833,8 @@ def wrong(r, records):
         found.append(f"is {record.grade.outcome}")
     if r.points is not None and points_of(record) != r.points:
         found.append(f"has {record.points} points")
-    # A random program that ends with an error has a result, which is wrong. So where other checks may crash, a random program may fail.
+    # If a random program raises an error, the check has a result, which is wrong. So where other checks may crash, it
+    # may fail.
     drawn = {"FAIL"} if set(r.statuses) <= {"CRASH", "LIMIT", "TIME", "PROTO"} else set()
     statuses = {c["status"] for c in record.grade.checks}
     found_wrong = [c for c in record.grade.checks if c["status"] not in {*r.statuses, *(drawn if _is_drawn(c) else ())}]

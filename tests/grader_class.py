@@ -35,7 +35,7 @@ points = 10
 [student."s007"]
 more_days = 7
 """
-# These hostile submissions get nothing, and have the same outcome each time, whatever runs beside them.
+# Hostile submissions that get no points, with the same outcome each time, whatever runs beside them.
 _NAMES = (
     "os._exit(0)", "kill -9 -1", "a forged array of nothing", "endless loop in a call", "memory bomb", "disk fill", "fork bomb",
     "equal to everything", "a pickle", "importing the course", "wrong in a fresh process, by marks on what is open", "sleep",

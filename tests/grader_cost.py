@@ -85,7 +85,7 @@ def main(arguments: list[str]) -> None:
         with tempfile.TemporaryDirectory() as name:
             place = pathlib.Path(name)
             out = chosen.out or place / "grades"
-            salt = int(time.time()) % 100_000 if chosen.out else 0  # so that no text is one of an earlier call
+            salt = int(time.time()) % 100_000 if chosen.out else 0  # so that no text equals one of an earlier call
 
             def grade(what: str, first: int, count: int) -> float:
                 folder = write_students(place / what, chosen.labs, range(first, first + count))

@@ -22,7 +22,7 @@ class _Source:
 def _pretty_jit(eqn, context, settings):
     usual = {"inline": None, "keep_unused": False, "compiler_options_kvs": ()}
     hidden = {name for name in usual if usual[name] in (None, eqn.params[name])}
-    # at their defaults in all tests
+    # parameters that have their defaults in all tests
     hidden |= {"in_shardings", "out_shardings", "in_layouts", "out_layouts", "ctx_mesh"}
     if not any(eqn.params["donated_invars"]):
         hidden.add("donated_invars")

@@ -73,7 +73,9 @@ class Learner:
         self.lists.write_text(replace_functions(text, functions), encoding="utf-8")
 
     def write_text_of_both(self):
-        """Write both exercises of lab 90 in one save: the first wrong, the second right in another way than before."""
+        """Write both exercises of lab 90 in one save: the first is wrong, the second is right, with another text than
+        before.
+        """
         again = (
             PARTITION.replace("for m, x in", "for m, x  in").replace("items), f", "items) , f") + "    return None\n"
         )
@@ -102,7 +104,7 @@ _KNOWN: dict[str, str] = {}  # the reference's results by their key, which names
 
 def share_results(monkeypatch):
     """Let the workspaces of this process share the reference's results, each of which takes a process to compute. On the ladder, a rung
-    that passes for the first time runs again with numbers drawn by chance: here they are the same each time.
+    that passes for the first time runs again with a random seed: here the seed is the same each time.
     """
     read, write = Assessor.read, Assessor.write
 

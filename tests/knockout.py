@@ -42,7 +42,7 @@ RUNS_OTHERS = RUNS | {"while", "conditional", "async-start"}
 MOVES = frozenset(
     {"copy", "bitcast", "transpose", "reshape", "convert", "broadcast", "get-tuple-element", "fusion", "parameter"}
 )
-OF_OTHERS = RUNS | {"while", "conditional"}  # these compute what the instructions inside of them compute
+OF_OTHERS = RUNS | {"while", "conditional"}  # their results are those of the instructions inside
 COMMUTE = frozenset({"add", "multiply", "maximum", "minimum", "and", "or", "xor"})
 
 
@@ -88,7 +88,7 @@ class Cones:
         if key not in self.known:
             self.known[key] = hash(("in a circle", at[0]))
             what = self._what(at, element)
-            self.known[key] = what if isinstance(what, int) else hash(what)  # the hash of a large number is another one
+            self.known[key] = what if isinstance(what, int) else hash(what)  # `hash` would change a large int
         return self.known[key]
 
     def _what(self, at, element):
@@ -135,7 +135,9 @@ class Cones:
         return "applied to", number, element
 
     def _stays(self, loop, element):
-        """Whether each turn of a loop passes on an element of its carry unchanged; then its position in the carry does not matter."""
+        """Return whether each iteration of a loop passes an element of the carry on unchanged. Then the element's position does not
+        matter.
+        """
         body = next(
             name for name in called(self.at[loop]) if re.search(rf"body=%?{re.escape(name)}\b", self.at[loop].rest)
         )
@@ -196,7 +198,9 @@ class Cones:
         return self.operands(at)[0]
 
     def depends(self, at, element=None, seen=frozenset()):
-        """Whether an instruction, or an element of its result, depends on an argument. Elements of a loop's carry are told apart."""
+        """Return whether an instruction, or an element of its result, depends on an argument. Each element of a loop's carry is
+        followed by itself.
+        """
         if (at, element) in seen:
             return False
         seen |= {(at, element)}
@@ -213,7 +217,7 @@ class Cones:
         return any(self.depends(one, None, seen) for one in operands)
 
     def _is_given(self, at, number, element, caller, seen):
-        """Whether the operand that a caller passes for a parameter depends on an argument of the program."""
+        """Return whether the operand that a caller passes for a parameter depends on an argument of the program."""
         each, operands = self.at[caller], self.operands(caller)
         if each.opcode in RUNS:
             return self.depends(operands[number], element, seen)
@@ -347,7 +351,7 @@ class Knock:
         parts = [self.inside(each) for each in params["branches"]]
         fresh = [[Var(v.aval) for v in new] for _, new, _ in parts]
         out = [[Var(atom.aval) for atom in kept] for _, _, kept in parts]
-        other = [[Var(atom.aval) for atom in kept] for _, _, kept in parts]  # what the other branches return
+        other = [[Var(atom.aval) for atom in kept] for _, _, kept in parts]  # placeholders in the other branches
         branches = []
         for i, (inner, _, kept) in enumerate(parts):
             ins = [
@@ -509,16 +513,17 @@ class Trial:
         return "right" if self.is_its_own(at, numbers) or self.ends_a_turn(at, numbers) else "merged"
 
     def of_the_same(self, cone):
-        """Return the equations that are linked to instructions which compute the same, and those that were computed once with these. A
-        comparison with zero is a conversion to bool; a square root of complex numbers takes their real parts.
+        """Return the equations that are linked to instructions with the same computation, and the equations that XLA merged with
+        these. (A comparison with zero is a conversion to bool; a square root of complex numbers takes their real parts.)
         """
         found = [n for at in self.links() if self.cones.of(at) == cone for n in self.read.links.exact[at]]
         found += [each for n in found for each in self.equations[n].same_as]
         return [n for n in dict.fromkeys(found) if self.can_be_knocked(n)]
 
     def are_made_one(self, at, numbers):
-        """Whether XLA has made an instruction of several equations: it stays without the results of the last ones, goes without the
-        operands of each, and there are fewer of its kind without the results of each of the others.
+        """Return whether XLA has made one instruction of several equations. It stays if the results of the last ones are knocked
+        out; it goes if the operands of any one are; and if the results of any other one are, there are fewer instructions of its
+        kind.
         """
         ends = [n for n in numbers if not any(n in self.origins(other) for other in numbers if other != n)]
         others = [n for n in numbers if n not in ends]
@@ -528,7 +533,7 @@ class Trial:
             this = self.kind(self.cones.at[at])
             return sum(self.kind(each) == this for each in cones.at.values())
 
-        def again(cones):  # without its result there is a sum again beside a scatter, and a transpose behind a product
+        def again(cones):  # without the result, a sum appears again beside a scatter, or a transpose after a product
             opcode = {"scatter": "add", "dot": "transpose"}.get(self.cones.at[at].opcode)
             return sum(each.opcode == opcode and "[]" not in each.type for each in cones.at.values())
 
@@ -549,8 +554,8 @@ class Trial:
         return instruction.opcode, LAYOUT.sub("", instruction.type), ATTRIBUTES.sub("", rest)
 
     def moves_what_is_new(self, at, numbers):
-        """Whether an instruction is a transpose that, where the equation reads a new argument, does the same to that argument. If a
-        result of the program is a transpose, XLA writes none, but a copy in another layout: so `without_results` has none.
+        """Return whether an instruction is a transpose that is applied to the new argument if the equation reads one. (If the
+        program returns the transpose, XLA writes a copy in another layout instead, so `without_results` has no transpose.)
         """
         this, new = self.cones.at[at], self.without_operands(*numbers)
         if this.opcode != "transpose":
@@ -568,7 +573,7 @@ class Trial:
         )
 
     def fresh(self, cones):
-        """Return the positions of the arguments that a changed program has in addition."""
+        """Return the positions of the new arguments of a changed program."""
         count = [
             sum(i.opcode == "parameter" for at, i in each.at.items() if at[0] == each.program.entry)
             for each in (self.cones, cones)
@@ -582,21 +587,21 @@ class Trial:
         return [n for n in others if any(read & made for made in self.equations[n].operands)]
 
     def can_be_knocked(self, number):
-        """Whether the jaxpr that has an equation may take more arguments, which the function of a scatter may not."""
+        """Return whether the jaxpr around an equation may get more arguments. The function inside a scatter may not."""
         parent = self.equations[number].parent
         return parent is None or (
             self.equations[parent].primitive in (*CALLS, "scan", "while", "cond") and self.can_be_knocked(parent)
         )
 
     def shares(self, cone, numbers, other):
-        """Whether some equations and another one need the same computation, such as the real part of `z` in `z * z` and in `z.real`:
-        it stays without one of them, and goes without both.
+        """Return whether some equations and another one need the same computation, such as the real part of `z` in `z * z` and in
+        `z.real`. It stays if one of the two is knocked out, and goes if both are.
         """
         return cone in self.without_operands(other).all and cone not in self.without_operands(*numbers, other).all
 
     def reads(self, at, numbers):
-        """Whether all instructions that read a constant belong to some equations: they stay without the equations' results, and go without
-        the equations. If other equations compute the same, they stay with either, and go without both.
+        """Return whether all instructions that read a constant belong to some equations: they stay without the equations' results, and go
+        without their operands. If other equations compute the same, the instructions stay with either, and go without both.
         """
         readers = {self.cones.of(*reader) for reader in self.cones.readers(at)}
         twins = [n for number in numbers for n in self.alike(number) if n not in numbers]
@@ -608,8 +613,8 @@ class Trial:
         return bool(twins) and readers <= alone.with_loops and not readers & gone.with_loops
 
     def ends_a_turn(self, at, numbers):
-        """Whether an instruction is the result of a loop's condition, and its equations are, too. A condition returns nothing else, so the
-        equations' results cannot be kept; but no equation reads them, so the instruction cannot be merged with a reader.
+        """Return whether an instruction, and its equations, are the result of a loop's condition. A condition returns nothing else, so the
+        equations' results cannot be kept. But no equation reads them, so the instruction was not merged with a reader.
         """
         is_end = all(self.is_condition(n) for n in numbers)
         while is_end and self.cones.at[at].is_root:
@@ -622,7 +627,7 @@ class Trial:
         return False
 
     def is_condition(self, number):
-        """Whether an equation is what the condition of a loop returns."""
+        """Return whether an equation computes the result of a loop's condition."""
         parent = self.equations[number].parent
         if parent is None or self.equations[parent].primitive != "while" or self.readers([number]):
             return False
@@ -635,8 +640,9 @@ class Trial:
         return [n for n in found if n not in numbers and not any(n in self.origins(each) for each in numbers)]
 
     def is_its_own(self, at, numbers):
-        """Whether an instruction belongs to equations whose results come back to them, as in an unrolled loop, where knocking out changes
-        every turn. It does if the equations alone, with new arguments, make such an instruction, and there are fewer without them.
+        """Return whether an instruction belongs to equations that read their own earlier results, as in an unrolled loop, where knocking
+        out changes each iteration. It does if the equations alone, with new arguments, make such an instruction, and there are fewer
+        without them.
         """
 
         def of_this_kind(cones):
@@ -648,20 +654,20 @@ class Trial:
         return fewer and bool(of_this_kind(self.alone(*numbers)))
 
     def has_passed(self, at, numbers, other):
-        """Whether XLA moved an instruction, which only moves a value, from before an equation that reads it to behind that. Then without
-        the reader it is found before it, and without its own equation it is not found.
+        """Return whether XLA moved an instruction that only moves a value past an equation that reads it. Then, without the reader, the
+        instruction is found before the reader; without its own equation, it is not found.
         """
         if self.cones.at[at].opcode not in MOVES | {"negate"}:
             return False
 
         def this(each):
-            if each.opcode == "negate":  # it may negate a sum, where before the operands of the sum were negated
+            if each.opcode == "negate":  # it may negate a sum whose operands were negated before
                 return each.opcode, ""
             if each.opcode == "broadcast" and "dimensions={}" in each.rest:
-                return each.opcode, "of a single number"  # to another shape, if others have moved as well
+                return each.opcode, "of a single number"  # the shape may differ, if other operations moved, too
             return each.opcode, re.sub(
                 r"^\w+", "", LAYOUT.sub("", each.type)
-            )  # the dtype may differ, where it has passed a conversion
+            )  # the dtype may differ, if it moved past a conversion
 
         def count(cones):
             same = (one for one, each in cones.at.items() if this(each) == this(self.cones.at[at]))
@@ -679,18 +685,18 @@ class Trial:
     # --- reasons ---
 
     def same(self, number, value):
-        """Whether the compiled program stays the same with `value(operands)` in place of an equation's results."""
+        """Return whether the compiled program stays the same with `value(operands)` in place of an equation's results."""
         try:
             return Cones(compiled(replaced(self.jaxpr, self.number_of, number, value))[0]).whole == self.cones.whole
         except (KeyError, ValueError):  # the value cannot be read here: it is in another jaxpr, or comes later
             return False
 
     def reason(self, number):
-        """Whether the Explorer's sure reason for a removed equation is true."""
+        """Return whether the Explorer's sure reason for a removed equation is true."""
         fate, eqn = self.fates[str(number)], self.equations[number].eqn
         rule, like = fate["rule"], fate.get("like")
         if rule == "dead":
-            changed = self.without(number)  # returns nothing more, so positions in a loop's carry stay the same
+            changed = self.without(number)  # it returns no more values, so positions in a loop's carry stay the same
             return all(changed.result(i) == self.cones.result(i) for i in range(len(self.jaxpr.outvars)))
         if rule == "duplicate":
             first, second = sorted((number, like))
@@ -733,8 +739,8 @@ class Trial:
         return self.is_of(at, linked if number in linked else [number]) != "wrong"
 
     def are_one(self, first, second):
-        """Whether an instruction is of two equations and their twins, and is there as long as one is. Then XLA has merged the two, but too
-        late to simplify what follows.
+        """Return whether one instruction belongs to two equations and their twins, and stays while one of these is left. Then XLA has
+        merged the two, but too late to simplify what follows.
         """
         all_ = tuple(sorted({first, second, *self.equations[first].same_as, *self.equations[second].same_as}))
         for at, instruction in self.cones.at.items():
@@ -749,8 +755,8 @@ class Trial:
         return False
 
     def goes(self, at, number):
-        """Whether an instruction goes if an equation's operands are knocked out. If equations of the same primitive compute the same
-        elsewhere, as in a branch that gets the operand, it must stay without the others' operands, and go without those of all.
+        """Return whether an instruction goes if an equation's operands are knocked out. If other equations of the primitive compute
+        the same, as in a branch that gets the operand, the instruction must stay without the others' operands, and go without all.
         """
         cone = self.cones.of(at)
         if cone not in self.without_operands(number).all:
@@ -763,7 +769,9 @@ class Trial:
         )
 
     def is_one_product(self, at, number):
-        """Whether one product does the work of several: if an equation's result is read as a new argument, there are more."""
+        """Return whether one product does the work of several: there are more products if an equation's result becomes a new
+        argument.
+        """
 
         def count(cones):
             return sum(each.opcode == self.cones.at[at].opcode for each in cones.at.values())
@@ -771,8 +779,9 @@ class Trial:
         return count(self.without_results(number)) > count(self.cones)
 
     def is_merged_with_its_reader(self, at, number):
-        """Whether XLA merged an equation with its reader, to which the instruction is linked. Then the instruction goes without the
-        equation's operands, stays without the reader's results, and there are fewer such instructions without the equation's results.
+        """Return whether XLA merged an equation with its reader, to which the instruction is linked. Then the instruction goes
+        without the equation's operands, and stays without the reader's results; without the equation's results there are fewer such
+        instructions.
         """
 
         def count(cones):

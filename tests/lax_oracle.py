@@ -22,7 +22,8 @@ from jitkit.base import config
 from jitkit.base.jax_version import since
 
 JAX_VERSION = tuple(int(part) for part in jax.__version__.split(".")[:2])
-# Operations that later versions lower by other algorithms: other last bits, and other edges of complex numbers.
+# Operations that later versions of JAX lower by other algorithms: last bits differ, and so do the edge cases of complex
+# numbers.
 LOWERED_OTHERWISE = () if JAX_VERSION < (0, 11) else ("lgamma", "asin", "abs")
 
 
@@ -64,10 +65,9 @@ def assert_close_numbers(ours, theirs, label=""):
 
 
 def assert_same(program, *args, labels=None, eager=True):
-    """Check the program's printed jaxpr, and its results' types and values, traced, jitted and run eagerly.
-
-    A program of one equation is compiled for an eager call as it is for `jit`: `make test` calls it only eagerly. Of
-    longer ones, whose operations are compiled one by one, it calls every third eagerly.
+    """Check the program's printed jaxpr, and the types and values of its results, traced, jitted and run eagerly. `make
+    test` saves compilations: a program of one equation, which an eager call compiles as `jit` does, is only called
+    eagerly; of longer programs, every third one is called eagerly.
     """
 
     def theirs(*xs):
@@ -172,5 +172,6 @@ def pairs(values):
     return np.repeat(values, len(values)), np.tile(values, len(values))
 
 
-# Jaxprs of derivatives and of batches are compared with the letter of JAX 0.10; of a newer one, values and types only.
+# Whether to compare printed jaxprs of derivatives and batches: they are those of JAX 0.10. With a newer JAX, only
+# values and types are.
 JAXPRS_ARE_OURS = not since(0, 11)

@@ -1,6 +1,6 @@
 """Runs libraries on JAX and on jitkit in its place: their own tests, and an example of each. The results are in `docs/as_jax.md`.
 
-    python tests/libraries.py                 run all, print the table, and end with 1 where a library reaches less than it has to
+    python tests/libraries.py                 run all, print the table; exit 1 if a library passes fewer tests than it must
     python tests/libraries.py optax jmp       only these
     python tests/libraries.py --write optax   and write their rows into the page
 
@@ -32,15 +32,16 @@ from typing import NamedTuple
 
 PATH = pathlib.Path(__file__).resolve().parent.parent / "docs" / "as_jax.md"
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "library_programs"
-LIMIT = 900  # seconds for the tests of one library on one of the two
+LIMIT = 900  # seconds for the tests of one library, on JAX or on jitkit
 LIMIT_OF_PROGRAM = 300
-# Python orders sets of texts anew in each process, and so numpyro orders the terms of a sum: two runs on JAX differ.
+# Python orders sets of strings differently in each process, and numpyro the terms of a sum by them: two runs on JAX
+# would differ.
 SEED = {"PYTHONHASHSEED": "0"}
 
 
 class Library(NamedTuple):
-    """A library: its name in the registry and as a module, the share of its tests that must pass, and its files of tests, without
-    `_test.py`; no files, if its tests are not run.
+    """A library: its name in the registry and as a module, the share of its tests that must pass, and its test files, without `_test.py`
+    (none if its tests are not run).
 
     An example must give JAX's bits. `programs` has the names of the examples; if it is empty, one example has the library's name. If the
     wheel has no tests, `sdist` is their folder in the source distribution, and the files' names are complete but for `.py`.
@@ -241,7 +242,7 @@ def example(name: str) -> tuple[int, int, str]:
 
 
 class Row(NamedTuple):
-    """A library's row of the table, and the list below the table of what fails."""
+    """A library's row of the table, and its entry in the list of failures below the table."""
 
     library: Library
     version: str

@@ -92,7 +92,7 @@ def program(seed):
     args = [start.standard_normal(shape).astype(np.float32), start.standard_normal(shape).astype(np.float32)]
 
     def f(x, y):
-        rng = np.random.default_rng(seed + 1)  # the same each time that it is traced
+        rng = np.random.default_rng(seed + 1)  # so that each trace draws the same program
         pool = [x, y]
         for _ in range(int(rng.integers(3, 14))):
             x = pool[rng.integers(len(pool))]

@@ -3,8 +3,8 @@
 A row is `(name, program, *args)`, where `program(jnp, *args)` returns an array or a tree of them. Jaxprs are compared row
 by row; to save compilations, values are compared for all rows of a table at once.
 
-Not all jaxprs can be equal. Tables list those that are not: a row that differs and is not in a table fails, and so does a row that
-is in a table and does not differ.
+Not all jaxprs can be equal; tables list the exceptions. A row that differs without an entry fails, and so does a row with an entry
+that does not differ.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import jitkit
 import jitkit.nn
 import jitkit.numpy
 
-# Rows for which JAX 0.12 has operations of its own, and we have the equations of 0.10: name of the row, and why.
+# Rows for which JAX 0.12 has new primitives, while jitkit writes the equations of 0.10: name of the row, and the
+# reason.
 DIFFERENT_IN_0_12 = (
     (r"hypot\b", "computed by scaling"),
     (r"sinc\b|polyval", "by polynomials"),
@@ -35,7 +36,7 @@ DIFFERENT_IN_0_12 = (
         "an operation for searchsorted",
     ),
 )
-OTHER_VALUES_SINCE_0_11 = {"sinc", "hypot"}  # by more than rounding, at the edges
+OTHER_VALUES_SINCE_0_11 = {"sinc", "hypot"}  # edge cases differ by more than rounding
 REWORDED_SINCE_0_11 = {"a slice that ends at a traced place"}
 
 
@@ -44,12 +45,12 @@ def _values_are_of(library):
 
 
 def nn_of(jnp):
-    """Return the nn that goes with a numpy."""
+    """Return the module `nn` of the library whose numpy this is."""
     return jax.nn if jnp is jax.numpy else jitkit.nn
 
 
 def linalg_of(jnp):
-    """Return the linalg that goes with a numpy."""
+    """Return the module `linalg` of this numpy."""
     return jnp.linalg
 
 
@@ -59,18 +60,18 @@ def leaves(out):
 
 
 def is_known_to_differ(name):
-    """Whether the table of differences from JAX 0.12 has the row, and this JAX is 0.12 or later."""
+    """Return whether this JAX is 0.12 or later, and the table of differences from it has the row."""
     return JAX_VERSION >= (0, 12) and any(re.match(pattern, name) for pattern, _ in DIFFERENT_IN_0_12)
 
 
 def has_other_values(name):
-    """Whether this version of JAX computes the row by another method than JAX 0.10 does."""
+    """Return whether this version of JAX computes the row by another method than JAX 0.10 does."""
     return JAX_VERSION >= (0, 11) and name.split(" ")[0] in OTHER_VALUES_SINCE_0_11
 
 
 def assert_same_jaxpr(row):
-    """Check that the printed jaxprs are equal, unless a table says why they cannot be; and the types of the results,
-    weakness included.
+    """Check that the printed jaxprs are equal, unless a table says why they cannot be; and that the results have the
+    same types, weakness included.
     """
     name, program, *args = row
     theirs = jax.make_jaxpr(lambda *xs: program(jax.numpy, *xs))(*args)
@@ -105,7 +106,8 @@ def as_array_of(jnp):
 
 def check(rows, run=True, eager=True):
     """Check all rows: the same jaxpr; with `run` also the same results as JAX's program, jitted and (with `eager`)
-    called eagerly. Equal jaxprs are equal programs: of those `make test` runs every fourth one, of the rest all.
+    called eagerly. Since equal jaxprs compute the same, `make test` runs only every fourth of the rows whose jaxprs are
+    equal.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -133,15 +135,15 @@ def check_results(rows, eager):
 
 
 def check_eager(row, jitted):
-    """Check that the eager row gives what JAX's jitted program gave. JAX, which compiles each operation, is called
-    eagerly only where that differs.
+    """Check that an eager call of ours gives what JAX's jitted program gave. If it differs, compare it with an eager
+    call of JAX, which is slow because JAX compiles each operation.
     """
     name, program, *args = row
     ours = program(jitkit.numpy, *map(as_array_of(jitkit.numpy), args))
     tolerance = 1e-5 if is_known_to_differ(name) else 2e-6
     try:
         assert_same_results(name, "eagerly", ours, jitted, tolerance)
-    except (AssertionError, AttributeError):  # of another type, perhaps a Python number
+    except (AssertionError, AttributeError):  # the results have another type: an eager call may return a Python number
         theirs = program(jax.numpy, *map(as_array_of(jax.numpy), args))
         assert_same_results(name, "eagerly", ours, theirs, tolerance)
 
@@ -155,13 +157,13 @@ def errors(row, library):
 
 
 def accepted(row):
-    """Whether JAX traces the row without an error."""
+    """Return whether JAX traces the row without an error."""
     _, program, *args = row
     return error_of(jax.make_jaxpr(lambda *xs: program(jax.numpy, *xs)), *args) is None
 
 
 def check_error(row):
-    """Check for the same errors, or none, eagerly and traced; at least one of the two must fail."""
+    """Check that a row fails as in JAX, or not at all, called eagerly and traced; at least one of the two must fail."""
     theirs, ours = errors(row, jax), errors(row, jitkit)
     assert theirs != (None, None), "JAX accepts this"
     if not wording.compared or (JAX_VERSION >= (0, 11) and row[0] in REWORDED_SINCE_0_11):

@@ -1,4 +1,4 @@
-"""Runs programs on JAX itself, each in a copy of one process that has imported it: the import takes three quarters of a second."""
+"""Runs programs on JAX itself, each in a fork of one process that has imported JAX: the import takes three quarters of a second."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _server() -> subprocess.Popen[str]:
 
 
 def on_jax(program: pathlib.Path, *arguments: str, cwd: pathlib.Path) -> tuple[int, str, str]:
-    """Run a program that says `import jax`. Return its status, what it printed, and what it said. Warnings are ignored."""
+    """Run a program that says `import jax`. Return its exit status, its stdout and its stderr. Warnings are ignored."""
     if not hasattr(os, "fork"):
         command = [sys.executable, "-W", "ignore", str(program), *arguments]
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=120)

@@ -25,7 +25,7 @@ from typing import Any
 
 import all_rooms
 import jax
-import jax.experimental.checkify  # imported for its rules, like the next module
+import jax.experimental.checkify  # importing it registers rules; so does the next import
 import jax.experimental.sparse.linalg
 import jax.flatten_util
 import jax.ops
@@ -77,8 +77,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     ),
 )
 
-# What differs from JAX 0.12 only: there jitkit records the equations of 0.10. Pattern of a sample, of any kind of operand,
-# the names that it is about, and what JAX 0.12 does.
+# Differences from JAX 0.12 only, where jitkit records the equations of 0.10: the pattern of a sample, with any kind of
+# operand; the names that it is about, and what JAX 0.12 does.
 _KIND = r"(.*: )?"
 LATER_REASONS: tuple[tuple[str, str, str], ...] = (
     (
@@ -218,7 +218,7 @@ class Sample:
         return eval(self.code, namespace(library) | values)
 
     def traced(self, library: Any, operands: dict[str, Any]) -> Any:
-        """Return the jaxpr, in which the arrays among the operands are arguments, and other things are captured."""
+        """Return the jaxpr. The arrays among the operands are its arguments; all other operands are captured."""
         arguments = {k: v for k, v in operands.items() if isinstance(v, np.ndarray | np.generic | float)}
         rest = {k: v for k, v in operands.items() if k not in arguments}
         if self.takes_key:
@@ -234,7 +234,7 @@ def _as_kind(dtype: Any) -> Any:
     return lambda x: x.astype(dtype)
 
 
-# Other kinds of operand, in the place of the floats.
+# Other kinds of operand, which replace the floats of a sample.
 KINDS = {
     "bool": _as_kind(np.bool_),
     "int32": _as_kind(np.int32),
@@ -346,7 +346,7 @@ class Row:
     label: str
     values: str = "not compared"
     jaxpr: str = ""
-    same_kinds: int = 0  # of other operands
+    same_kinds: int = 0  # the number of other kinds of operand that agree
     different_kinds: dict[str, list[str]] = dataclasses.field(default_factory=dict)  # by reason
 
     def markdown(self) -> str:
@@ -363,9 +363,10 @@ SECTIONS = {alias: heading for alias, (_, heading) in MODULES.items()} | {name: 
 
 
 class Comparison:
-    """Compares some sections, or all. `unexpected` holds what differs without a known reason, `used` the reasons that were needed.
+    """Compares some sections, or all. `unexpected` has the differences without a known reason, `used` the reasons that were needed.
     Each sample is tried with one in `one_kind_in` of the other kinds of operand, in turns. If the jaxprs of a sample are equal, the
-    programs are, too: then one sample in `one_result_in` is run, and each for which a difference is known."""
+    programs are, too: then one sample in `one_result_in` is run, and each for which a difference is known.
+    """
 
     def __init__(self, *aliases: str, one_kind_in: int = 1, one_result_in: int = 1) -> None:
         self.one_kind_in, self.one_result_in = one_kind_in, one_result_in
@@ -401,7 +402,9 @@ class Comparison:
         return [joined(name, outcomes.get(name, [])) for name in names]
 
     def program_row(self, sample: Sample, results: str | None, jaxprs: str | None, place: int = 0) -> Row:
-        """Return the row of a sample that records a program: what differs in results and jaxprs, and other operands."""
+        """Return the row of a sample that records a program: differences in results, in jaxprs, and with other kinds of
+        operand.
+        """
         row = Row(sample.name, self.verdict(sample.text, results, "equal"))
         row.jaxpr = self.verdict(sample.text, jaxprs, "same")
         for kind in list(KINDS)[place % self.one_kind_in :: self.one_kind_in]:
@@ -421,7 +424,7 @@ class Comparison:
         return Row(sample.name, self.verdict(sample.text, different(ours, theirs), "equal"))
 
     def error_class_row(self, name: str) -> Row:
-        """Return the row of a class of errors: whether it derives from the same of Python's classes as JAX's does."""
+        """Return the row of an error class: whether it derives from the same Python classes as JAX's class does."""
         kinds = (TypeError, IndexError, ValueError, RuntimeError, Exception)
         ours, theirs = ([k for k in kinds if issubclass(getattr(lib.errors, name), k)] for lib in (jitkit, jax))
         return Row(name, self.verdict(f"errors.{name}", None if ours == theirs else f"{ours} is not {theirs}", "equal"))
@@ -446,7 +449,7 @@ def known(text: str) -> list[tuple[str, str]]:
 
 
 def joined(name: str, rows: list[Row]) -> Row:
-    """Return one row for all samples of a name: in each column what differs in any of them; if nothing does, that it is the same."""
+    """Return one row for all samples of a name. Each column says what differs in any of them, or that all are the same."""
     if not rows:
         return Row(name)
     columns = []
@@ -461,7 +464,9 @@ def joined(name: str, rows: list[Row]) -> Row:
 
 
 def samples_of(alias: str, table: dict[str, str]) -> list[Sample]:
-    """Return the samples that a table has for a module. Where there is no module, a row is about the whole expression."""
+    """Return the samples that a table has for a module. In a section that is about no module, a sample is about its whole
+    expression.
+    """
     found = []
     for line in filter(None, map(str.strip, table.get(alias, "").splitlines())):
         named = re.match(r"(\w+): ", line)
@@ -515,13 +520,13 @@ def render_section(heading: str, rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-# The tables of rules of a transformation: ours, and JAX's.
+# For each transformation, the tables of its rules: ours, and JAX's.
 RULES = {
     "jvp": (ad_rules.primitive_jvps, jax_ad.primitive_jvps),
     "transpose": (ad_rules.primitive_transposes, jax_ad.primitive_transposes | jax_ad.fancy_transposes),
     "batching": (batching.primitive_batchers, jax_batching.fancy_primitive_batchers),
 }
-# Why a primitive has no rule that it has in JAX, or has one that it has not there.
+# Why a primitive lacks a rule that it has in JAX, or has one that it lacks in JAX.
 RULE_REASONS = {
     **{(kind, "eval_jaxpr"): "only in lowerings" for kind in RULES},
     ("jvp", "closed_call"): "by its jaxpr", ("transpose", "closed_call"): "not needed: what is linear in it is apart",
@@ -536,7 +541,7 @@ def render_primitives() -> str:
     all_rooms.enter()
     ours = {name: str(getattr(jitkit.lax, name)) for name in dir(jitkit.lax) if name.endswith("_p")}
     same = [f"`{name}`" for name, printed in ours.items() if printed == str(getattr(jax.lax, name, None))]
-    names = sorted(  # tests have primitives of their own, too
+    names = sorted(  # without the primitives that tests define
         {
             primitive.name
             for primitive, rule in mlir.lowering_rules.items()
@@ -553,7 +558,7 @@ def render_primitives() -> str:
     return "\n".join(lines) + "\n"
 
 
-# What differs on purpose: a program, what JAX does, and what is done here.
+# Differences on purpose: a program, what JAX does, and what jitkit does.
 ON_PURPOSE: tuple[tuple[str, str, str], ...] = (
     (
         "a negative number in `static_argnums` or `donate_argnums`",
@@ -699,14 +704,14 @@ def render_later() -> str:
 
 NAMES = pathlib.Path(names_of_jax.__file__)
 NO_NAMES = (
-    *("Any", "TYPE_CHECKING", "annotations", "lib", "version"),  # imported by a module of JAX's, and not meant
-    *("extend", "example_libraries"),  # there only where something imported them; not looked into
+    *("Any", "TYPE_CHECKING", "annotations", "lib", "version"),  # names that a module of JAX only imports
+    *("extend", "example_libraries"),  # modules that exist only after an import; they are not compared
 )
 
 
 def missing() -> dict[str, list[str]]:
-    """Return, by module, JAX's public names that our module has not; all names if we have no such module. Names in
-    `names_of_jax`, which a later version of JAX may have, are among JAX's.
+    """Return JAX's public names that our module lacks, by module; all its names if we have no such module. The names in
+    `names_of_jax`, some of which only later versions of JAX have, count as JAX's.
     """
     found = {}
     for inside, known in names_of_jax.BY_MODULE.items():
@@ -717,7 +722,7 @@ def missing() -> dict[str, list[str]]:
 
 
 def imported(name: str) -> Any:
-    """Return the module of a name; None where there is none."""
+    """Import the module of this name, and return it; None if there is none."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:

@@ -1,8 +1,8 @@
 """Lists a call of every public name, for `parity`, which runs each with JAX and with jitkit.
 
 A line is an expression. `jax` is the library, `jnp`, `lax`, `nn`, `random` and so on its modules; other names are the
-operands below, which are arguments of the traced program. A line is about the first name after the module, unless another
-name and a colon stand before it.
+operands below, which are arguments of the traced program. A line is about the first name after the module, unless it
+begins with another name and a colon.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OPERANDS = {
     "ker": np.float32([[[[1, 0, -1], [2, 0, -2], [1, 0, -1]]]]),
 }
 
-# Names that take one operand, or two: the first form that JAX accepts is the sample.
+# Names of functions of one operand, or two: for each, the first form of call that JAX accepts is the sample.
 ONE_OPERAND = {
     "jnp": test_numpy_elementwise.UNARY,
     "lax": test_lax_elementwise.UNARY,
@@ -53,7 +53,7 @@ def within(manager, function):
 
 
 def mul(a, b):
-    """Return a function to be jitted."""
+    """Return a product plus one: a function for samples to jit."""
     return a * b + 1
 
 

@@ -1,4 +1,5 @@
-"""Draws random calls of one function: with leaves of all kinds in trees, by position and by keyword, some of them static.
+"""Draws random calls of one function: arguments are trees with leaves of all kinds, passed by position or keyword, and
+some are static.
 
 An argument is described by plain data, so that it can be built with jitkit and with JAX: `("full", shape, value, dtype)`.
 """
@@ -67,7 +68,7 @@ def static_names(options):
 
 @st.composite
 def call_sequences(draw):
-    """Draw options of `jit`, and the arguments of some calls, few of which are different, so that many calls hit."""
+    """Draw options of `jit`, and the arguments of some calls. Few of the calls differ, so that many hit the cache."""
     options = draw(jit_options)
     static = static_names(options)
     values = st.sampled_from(STATICS).map(lambda value: ("value", value))

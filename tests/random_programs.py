@@ -1,8 +1,8 @@
 """Random programs as data, and a function that runs them on jitkit or on JAX.
 
-A program is a list of instructions, each an operation with the numbers of the values it takes. Values are the arguments, then
-the results of the instructions, in order. The same program runs with `jitkit.numpy` and with `jax.numpy`; nothing in it knows
-which. `random_strategies` writes them.
+A program is a list of instructions: each is an operation, with the numbers of the values that it takes. The values are the
+arguments, then the results of the instructions, in order. The same program runs with `jitkit.numpy` and with `jax.numpy`.
+`random_strategies` writes them.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Instruction(NamedTuple):
       operands: the numbers of the values.
       params: Python values.
       body: the program inside: of a nested jit, of a vmap, of a loop or of a branch.
-      other: the program of the other branch, or of what a scan collects.
+      other: the program of the other branch, or of the values that a scan stacks.
       layout: the tree in which a nested function takes its operands.
     """
 
@@ -136,10 +136,10 @@ def like(setting: Setting, value: Any, model: Any) -> Any:
 
 
 def apply_control_flow(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any:
-    """Run a conditional or a loop on values, of which the first is the carry.
+    """Run a conditional or a loop on values. The first value is the carry.
 
-    `params` are a number, whether the types agree by construction, and whether the other values are closed over; if not, they
-    are passed, or carried, beside the first one, all in one tree.
+    `params` are a number, whether the carry keeps its type by construction, and whether the other values are closed over. If
+    not, they are passed, or carried, beside the first value, all in one tree.
     """
     jnp, lax = setting.jnp, setting.lib.lax
     op, (number, agree, closed) = instruction.op, instruction.params
@@ -213,8 +213,8 @@ def apply_jit(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any:
 def apply_vmap(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any:
     """Map a program over an axis of the first value, and of others that have one of this size.
 
-    `params` are the axis, where it goes in the result, whether others are mapped over, and whether the elements' results are
-    summed up over the named axis. A first value without axes is the same for three elements.
+    `params` are the axis, its position in the result, whether other values are mapped over, too, and whether the elements'
+    results are summed over the named axis. If the first value has no axes, it is the same for three elements.
     """
     axis, out_axis, others_too, summed = instruction.params
     jnp, lib = setting.jnp, setting.lib
@@ -233,7 +233,9 @@ def apply_vmap(setting: Setting, instruction: Instruction, xs: list[Any]) -> Any
 
 
 def apply_static(setting: Setting, op: str, x: Any) -> Any:
-    """Return a value that depends on the static number: it is a count, a size, or decides what Python does."""
+    """Return a value computed from x and the static number, which is a count, a size, or decides which branch Python
+    takes.
+    """
     n = setting.n
     if op == "n times":
         return functools.reduce(lambda value, _: setting.jnp.sin(value), range(n), x)

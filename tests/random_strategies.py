@@ -24,7 +24,7 @@ from random_programs import (
 
 @st.composite
 def layouts(draw: Any, leaves: int, depth: int = 2) -> Layout:
-    """Return a tree of this many leaves, in containers up to `depth` inside of each other."""
+    """Return a tree of this many leaves, in containers that are nested at most `depth` deep."""
     if leaves == 1 and (depth == 0 or draw(st.booleans())):
         return LEAF
     if depth == 0:
@@ -133,8 +133,8 @@ def instructions(draw: Any, known: int, depth: int) -> Instruction:
 
 @st.composite
 def programs(draw: Any, arity: int, depth: int = 2, single: bool = False) -> Program:
-    """Return a program over `arity` arguments, with jits, batches, conditionals and loops inside of each other up to
-    `depth`.
+    """Return a program over `arity` arguments. Its jits, batches, conditionals and loops are nested at most `depth`
+    deep.
     """
     written: list[Instruction] = []
     for _ in range(draw(st.integers(1, 4 if single else 8))):

@@ -1,8 +1,8 @@
 """Lists the tests that `make test` leaves to `make test-rest`, which decides about a commit, too: some of their rows, or all of them.
 
-A number n is that of a table: `make test` runs its first row and then every nth one. In most tables here, each row is one more function,
-dtype or program that is compared with JAX, and the sum takes half a second and more. ALL is a test that takes long as a whole, of a kind
-of which `make test` has another one.
+With a number n, `make test` runs the first row of a test's table, and then every nth one. In most of these tables, each row compares one
+more function, dtype or program with JAX, and all rows take half a second or more. With ALL, `make test` leaves out the whole test: it
+takes long, and another test of its kind stays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls functions that were told where their arguments and results are, on a machine with eight devices, and prints the
+"""Calls functions whose arguments and results have given shardings, on a machine with eight devices, and prints the
 results. It takes the name of a package, `jax` or `jitkit`; both must print the same.
 """
 
@@ -30,7 +30,7 @@ def show(name, call):
         leaves = jax.tree_util.tree_leaves(call())
         seen = [(str(leaf.sharding), leaf.committed, np.asarray(leaf).sum().item()) for leaf in leaves]
     except Exception as error:
-        kind = type(error).__name__  # where an array cannot be divided, later versions begin with a place in the source
+        kind = type(error).__name__  # later versions of JAX begin an IndivisibleError with a line of the source
         seen = kind, "" if kind == "IndivisibleError" else str(error).split("\n")[0]
     print(name, seen)
 

@@ -1,5 +1,6 @@
-"""Calls functions with shardings inside of others, and prints the results. It takes the name of a package, `jax` or `jitkit`; both must
-print the same."""
+"""Calls functions that have shardings, from inside other functions, and prints the results. It takes the name of a package, `jax` or
+`jitkit`; both must print the same.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ PLACED = {
 
 
 def of_all(g):
-    """Return by name some transformations of a function of two arrays, each with arguments."""
+    """Return transformations of a function of two arrays, by name, each with arguments."""
 
     def total(x, y):
         return g(x, y)[0].sum()
@@ -81,7 +82,7 @@ def show(name, function):
         print(name, function())
     except Exception as error:
         words = str(error).split("\n")[0].split(" at /")[0].split(" and jit inside")[0]
-        # JAX 0.12 says more
+        # JAX 0.12 adds to this message
         print(name, type(error).__name__, "" if type(error).__name__ == "IndivisibleError" else words)
 
 

@@ -29,7 +29,7 @@ def show(name, call):
         parts = [(s.device.id, s.index, np.asarray(s.data).tolist()) for s in a.addressable_shards]
         seen = [a.shape, a.dtype, a.weak_type, a.committed, a.sharding, np.asarray(a).tolist(), parts]
     except Exception as error:
-        kind = type(error).__name__  # where an array cannot be divided, later versions begin with a place in the source
+        kind = type(error).__name__  # later versions of JAX begin an IndivisibleError with a line of the source
         seen = kind, "" if kind == "IndivisibleError" else str(error).split("\n")[0]
     print(name, seen)
 

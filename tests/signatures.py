@@ -40,7 +40,8 @@ OBJECTS: dict[str, Callable[[Any], Any]] = {
     "jit(f).lower().compile()": lambda lib: lib.jit(abs).lower(1.0).compile(),
 }
 
-# Why a parameter is JAX's only, or ours, or has another default. Pattern of `module.function: parameter`.
+# Why only JAX or only jitkit has a parameter, or its default differs: (pattern of `module.function: parameter`,
+# reason).
 REASONS: tuple[tuple[str, str], ...] = (
     (r".*: (out_)?sharding\b", "programs do not say where their parts are: no explicit sharding"),
     (r"(numpy\.)?(\w+): new_val", "a switch needs its value, or is switched on; in JAX a sentinel stands for the same"),
@@ -86,19 +87,19 @@ def public_functions() -> Iterator[tuple[str, Any, Any]]:
 
 
 def _is_called_by_users(x: Any) -> bool:
-    """Whether a function or class is called by users: not an error, nor an array, which the library makes."""
+    """Return whether users call a function or class: they do not call errors and arrays, which the library makes."""
     return callable(x) and not (isinstance(x, type) and issubclass(x, Exception | jax.Array | jitkit.Array))
 
 
 def _attribute(owner: Any, name: str) -> Any:
     try:
         return getattr(owner, name, None)
-    except NotImplementedError:  # of an array: a property that numpy's have
+    except NotImplementedError:  # an array's property that numpy has and jitkit lacks
         return None
 
 
 def parameters(function: Any) -> dict[str, inspect.Parameter] | None:
-    """Return the parameters by name, in the order of a call; None for a function of C++ that does not say."""
+    """Return the parameters by name, in the order of a call; None for a C++ function without a signature."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (ValueError, TypeError):
@@ -124,9 +125,7 @@ def shown(p: inspect.Parameter) -> str:
 
 
 def differences(ours: Any, theirs: Any) -> dict[str, str]:
-    """Return what differs, by the name of a parameter; {} if a call of one is a call of the other, or if one does not tell its
-    parameters.
-    """
+    """Return the differences by parameter; {} if each call of one function is a call of the other, or if one has no signature."""
     ours, theirs = parameters(ours), parameters(theirs)
     if ours is None or theirs is None:
         return {}
@@ -155,7 +154,7 @@ def _place(name: str, p: inspect.Parameter, i: int) -> tuple[str, Any]:
 
 @dataclasses.dataclass
 class Row:
-    """What is said of one function: its parameters, and those that differ, each with a reason or without one."""
+    """The comparison of one function: its parameters, and the differences, each with or without a known reason."""
 
     path: str
     signature: str

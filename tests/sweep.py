@@ -4,12 +4,11 @@
     python tests/sweep.py --module jax.numpy --only take   some
     python tests/sweep.py --tail 3                         the third of the shards that `make test-tails` runs
 
-A cell is a call (`sweep_calls`), a kind of operand and a way: called at once; traced by `jit`, by `vmap`, by `grad`, by
-`jit(vmap(grad))`, by `hessian`. Of each are compared dtypes, weak types, shapes and the class of an error (where JAX fails by accident,
-with an AssertionError or the like, ours may refuse). Values are compared
-of what was called at once, and of the traced ways where the two printed jaxprs differ and of a share of the others, which
-are run in one program a call. Warnings, by class and first words, are compared of all ways of a call with a kind.
-`sweep_differences.txt` holds the cells that are known to differ.
+A cell is a call (`sweep_calls`), a kind of operand and a way: called at once; or traced by `jit`, `vmap`, `grad`, `jit(vmap(grad))` or
+`hessian`. In each cell we compare dtypes, weak types, shapes and the class of an error. (If JAX fails by accident, with an
+AssertionError or the like, jitkit may raise another error.) We compare values if the call was made at once, or if the two printed
+jaxprs differ; and for a share of the other cells, whose programs run as one program for each call. Warnings are compared by class and
+first words, over all ways of a call with one kind of operand. `sweep_differences.txt` holds the cells that are known to differ.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 KNOWN = HERE / "sweep_differences.txt"
 TRACED_WAYS = ("jit", "vmap", "grad", "jit(vmap(grad))", "hessian")
 SHARDS = 40
-# What JAX raises where it has not looked at an argument; what we refuse it with.
+# Errors that JAX raises if it has not checked an argument; and errors with which jitkit may refuse it.
 ACCIDENTS = (
     "AssertionError",
     "AttributeError",
@@ -64,7 +63,7 @@ LARGEST_HESSIAN = 9  # elements of operands, for a second derivative
 
 
 def share(text: str) -> int:
-    """Return a number that is the same in every run for a text; it decides which cells are among one in n."""
+    """Return a hash of a text that is the same in every run. It decides which cells belong to a share."""
     return zlib.crc32(text.encode())
 
 
@@ -99,8 +98,8 @@ def outcome_of(function: Callable[[], Outcome]) -> Outcome:
 
 
 def error_class(error: Exception) -> str:
-    """Return the name of the error's class; "XLA" for each of the classes that XLA's errors have, and "AssertionError" where JAX's
-    helpers find lists of unequal lengths.
+    """Return the name of the error's class: "XLA" for each class of XLA's errors, and "AssertionError" if JAX's own helpers found
+    lists of unequal lengths.
     """
     name = type(error).__name__
     if str(error).startswith(("safe_map() argument", "safe_zip() argument")):
@@ -132,7 +131,7 @@ def of_result(library: Any, result: Any) -> Outcome:
 
 
 def is_data(x: Any) -> bool:
-    """Whether a thing is an argument of a traced program; lists and None are captured."""
+    """Return whether an operand is an argument of a traced program; lists and None are captured."""
     return isinstance(x, np.ndarray | np.generic | float | int | complex)
 
 
@@ -279,8 +278,8 @@ def run(library: Any, programs: list[Any]) -> list[Outcome]:
 
 
 def difference(ours: Outcome, theirs: Outcome) -> str | None:
-    """Return what differs between two outcomes: a word (error, class, type, value), and both sides. None if they are alike, or if JAX
-    fails by accident where ours refuses.
+    """Return a text for the difference between two outcomes: a word (error, class, type, value), and both sides. Return None if they
+    agree, or if JAX fails by accident and jitkit refuses the call.
     """
     if ours.error or theirs.error:
         if theirs.error in ACCIDENTS and ours.error in REFUSALS:
@@ -303,8 +302,8 @@ def _short(x: Any) -> str:
 
 
 def same_numbers(a: Any, b: Any) -> bool:
-    """Whether values are equal: floats up to rounding, where nans, infinities and signs of zeros must be the same. A text of ours with an
-    address in it equals any text.
+    """Return whether values are equal: floats up to rounding, with the same nans, infinities and signs of zeros. A text of ours that
+    contains an address equals any text.
     """
     if isinstance(a, str) or isinstance(b, str):
         return isinstance(a, str) and isinstance(b, str) and (a == b or " at 0x" in a)
@@ -348,7 +347,9 @@ class Report:
             self.found[cell] = what
 
     def unexpected(self) -> list[str]:
-        """Return a text for each cell that differs and is not known to, and for each that is known to differ and does not."""
+        """Return a text for each cell that differs without being known to, and for each cell that is known to differ but does
+        not.
+        """
         rows = known()
         new = [f"{cell}\n    {what}" for cell, what in self.found.items() if cell not in rows]
         return new + [f"no longer different: {cell}" for cell in rows if cell in self.tried - self.found.keys()]
@@ -389,11 +390,13 @@ class Everything:
         return call.kinds()
 
     def is_called(self, call: Call, kind: str) -> bool:
-        """Whether a call is made at once, without a trace."""
+        """Return whether a call is made at once, without a trace."""
         return True
 
     def is_run(self, cell: str) -> bool:
-        """Whether the values of a cell are compared even if the jaxprs are equal; for "", whether those of all cells are."""
+        """Return whether the values of a cell are compared even if the jaxprs are equal; for "", whether the values of all
+        cells are.
+        """
         return True
 
     def of_jax(self, call: Call) -> dict[tuple[str, str], Outcome]:
@@ -419,15 +422,17 @@ class Everything:
 
 @dataclasses.dataclass(frozen=True)
 class Some(Everything):
-    """Tries some kinds for each call, calls some of these at once, and runs some cells; and everything that is known to differ."""
+    """Tries some kinds of operand for each call, calls some of these at once, and runs some cells; it tries everything that is
+    known to differ.
+    """
 
     kinds_each: int = 3
     called_one_in: int = 6
     run_one_in: int = 12
 
     def kinds(self, call: Call) -> list[str]:
-        """Return the kinds that are known to differ; and the call's first kind with some of the others, which calls take in turns. A call
-        with a keyword more, or a further call of a function, gets only one kind besides the known ones.
+        """Return the kinds that are known to differ, the call's first kind, and some of the others, which calls take in turns. A call
+        with an added keyword, or another call of the same function, gets only one kind besides the known ones.
         """
         usual, *others = call.kinds()
         start = share(call.text)
@@ -438,12 +443,14 @@ class Some(Everything):
         return [kind for kind in call.kinds() if kind in chosen | known_by_call().get(call.text, set())]
 
     def is_called(self, call: Call, kind: str) -> bool:
-        """Whether a call is made at once: always with numpy's arrays, or if it is known to differ; of the others one in `called_one_in`."""
+        """Return whether a call is made at once: always with numpy's arrays, and if it is known to differ; else for one call in
+        `called_one_in`.
+        """
         is_known = kind in known_by_call().get(call.text, ())
         return kind == "numpy" or is_known or share(f"{call.text} {kind}") % self.called_one_in == 0
 
     def is_run(self, cell: str) -> bool:
-        """Whether the values of a cell are compared even if the jaxprs are equal: for one cell in `run_one_in`, and so not for all ("")."""
+        """Return whether the values of a cell are compared even if the jaxprs are equal: for one cell in `run_one_in`; not for all ("")."""
         return bool(cell) and share(cell) % self.run_one_in == 0
 
 
@@ -496,7 +503,7 @@ def sweep_call(report: Report, call: Call, depth: Everything) -> None:
 
 
 def shard(number: int) -> list[Call]:
-    """Return the calls of one of the shards, which are alike in size."""
+    """Return the calls of one shard; all shards have about the same size."""
     return [call for call in calls_of() if share(call.text) % SHARDS == number]
 
 

@@ -39,8 +39,8 @@ MODULES = {
     "jax.scipy, the rest, and jax.ops": ("cosine", "iterative", "ndimage", "integrate", "ops"),
 }
 
-# Functions without a call: they write files, take shapes or places, give other numbers each time, or have programs of their own
-# in `test_scipy_linalg`, `test_ad_api`, `test_random` and `test_sharding`.
+# Functions that are not called: they write files, take shapes or devices, give other numbers each time, or have their
+# own programs in `test_scipy_linalg`, `test_ad_api`, `test_random` and `test_sharding`.
 NOT_CALLED = (
     "jnp.load", "jnp.save", "jnp.savez", "lax.conv_general_dilated_local", "lax.conv_general_dilated_patches",
     "lax.conv_general_shape_tuple", "lax.conv_transpose_shape_tuple", "lax.log2",
@@ -89,12 +89,12 @@ def _filled(values: tuple[Any, ...], dtype: Any = np.float32) -> Callable[[Any],
 
 
 INT32 = np.iinfo(np.int32)
-# What stands in the place of the floats of a call.
+# Kinds of operand, which replace the floats of a call.
 KINDS: dict[str, Callable[[Any], Any]] = (
     parity.KINDS
     | {
         "float32": lambda x: x,
-        "numpy": lambda x: x,  # given at once as it is, not as an array of the library
+        "numpy": lambda x: x,  # passed as it is, and not as an array of the library
         "size one": lambda x: x.ravel()[:1].reshape((1,) * x.ndim),
         "not finite": _filled(NOT_FINITE),
         "edges": _filled(EDGES),
@@ -110,7 +110,7 @@ KINDS: dict[str, Callable[[Any], Any]] = (
         "a bool": lambda x: bool(x.ravel()[0] > 0),
     }
 )
-# The kinds of operand that a call with a keyword more is tried with.
+# The kinds of operand for calls with an added keyword.
 KEYWORD_KINDS = ("float32", "int32", "bfloat16", "complex64", "bool", "0-d", "empty")
 
 
@@ -129,7 +129,7 @@ class Call:
     module: str
     text: str
     is_of_keyword: bool = False
-    is_further: bool = False  # the function has another call already
+    is_further: bool = False  # whether the list has an earlier call of the function
 
     @functools.cached_property
     def code(self) -> Any:
@@ -138,7 +138,7 @@ class Call:
 
     @functools.cached_property
     def takes_key(self) -> bool:
-        """Whether it is a call with a key of `random`."""
+        """Return whether the call reads a random key."""
         return "key" in re.findall(r"(?<![.\w=])key\b(?!=)", self.text)
 
     def evaluate(self, library: Any, values: dict[str, Any]) -> Any:
@@ -150,7 +150,7 @@ class Call:
         return {name: parity_samples.OPERANDS[name] for name in _names(self.code) if name in parity_samples.OPERANDS}
 
     def operands(self, kind: str) -> dict[str, Any] | None:
-        """Return its operands, with the floats replaced by this kind. None if it has no floats and the kind is another than float32: the
+        """Return its operands, with the floats replaced by this kind. Return None if it has no floats, and the kind is not float32: the
         call would be the same.
         """
         usual = self.usual()
@@ -163,7 +163,7 @@ class Call:
         """Return the kinds of operand that it is tried with."""
         names = KEYWORD_KINDS if self.is_of_keyword else KINDS
         if re.search(r"while_loop|fori_loop\(0, s,", self.text):
-            names = ("float32", "a list", "None")  # from 0, or from -inf, a loop never ends
+            names = ("float32", "a list", "None")  # with other kinds, such as 0 or -inf, the loop would not end
         return [kind for kind in names if self.operands(kind) is not None]
 
 
@@ -193,7 +193,7 @@ def _lines(texts: str | list[str]) -> list[str]:
     return list(filter(None, map(str.strip, texts.splitlines() if isinstance(texts, str) else texts)))
 
 
-# Calls of `scipy.stats` that are not made of a signature.
+# Calls of `scipy.stats` that cannot be made from a signature.
 _STATS = (
     "stats.multivariate_normal.pdf(x, v, q)",
     "stats.multivariate_normal.logpdf(x, v, q)",
@@ -217,7 +217,7 @@ def _of_distributions() -> list[str]:
     return texts
 
 
-# Values of a keyword, by its name. What a function refuses, both refuse.
+# Values to try for a keyword, by its name. If JAX refuses a value, jitkit must refuse it, too.
 KEYWORDS = {
     "axis": ("0", "-1", "None", "(0, 1)", "()", "5", "(0, 0)", "1.5"),
     "axes": ("(0,)", "(-1, 0)", "(1, 0)", "(0, 5)", "1"),
@@ -323,7 +323,7 @@ def _with_keywords(plain: list[Call]) -> Iterator[str]:
                 f"signature.bind{call.text[len(named[1]) :]}", _Anything(signature=inspect.signature(function))
             )
         except (NameError, AttributeError, ValueError, TypeError, SyntaxError):
-            continue  # a method of an operand, or an argument that is made of operands
+            continue  # the call is a method of an operand, or an argument is an expression of operands
         seen.add(name_of)
         for name, parameter in parameters.items():
             if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -334,7 +334,7 @@ def _with_keywords(plain: list[Call]) -> Iterator[str]:
 
 
 class _Anything(dict):
-    """Names of an expression of which only the form is wanted."""
+    """Names for an expression that is evaluated only to see its form: each name has the same value."""
 
     def __missing__(self, name: str) -> Any:
         return _ANY

@@ -1,7 +1,8 @@
-"""Says which tests and rows of tables `make test` runs, which are the rest, and which are a tail: rows that test the same again.
+"""Says which tests and rows of tables `make test` runs, which ones are the rest, and which are a tail: rows that repeat what others
+test.
 
-`make test` and `make test-rest` together decide about a commit. `make test-all` runs every row. Before a row became part of a tail, the
-code was broken, to see that the rows that are kept fail, too.
+`make test` and `make test-rest` together decide about a commit. `make test-all` runs every row. Before a row was moved to a tail, we
+broke the code on purpose, to see that the rows that stay fail, too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import collections
 import pytest
 from rest import ALL, REST
 
-WITHOUT_TAILS = "not tail"  # what decides about a commit, as pytest's `-m` says it; and its two parts
+WITHOUT_TAILS = "not tail"  # pytest's `-m` for the tests that decide about a commit; then its two parts
 MAKE_TEST = f"{WITHOUT_TAILS} and not rest"
 MAKE_TEST_REST = f"{WITHOUT_TAILS} and rest"
 
-# Tests of many rows that say the same again, each of which takes long, with a number n: `make test` takes the first row, and then
-# every nth one. The number has no common factor with the lengths of inner tables, so that each of their values comes.
+# Tests with many slow rows that repeat each other, each with a number n: `make test` takes the first row, and then
+# every nth one. The number has no common factor with the lengths of inner tables, so that each value of these is used.
 ONE_IN = {
     "test_ad_custom.py": {
         "test_policies_look_into_calls_and_loops": 3,
@@ -43,12 +44,12 @@ with_tails = True  # whether this run has everything; `make test` sets it to Fal
 
 
 def some_of(values, count=3):
-    """Return all values of a table that one test goes through; in `make test` only the first, and then every `count`th one."""
+    """Return all values of a table that one test loops over; in `make test` only the first, and then every `count`th one."""
     return values if with_tails else values[::count]
 
 
 def keeping(values, *kept, mark=pytest.mark.tail):
-    """Return values for `parametrize`; `make test` takes only those that are named. The others have a mark."""
+    """Return values for `parametrize`. All but the `kept` ones have a mark, with which `make test` leaves them out."""
     assert set(kept) <= set(values), "what is kept is one of the values"
     return [value if value in kept else pytest.param(value, marks=mark) for value in values]
 
@@ -76,6 +77,6 @@ def mark_rows(items, table, mark):
         name = getattr(item, "originalname", item.name)
         count = table.get(item.path.name, {}).get(name)
         if count is not None:
-            if count == ALL or rows[item.path, name] % count:  # by place: the names of rows may change
+            if count == ALL or rows[item.path, name] % count:  # by position, since the names of rows may change
                 item.add_marker(mark)
             rows[item.path, name] += 1

@@ -116,7 +116,7 @@ def aval_of(x):
 
 
 def is_number(x):
-    """Whether x is a Python number, which has a weak type (a bool has a strong one)."""
+    """Return whether x is a Python number, which has a weak type (a bool has a strong one)."""
     return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
 
 
@@ -522,7 +522,7 @@ class JaxprTrace(Trace):
         if id(x) not in constants:
             value = x if isinstance(x, Tracer) else concrete(x)
             constants[id(x)] = Var(value.aval), value
-            self.main.data.literals[id(x)] = x  # so that x lives as long as its id is a key
+            self.main.data.literals[id(x)] = x  # keeps x alive while its id is a key
         return JaxprTracer(self.main, constants[id(x)][0])
 
     def process(self, primitive, tracers, params):

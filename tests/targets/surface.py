@@ -60,7 +60,7 @@ def calls_of(test):
         if mark.name == "parametrize":
             names, values = mark.args[:2]
             names = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-            # of the tail, too
+            # includes rows of the tail
             rows = [v.values if isinstance(v, ParameterSet) else v if len(names) > 1 else (v,) for v in values]
             axes.append([dict(zip(names, row, strict=True)) for row in rows])
     calls = [{k: v for part in parts for k, v in part.items()} for parts in itertools.product(*axes)]

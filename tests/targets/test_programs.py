@@ -135,7 +135,7 @@ def test_a_cuda_toolkit_on_the_path_is_not_asked(tmp_path, monkeypatch):
 def test_two_processes_compile_for_a_tpu_at_a_time(compilers):
     """libtpu locks a file when it is loaded, unless it is told that this is meant."""
     traced = jitkit.jit(layer).trace(X, X)
-    here = traced.lower().compile(target="tpu:v5e")  # `compilers` has one open, if any test before asked it
+    here = traced.lower().compile(target="tpu:v5e")  # without the fixture `compilers`
     assert (
         traced.lower(lowering_platforms=("tpu",))._compile_for(TARGETS["tpu:v5e"], compilers).as_text()
         == here.as_text()
@@ -152,7 +152,7 @@ def test_with_all_plugins_installed_a_program_on_the_cpu_prints_its_own_lines_on
     env = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "TPU_"))} | {"PYTHONPATH": str(HERE)}
     command = [sys.executable, "-c", textwrap.dedent(QUIET)]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=True)
-    if "cpu" in done.stdout:  # on a machine with an accelerator, that one computes
+    if "cpu" in done.stdout:  # on a machine with an accelerator, the program runs there
         assert done.stdout == "0.0 cpu\n"
         assert done.stderr == ""
 

@@ -18,7 +18,7 @@ PLATFORMS = {
 }
 AT_ONCE = 40
 
-# What these compilers have no code for. An entry that is not refused any more is a failure, too.
+# What these compilers cannot compile. A test fails also if an entry is no longer refused.
 NO_CODE = {
     "gpu:a100": {("conv_general_dilated", "int32 int32")},
     "gpu:h100": {("conv_general_dilated", "int32 int32")},
@@ -57,7 +57,7 @@ def equations():
 
 @pytest.fixture(scope="session")
 def refusals(equations):
-    """For each target the kinds of equations that its compiler refused. The platforms are asked at the same time."""
+    """Return for each target the kinds of equations that its compiler refused. The platforms compile at the same time."""
 
     def ask(platform):
         found = {}

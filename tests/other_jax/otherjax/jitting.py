@@ -36,7 +36,7 @@ def jit(f, static_argnums=(), static_argnames=()):
         known = KEPT.setdefault(f, {})
         signature = (key, structure, tuple(x.aval for x in leaves))
         program, out = known.get(signature) or build(f, fixed, structure, signature[2])
-        if is_traced(program, ()):  # its constants are tracers, whose trace will end
+        if is_traced(program, ()):  # its constants are tracers of a trace that will end
             outer, [program] = hoisted(program)
             return unflatten(out, JitCall(program, f.__name__).all(*outer, *leaves))
         known[signature] = program, out

@@ -15,7 +15,7 @@ def logsumexp(x, axis=-1):
 
 
 def sigmoid(x):
-    far = numpy.exp(-numpy.abs(x))  # never above 1
+    far = numpy.exp(-numpy.abs(x))  # cannot overflow: at most 1
     return where(x < 0, far, 1) / (1 + far)
 
 
