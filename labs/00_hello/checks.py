@@ -11,12 +11,12 @@ from jitkit.kata.checking import check, of_mended, random_programs, run_by_numpy
     "00.1",
     "What is negative becomes 0, everything else stays.",
     against=[
-        "the sign is what goes",
+        "relu takes away the sign",
         "a little of what is negative stays",
         "what is negative is left out",
         "an array can be written to",
-        "the larger of x and 0 is one number",
-        "the edge is smooth",
+        "`maximum` returns the largest element of an array",
+        "relu is smooth at 0",
     ],
 )
 def values(jk, rng):
@@ -42,12 +42,12 @@ def one_number(jk, rng):
 
 @check(
     "00.1",
-    "An infinity is a number like others: the larger one of -inf and 0 is 0. What is not a number is not negative, and stays.",
+    "The larger one of -inf and 0 is 0, and inf stays. nan is not negative, so it stays, too.",
     against=[
         "half of the sum with the absolute value",
-        "x minus what is negative",
-        "nan is not positive",
-        "a mask takes away what is negative",
+        "x minus its negative part is 0 wherever x is negative",
+        "nan becomes 0, since it is not positive",
+        "multiplying by a mask of zeros makes anything 0",
     ],
 )
 def infinities(jk, rng):
@@ -60,6 +60,6 @@ def integers(jk, rng):
     return jk.nn.relu(rng.integers(-9, 9, size=5).astype("int32"))
 
 
-@check("00.1", "Programs that nobody wrote before: others at each save.", drawn=True)
+@check("00.1", "Random programs, new ones at each save.", drawn=True)
 def programs_1(jk, rng):
     return random_programs(jk, rng, of_mended.activation, 8, graded=40, by_numpy=False)

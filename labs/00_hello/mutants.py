@@ -3,7 +3,7 @@
 from jitkit.kata.mutants import also_right, edit, mutant
 
 edit(
-    "00.1", "the sign is what goes", "What should -3 become: 3 or 0?",
+    "00.1", "relu takes away the sign", "What should -3 become: 3 or 0?",
     "jnp.maximum(x, 0)", "jnp.abs(x)",
 )  # fmt: skip
 edit(
@@ -67,17 +67,21 @@ def writes(x):
     return x
 
 
-@mutant("00.1", "the larger of x and 0 is one number", "`max` has an argument `axis`. Does `maximum`?")
+@mutant(
+    "00.1",
+    "`maximum` returns the largest element of an array",
+    "numpy has `max` and `maximum`. Which of them compares two arrays element by element?",
+)
 def one_largest(x):
     return jnp.maximum(jnp.max(x), 0)
 
 
-@mutant("00.1", "the edge is smooth", "What is relu(-1.0), to the last digit?")
+@mutant("00.1", "relu is smooth at 0", "What is relu(-1.0), to the last digit?")
 def smooth(x):
     return jnp.log(1 + jnp.exp(x))
 
 
-@mutant("00.1", "x minus what is negative", "What is -inf minus -inf?")
+@mutant("00.1", "x minus its negative part is 0 wherever x is negative", "What is -inf minus -inf?")
 def minus_the_negative(x):
     return x - jnp.minimum(x, 0)
 
@@ -100,11 +104,13 @@ def other_way_round(x):
 # --- what learners write who have read the text only -------------------------------------------------------------------
 
 
-@mutant("00.1", "nan is not positive", "Is nan negative? What does the text say of everything else?")
+@mutant(
+    "00.1", "nan becomes 0, since it is not positive", "Is nan negative? What does the text say of everything else?"
+)
 def takes_what_is_positive(x):
     return jnp.where(x > 0, x, 0)
 
 
-@mutant("00.1", "a mask takes away what is negative", "What is nan times 0?")
+@mutant("00.1", "multiplying by a mask of zeros makes anything 0", "What is nan times 0?")
 def masks(x):
     return x * (x > 0)

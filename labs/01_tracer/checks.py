@@ -41,7 +41,7 @@ def recording_eager(jk, received):
 @check(
     "01.1",
     "Without a trace the operation runs now, with its operands and its parameters.",
-    against=["parameters are operands", "an operation is always recorded", "the operands are spread"],
+    against=["parameters are operands", "there is always a trace", "`process_primitive` takes the operands one by one"],
 )
 def without_a_trace(jk, rng):
     scale_p = jk.core.Primitive("scale")
@@ -65,7 +65,7 @@ def under_a_trace(jk, rng):
 @check(
     "01.1",
     "An operation on a known number is part of the program, when it is in a traced function.",
-    against=["an operation on known numbers runs at once", "an operation without operands runs at once"],
+    against=["an operation on known numbers runs at once", "an operation without operands runs while tracing"],
 )
 def known_operand(jk, rng):
     number, n = np.float32(rng.normal()), int(rng.integers(2, 9))
@@ -113,7 +113,7 @@ def the_current_trace_decides(jk, rng):
 @check(
     "01.1",
     "The error about an operand that is not an array names the operation and the position.",
-    against=["any error will do"],
+    against=["any error message will do"],
 )
 def refused_operand(jk, rng):
     position = int(rng.integers(2))
@@ -127,7 +127,7 @@ def refused_operand(jk, rng):
 @check(
     "01.1",
     "Any other error passes unchanged: a TypeError whose operands are arrays, and whatever is not a TypeError.",
-    against=["every TypeError is about operands", "any error is about the operands"],
+    against=["every TypeError is about operands", "every error is about the operands"],
 )
 def other_errors(jk, rng):
     strange_p = jk.core.Primitive("strange")
@@ -163,7 +163,7 @@ def one_type(jk, rng):
 @check(
     "01.2",
     "Axes of size 1 stretch, in every operand, also to size 0.",
-    against=["the shape is the first operand's", "the larger size wins", "a shape is a list"],
+    against=["the shape is the first operand's", "the larger size wins", "a shape may be a list"],
 )
 def stretching(jk, rng):
     m, n = rng.integers(2, 9, size=2)
@@ -183,8 +183,8 @@ def shape_of(jk, shapes, name="f"):
 
 @check(
     "01.2",
-    "A scalar fits beside everything, on either side.",
-    against=["the shape is the first operand's", "scalars have as many axes as the others"],
+    "A scalar fits beside an array of any shape, on either side.",
+    against=["the shape is the first operand's", "the operands are checked as they are, scalars too"],
 )
 def scalars(jk, rng):
     x, number = aval(jk, rng.integers(2, 9, size=2)), aval(jk, ())
@@ -231,7 +231,11 @@ def rules_of_its_own(jk, rng):
 @check(
     "01.2",
     "Operands of two dtypes are an error: nothing is converted here.",
-    against=["the dtype comes from the left operand", "an error of numpy's is an error", "dtypes are looked at first"],
+    against=[
+        "the dtype comes from the left operand",
+        "numpy's error for shapes that do not fit will do",
+        "dtypes are checked before shapes",
+    ],
 )
 def two_dtypes(jk, rng):
     left, right = map(str, rng.permutation(["float32", "int32", "float16", "uint8", "int64"])[:2])
@@ -249,7 +253,11 @@ def two_dtypes(jk, rng):
 @check(
     "01.2",
     "Shapes that do not fit are an error, and so are shapes of different ranks.",
-    against=["a missing axis is put in front, as in numpy", "neighbours that fit are enough", "what is empty fits"],
+    against=[
+        "a missing axis is put in front, as in numpy",
+        "it is enough to compare each size with the next one",
+        "size 0 fits beside every size",
+    ],
 )
 def misfits(jk, rng):
     n, name = int(rng.integers(3, 9)), str(rng.choice(["fold", "mix", "weigh", "join"]))
@@ -278,7 +286,7 @@ def meet(jk, *types, x64=False):
 @check(
     "01.3",
     "It does not matter on which side an operand stands.",
-    against=["the dtype comes from the left operand", "the first that is above is the lowest"],
+    against=["the dtype comes from the left operand", "any node above all of them is the lowest such node"],
 )
 def both_sides(jk, rng):
     types = list(rng.permutation(["int8", "int16", "float16", "float32"]))
@@ -288,7 +296,7 @@ def both_sides(jk, rng):
 @check(
     "01.3",
     "A Python number gives way to the type of the array.",
-    against=["weak types do not matter", "the larger one of them is above"],
+    against=["weak types do not matter", "one of two types is always above the other"],
 )
 def weak_types(jk, rng):
     pairs = [("float16", float), ("int8", int), ("int32", float), ("bool", int), ("float32", complex)]
@@ -317,7 +325,7 @@ def the_lowest(jk, rng):
 @check(
     "01.3",
     "Without 64-bit types, int32 and uint32 meet in int32; with them, in int64.",
-    against=["there is one lattice"],
+    against=["the lattice is the same with and without 64-bit types"],
     fixed="there is one pair of such types",
 )
 def two_lattices(jk, rng):
@@ -329,7 +337,11 @@ def two_lattices(jk, rng):
     "01.3",
     "Types without a common upper bound are an error, and so are types outside of the lattice.",
     fixed="errors, whose words are free",
-    against=["what is not in the lattice is its own bound", "there is always one", "types meet two at a time"],
+    against=[
+        "a node that is not in the lattice is its own upper bound",
+        "there is always a common upper bound",
+        "the common type can be found two types at a time",
+    ],
 )
 def no_bound(jk, rng):
     bound = jk.core.dtypes.least_upper_bound
@@ -359,14 +371,16 @@ OPERATORS = (operator.sub, operator.truediv, operator.pow, operator.floordiv, op
 
 
 @check(
-    "01.4", "A number may stand on the left.", against=["`2 * x` needs no reflection", "what is not known is no part"]
+    "01.4",
+    "A number may stand on the left.",
+    against=["`2 * x` needs no reflection", "a type that is not in the cache takes no part"],
 )
 def numbers_on_the_left(jk, rng):
     number, x = int(rng.integers(2, 9)), np.ones(3, "float32")
     return jk.make_jaxpr(lambda x: number * x)(x), jk.make_jaxpr(lambda x: number + x)(x)
 
 
-@check("01.4", "The operands keep their places.", against=["a reflected operator is the operator"])
+@check("01.4", "The operands keep their places.", against=["in a reflected method, `self` is the left operand"])
 def places(jk, rng):
     number, x = int(rng.integers(2, 9)), rng.integers(2, 9, size=3).astype("int32")
     return [jk.make_jaxpr(lambda x, f=f: f(number, x))(x) for f in OPERATORS]
@@ -375,7 +389,7 @@ def places(jk, rng):
 @check(
     "01.4",
     "A numpy number may stand on the left, too.",
-    against=["only Python's numbers stand on the left", "what is not known is no part"],
+    against=["only Python's numbers stand on the left", "a type that is not in the cache takes no part"],
 )
 def numpy_numbers(jk, rng):
     number = np.float32(rng.normal())
@@ -388,8 +402,8 @@ def numpy_numbers(jk, rng):
     "For an operand that it does not know, the method returns NotImplemented: then Python asks the other one.",
     against=[
         "a method that cannot help raises",
-        "whoever knows nothing is refused",
-        "the type of the first one is everybody's",
+        "an object of an unknown class is refused at once",
+        "the type of `self` decides whether `other` takes part",
     ],
 )
 def unknown_operands(jk, rng):
@@ -425,7 +439,7 @@ def lists(jk, rng):
 @check(
     "01.4",
     "What the function raises is raised, with the frames of this library taken out of its traceback.",
-    against=["an array's own error is Python's"],
+    against=["an error needs no filtering"],
 )
 def errors_of_the_function(jk, rng):
     operators, seen = jk.core.operators, []
@@ -457,7 +471,12 @@ def make_trace(jk):
 @check(
     "01.5",
     "A number is written into the equation, with its type.",
-    against=["every constant is an array", "zero is no scalar", "an object has one atom", "a literal holds what came"],
+    against=[
+        "every constant is an array",
+        "the scalar 0 has no literal form",
+        "the atom of an object can be kept under its `id`",
+        "a literal holds the value as it came",
+    ],
 )
 def numbers(jk, rng):
     number = float(rng.normal())
@@ -480,7 +499,7 @@ def numbers(jk, rng):
 @check(
     "01.5",
     "An array from outside is a constant, with its value.",
-    against=["arrays of one type are one constant", "all without axes is a literal"],
+    against=["arrays of one type are one constant", "every array without axes is a literal"],
 )
 def arrays(jk, rng):
     table, other = rng.normal(size=(2, 3)).astype("float32")
@@ -499,7 +518,11 @@ def one_array_thrice(jk, rng):
 @check(
     "01.5",
     "Two arrays that happen to be equal are two constants.",
-    against=["equal arrays are one constant", "the program keeps ids", "a copy is as good as the array"],
+    against=[
+        "equal arrays are one constant",
+        "a constant's `id` is enough, without the object",
+        "a copy is as good as the array",
+    ],
 )
 def equal_arrays(jk, rng):
     table = rng.normal(size=3).astype("float32")
@@ -514,7 +537,7 @@ def equal_arrays(jk, rng):
 @check(
     "01.5",
     "For an inner function, a tracer of the outer one is a constant of its own program.",
-    against=["an outer tracer has its variable already", "outer tracers are dead"],
+    against=["an outer tracer has its variable already", "the tracers of an outer trace are dead"],
 )
 def outer_tracers(jk, rng):
     outer, inner = make_trace(jk), make_trace(jk)
@@ -525,8 +548,8 @@ def outer_tracers(jk, rng):
 
 @check(
     "01.5",
-    "A tracer whose trace has ended stands for nothing.",
-    against=["a tracer can be used for ever", "nobody's tracer is dead"],
+    "A tracer whose trace has ended is an error.",
+    against=["a tracer can be used for ever", "a tracer is good for ever"],
 )
 def leaked_tracers(jk, rng):
     outer, inner = make_trace(jk), make_trace(jk)
@@ -560,12 +583,12 @@ def branches(jk, rng):
 
 @check(
     "01.6",
-    "None, or several: the truth value of such an array is ambiguous, traced or not.",
+    "The truth value of an array with no element, or with several, is ambiguous, traced or not.",
     against=[
         "an array of several elements is wrong because it is a tracer",
-        "no elements are false",
-        "a size is that of the first axis",
-        "all that is traced is the same error",
+        "an array without elements is false",
+        "the length of the first axis is the number of elements",
+        "every tracer raises the same error",
     ],
     fixed="the words are numpy's",
 )
@@ -578,7 +601,7 @@ def several(jk, rng):
 @check(
     "01.6",
     "One element has a truth value, whatever its axes.",
-    against=["only a scalar has a truth value", "one element is a scalar"],
+    against=["only a scalar has a truth value", "only an array without axes has a truth value"],
 )
 def one_element(jk, rng):
     ndim = int(rng.integers(1, 5))
@@ -602,7 +625,7 @@ def ranges(jk, rng):
 @check(
     "01.6",
     "A value that must be known is taken if it is known, and refused if it is traced.",
-    against=["a tracer can be forced", "an index with a context is any number"],
+    against=["a tracer can be forced", "with a context, any number is an index"],
 )
 def must_be_known(jk, rng):
     number = float(rng.normal()) * 100
@@ -622,7 +645,7 @@ def must_be_known(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("01.1", NEW, drawn=True)
@@ -638,11 +661,11 @@ ALONE = "The function alone, on whatever may come: other calls at each save."
     ALONE,
     drawn=True,
     against=[
-        "there are two operands",
-        "a scalar fits beside everything, here, too",
-        "a result of another dtype is strong",
-        "dtypes are compared where there are two operands",
-        "what is weak is converted",
+        "there are always two operands",
+        "this function lets a scalar through, too",
+        "a result with a dtype of its own is never weakly typed",
+        "dtypes need comparing only if there are two operands",
+        "a weakly typed operand is converted",
     ],
 )
 def alone_2(jk, rng):
@@ -654,7 +677,7 @@ def programs_2(jk, rng):
     return random_programs(jk, rng, of_loops.operators, 12, graded=40, types=True)
 
 
-@check("01.3", ALONE, drawn=True, against=["nodes that are equal are one"])
+@check("01.3", ALONE, drawn=True, against=["nodes that compare equal are the same node"])
 def alone_3(jk, rng):
     return random_programs(jk, rng, of_tracers.bounds, 24, graded=60, by_numpy=False)
 
@@ -669,13 +692,13 @@ def programs_3(jk, rng):
     ALONE,
     drawn=True,
     against=[
-        "who has the attribute has the method",
-        "who converts itself is asked first",
-        "who fails to convert itself is unknown",
-        "a number is converted before",
-        "what an object converts to is on the right",
-        "one conversion is enough for a class",
-        "a TypeError is for the other operand",
+        "whatever has the attribute `__jax_array__` can convert itself",
+        "`__jax_array__` is looked for first",
+        "if `__jax_array__` fails, the object does not take part",
+        "`function` wants arrays",
+        "the array that `other` converts to is the right operand",
+        "objects of one class convert to the same array",
+        "after a TypeError, the other operand should be asked",
     ],
 )
 def alone_4(jk, rng):
@@ -697,15 +720,15 @@ def programs_5(jk, rng):
     ALONE,
     drawn=True,
     against=[
-        "an integer of any shape is an index",
+        "an integer array of any shape is an index",
         "a truth value is an index",
         "one integer is an index, whatever its axes",
-        "an index has a sign",
-        "an index has 32 bits",
-        "a function has a name",
-        "whatever fails was traced",
-        "whatever has an aval is traced",
-        "None is no value",
+        "only signed integers are indices",
+        "only int32 is an index",
+        "every function has a name, and a different one",
+        "if `force` fails, the value was traced",
+        "whatever has an `aval` is a tracer",
+        "`force` need not be called for None",
     ],
 )
 def alone_6(jk, rng):

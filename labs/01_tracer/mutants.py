@@ -38,7 +38,7 @@ def hands_parameters_to_the_operands(self, *args, **params):
 
 edit(
     "01.1",
-    "any error will do",
+    "any error message will do",
     "Somebody passed a text as the second operand of `add`. What does the error tell them?",
     "check_arrays(self, args)\n        raise",
     "raise",
@@ -165,13 +165,19 @@ edit(
     "if common <= bounds[candidate]:",
     "if candidate == min(common, key=lambda node: len(bounds[node])):",
 )
-edit("01.3", "there is one lattice", "What is `x64` for?", "bounds = upper_bounds(x64)", "bounds = upper_bounds(True)")
+edit(
+    "01.3",
+    "the lattice is the same with and without 64-bit types",
+    "What is `x64` for?",
+    "bounds = upper_bounds(x64)",
+    "bounds = upper_bounds(True)",
+)
 
 # --- 01.4 2 - x ---------------------------------------------------------------------------------------------------
 
 edit(
     "01.4",
-    "a reflected operator is the operator",
+    "in a reflected method, `self` is the left operand",
     "In `2 - x`, is `self` the left operand or the right one?",
     "return function(other, self)",
     "return function(self, other)",
@@ -610,9 +616,7 @@ def concrete_or_error_counts_and_matches(force, x, context=""):
 # --- what learners wrote who believed something else --------------------------------------------------------------
 
 
-@mutant(
-    "01.1", "an operation is always recorded", "Outside of a function that is traced, there is no trace.", target=""
-)
+@mutant("01.1", "there is always a trace", "What is the current trace outside of a traced function?", target="")
 def no_eager(self, *args, **params):
     trace = config.local.state.trace
     try:
@@ -622,7 +626,7 @@ def no_eager(self, *args, **params):
         raise
 
 
-@mutant("01.1", "any error is about the operands", "Which errors are to be replaced by a better one?")
+@mutant("01.1", "every error is about the operands", "Which errors are to be replaced by a better one?")
 def any_error(self, *args, **params):
     trace = config.local.state.trace
     try:
@@ -664,7 +668,9 @@ def by_operand(self, *args, **params):
 
 
 @mutant(
-    "01.1", "the operands are spread", "What does `process_primitive` receive: the operands one by one, or a tuple?"
+    "01.1",
+    "`process_primitive` takes the operands one by one",
+    "What does `process_primitive` receive: the operands one by one, or a tuple?",
 )
 def list_of_operands(self, *args, **params):
     trace = config.local.state.trace
@@ -690,8 +696,8 @@ def chosen_first(self, *args, **params):
 
 @mutant(
     "01.3",
-    "the first that is above is the lowest",
-    "Several nodes are above all. From which are all the others reached?",
+    "any node above all of them is the lowest such node",
+    "Several nodes are above all of them. From which one of these can all the others be reached?",
 )
 def first_above(x64, *nodes):
     bounds = upper_bounds(x64)
@@ -704,7 +710,7 @@ def first_above(x64, *nodes):
     return sorted(common, key=str)[0]
 
 
-@mutant("01.3", "the larger one of them is above", "int16 and uint16: is one of them above the other?")
+@mutant("01.3", "one of two types is always above the other", "int16 and uint16: is one of them above the other?")
 def larger(x64, *nodes):
     bounds = upper_bounds(x64)
     for node in nodes:
@@ -719,7 +725,11 @@ def larger(x64, *nodes):
     return found
 
 
-@mutant("01.3", "what is not in the lattice is its own bound", "A node that is not there: an error, of which class?")
+@mutant(
+    "01.3",
+    "a node that is not in the lattice is its own upper bound",
+    "Which error should there be for a node that is not in the lattice?",
+)
 def unknown_is_key_error(x64, *nodes):
     bounds = upper_bounds(x64)
     common = set.intersection(*[set(bounds[n]) for n in nodes])
@@ -729,7 +739,7 @@ def unknown_is_key_error(x64, *nodes):
     raise TypePromotionError(no_promotion_path(nodes))
 
 
-@mutant("01.3", "there is always one", "Two types that have nothing in common above them.")
+@mutant("01.3", "there is always a common upper bound", "What should happen if no type is above all of them?")
 def always_one(x64, *nodes):
     bounds = upper_bounds(x64)
     for node in nodes:
@@ -757,8 +767,8 @@ def by_size(x64, *nodes):
 
 edit(
     "01.4",
-    "an array's own error is Python's",
-    "An error inside of `function`: whose frames does the user see?",
+    "an error needs no filtering",
+    "`function` raises an error. Which frames should its traceback show?",
     "            filter_traceback(error)\n",
     "",
 )
@@ -766,8 +776,8 @@ edit(
 
 edit(
     "01.4",
-    "whoever knows nothing is refused",
-    "`other` is an object of another library. What must Python be told?",
+    "an object of an unknown class is refused at once",
+    "`other` is an object of another library. What must the method return so that Python asks it?",
     "return NotImplemented",
     "raise TypeError(symbol)",
 )
@@ -775,8 +785,8 @@ edit(
 
 edit(
     "01.4",
-    "the type of the first one is everybody's",
-    "`_takes_part` has the answers by type: of which object?",
+    "the type of `self` decides whether `other` takes part",
+    "`_takes_part` caches answers by type. By the type of which operand?",
     "t = type(other)",
     "t = type(self)",
 )
@@ -784,8 +794,8 @@ edit(
 
 edit(
     "01.4",
-    "what is not known is no part",
-    "A type is not in the table of answers yet. Who says whether it takes part?",
+    "a type that is not in the cache takes no part",
+    "A type is not in `_takes_part` yet. Which function says whether it takes part?",
     "_takes_part[t] if t in _takes_part else takes_part(other, symbol, other, self)",
     "_takes_part.get(t)",
 )
@@ -826,7 +836,7 @@ def early_return(symbol, function):
 
 edit(
     "01.5",
-    "the program keeps ids",
+    "a constant's `id` is enough, without the object",
     "An `id` is free again when its object dies. Who keeps the object?",
     "        self.consts[var] = x  # keeps x alive, and so its id unique\n",
     "        self.consts[var] = getattr(x, 'aval', x) if False else x.copy() if hasattr(x, 'copy') else x\n",
@@ -835,8 +845,8 @@ edit(
 
 edit(
     "01.5",
-    "outer tracers are dead",
-    "A tracer of the enclosing function lives.",
+    "the tracers of an outer trace are dead",
+    "Has the trace of the enclosing function ended?",
     "check_lives(x)",
     "raise errors.UnexpectedTracerError(x)",
 )
@@ -844,7 +854,7 @@ edit(
 
 edit(
     "01.5",
-    "nobody's tracer is dead",
+    "a tracer is good for ever",
     "What should be done with a tracer that outlived its trace?",
     "        check_lives(x)\n",
     "        pass\n",
@@ -853,7 +863,7 @@ edit(
 
 edit(
     "01.5",
-    "zero is no scalar",
+    "the scalar 0 has no literal form",
     "`literal_form(0)` is 0: is that None?",
     "(value := literal_form(x)) is not None",
     "(value := literal_form(x))",
@@ -862,7 +872,7 @@ edit(
 
 edit(
     "01.6",
-    "no elements are false",
+    "an array without elements is false",
     "Is an empty array false, as an empty list is, or is its truth an error?",
     "if x.size == 0:",
     "if False:",
@@ -872,8 +882,8 @@ edit(
 
 edit(
     "01.6",
-    "one element is a scalar",
-    "f32[1,1] has one element.",
+    "only an array without axes has a truth value",
+    "How many elements has f32[1,1]?",
     "if x.size > 1:",
     "if x.ndim:",
     target="check_bool_conversion",
@@ -882,8 +892,8 @@ edit(
 
 edit(
     "01.6",
-    "a size is that of the first axis",
-    "f32[1,3] has three elements.",
+    "the length of the first axis is the number of elements",
+    "How many elements has f32[1,3]?",
     "if x.size > 1:",
     "if x.shape and x.shape[0] > 1:",
     target="check_bool_conversion",
@@ -892,7 +902,7 @@ edit(
 
 edit(
     "01.6",
-    "all that is traced is the same error",
+    "every tracer raises the same error",
     "An array of three elements has no truth value outside of a trace, either. Which error does it raise?",
     "check_bool_conversion(self)\n",
     "pass\n",
@@ -902,7 +912,7 @@ edit(
 
 @mutant(
     "01.2",
-    "neighbours that fit are enough",
+    "it is enough to compare each size with the next one",
     "Sizes 3, 1, 4 along an axis: 3 fits beside 1, and 1 beside 4. And all three?",
     target="broadcast_equal_ranks",
 )
@@ -922,8 +932,8 @@ def neighbours(name, shapes):
 
 @mutant(
     "01.2",
-    "an error of numpy's is an error",
-    "Which class has the error of `np.broadcast_shapes`?",
+    "numpy's error for shapes that do not fit will do",
+    "Of which class is the error that `np.broadcast_shapes` raises? And which one does the docstring want?",
     target="broadcast_equal_ranks",
 )
 def by_numpy(name, shapes):
@@ -934,7 +944,12 @@ def by_numpy(name, shapes):
     return np.broadcast_shapes(*shapes)
 
 
-@mutant("01.2", "a shape is a list", "Can a list be part of a key?", target="broadcast_equal_ranks")
+@mutant(
+    "01.2",
+    "a shape may be a list",
+    "A shape is part of the keys under which programs are found. Can a list be part of a key?",
+    target="broadcast_equal_ranks",
+)
 def as_a_list(name, shapes):
     if len({len(s) for s in shapes}) > 1:
         raise TypeError(f"{name} got arrays of different rank: {shapes}.")
@@ -949,7 +964,7 @@ def as_a_list(name, shapes):
 
 @mutant(
     "01.2",
-    "scalars have as many axes as the others",
+    "the operands are checked as they are, scalars too",
     "A number has no axes. Which helper lets it pass?",
     target="elementwise_aval",
 )
@@ -965,7 +980,7 @@ def equal_ranks(name, accepts, result, one_dtype, operands):
 
 @mutant(
     "01.2",
-    "dtypes are looked at first",
+    "dtypes are checked before shapes",
     "x has another shape and another dtype than y. Which of the two should the error be about?",
     target="elementwise_aval",
 )
@@ -1025,8 +1040,8 @@ def of_one_thread(self, *args, **params):
 
 @mutant(
     "01.1",
-    "an operation without operands runs at once",
-    "`iota` has no operands. Where is it written down?",
+    "an operation without operands runs while tracing",
+    "`iota` has no operands. Is it written down in a traced function?",
     target="Primitive.bind",
 )
 def nothing_to_trace(self, *args, **params):
@@ -1040,7 +1055,12 @@ def nothing_to_trace(self, *args, **params):
         raise
 
 
-@mutant("01.2", "there are two operands", "What does the shape in the middle say?", target="broadcast_equal_ranks")
+@mutant(
+    "01.2",
+    "there are always two operands",
+    "`clamp` has three operands. Do you look at the shape of the second one?",
+    target="broadcast_equal_ranks",
+)
 def first_and_last_shape(name, shapes):
     if len(shapes) == 1:
         return tuple(shapes[0])
@@ -1057,7 +1077,7 @@ def first_and_last_shape(name, shapes):
 
 @mutant(
     "01.2",
-    "a scalar fits beside everything, here, too",
+    "this function lets a scalar through, too",
     "How many axes has a scalar, and how many must all have?",
     target="broadcast_equal_ranks",
 )
@@ -1076,7 +1096,12 @@ def scalars_fit_here(name, shapes):
     return tuple(result)
 
 
-@mutant("01.2", "what is empty fits", "Do (0,) and (3,) go together?", target="broadcast_equal_ranks")
+@mutant(
+    "01.2",
+    "size 0 fits beside every size",
+    "Can an array of shape (0,) be added to one of shape (3,)?",
+    target="broadcast_equal_ranks",
+)
 def zero_is_no_size(name, shapes):
     if len({len(s) for s in shapes}) > 1:
         raise TypeError(f"{name}: ranks differ")
@@ -1091,7 +1116,12 @@ def zero_is_no_size(name, shapes):
     return tuple(result)
 
 
-@mutant("01.2", "what is empty fits", "Do (0,) and (3,) go together?", target="broadcast_equal_ranks")
+@mutant(
+    "01.2",
+    "size 0 fits beside every size",
+    "Can an array of shape (0,) be added to one of shape (3,)?",
+    target="broadcast_equal_ranks",
+)
 def empty_arrays_fit(name, shapes):
     if len({len(s) for s in shapes}) > 1:
         raise TypeError(f"{name}: ranks differ")
@@ -1109,7 +1139,7 @@ def empty_arrays_fit(name, shapes):
 
 @mutant(
     "01.2",
-    "a result of another dtype is strong",
+    "a result with a dtype of its own is never weakly typed",
     "What does the text ask of the operands, for a weak result?",
     target="elementwise_aval",
 )
@@ -1124,8 +1154,8 @@ def strong_with_another_dtype(name, accepts, result, one_dtype, operands):
 
 @mutant(
     "01.2",
-    "dtypes are compared where there are two operands",
-    "How many operands has `clamp`?",
+    "dtypes need comparing only if there are two operands",
+    "How many operands has `clamp`, and which dtypes may they have?",
     target="elementwise_aval",
 )
 def two_dtypes_only(name, accepts, result, one_dtype, operands):
@@ -1136,7 +1166,12 @@ def two_dtypes_only(name, accepts, result, one_dtype, operands):
     return ShapedArray(shape, result(*operands), all(o.weak_type for o in operands))
 
 
-@mutant("01.2", "what is weak is converted", "Who converts, here?", target="elementwise_aval")
+@mutant(
+    "01.2",
+    "a weakly typed operand is converted",
+    "This primitive gets a weak float32 and a float16. Does anything convert them here?",
+    target="elementwise_aval",
+)
 def weak_ones_may_differ(name, accepts, result, one_dtype, operands):
     shape = broadcast_operands(name, *operands)
     check_operands(name, accepts, *operands)
@@ -1145,7 +1180,11 @@ def weak_ones_may_differ(name, accepts, result, one_dtype, operands):
     return ShapedArray(shape, result(*operands), all(o.weak_type for o in operands))
 
 
-@mutant("01.3", "nodes that are equal are one", "What is `int == np.dtype('int64')`?")
+@mutant(
+    "01.3",
+    "nodes that compare equal are the same node",
+    "What does `int == np.dtype('int64')` give, and are they the same node?",
+)
 def equal_nodes(x64, *nodes):
     bounds = upper_bounds(x64)
     for n in nodes:
@@ -1160,7 +1199,7 @@ def equal_nodes(x64, *nodes):
     raise TypePromotionError(no_promotion_path(nodes))
 
 
-@mutant("01.3", "types meet two at a time", "Which types should the message name: two, or all?")
+@mutant("01.3", "the common type can be found two types at a time", "Which types should the message name: two, or all?")
 def two_at_a_time(x64, *nodes):
     bounds = upper_bounds(x64)
     for n in nodes:
@@ -1176,7 +1215,11 @@ def two_at_a_time(x64, *nodes):
     return result
 
 
-@mutant("01.4", "who has the attribute has the method", "What is `__jax_array__` of JAX's tracers?")
+@mutant(
+    "01.4",
+    "whatever has the attribute `__jax_array__` can convert itself",
+    "JAX's tracers have the attribute `__jax_array__`. What is its value?",
+)
 def has_the_attribute(symbol, function):
     def method(self, other):
         if not takes_part(other, symbol, other, self):
@@ -1194,7 +1237,7 @@ def has_the_attribute(symbol, function):
 
 @mutant(
     "01.4",
-    "who converts itself is asked first",
+    "`__jax_array__` is looked for first",
     "A subclass of `np.ndarray` may have `__jax_array__`, too. Is it an array?",
 )
 def converts_first(symbol, function):
@@ -1213,7 +1256,11 @@ def converts_first(symbol, function):
     return method
 
 
-@mutant("01.4", "who fails to convert itself is unknown", "`__jax_array__` raised KeyError. Who should see it?")
+@mutant(
+    "01.4",
+    "if `__jax_array__` fails, the object does not take part",
+    "`__jax_array__` raised a KeyError. Should the user see it?",
+)
 def swallows_the_conversion(symbol, function):
     def method(self, other):
         if not takes_part(other, symbol, other, self):
@@ -1232,7 +1279,7 @@ def swallows_the_conversion(symbol, function):
 
 @mutant(
     "01.4",
-    "a TypeError is for the other operand",
+    "after a TypeError, the other operand should be asked",
     "`function` raised a TypeError with a good message. What does the user see?",
 )
 def passes_type_errors_on(symbol, function):
@@ -1253,7 +1300,7 @@ def passes_type_errors_on(symbol, function):
     return method
 
 
-@mutant("01.4", "a number is converted before", "Which two operands does `function` get?")
+@mutant("01.4", "`function` wants arrays", "`2 - x`: does `function` get the 2, or an array of it?")
 def converts_numbers(symbol, function):
     def method(self, other):
         if not takes_part(other, symbol, other, self):
@@ -1272,7 +1319,11 @@ def converts_numbers(symbol, function):
     return method
 
 
-@mutant("01.4", "what an object converts to is on the right", "On which side was `other`?")
+@mutant(
+    "01.4",
+    "the array that `other` converts to is the right operand",
+    "On which side of the operator did `other` stand?",
+)
 def converted_on_the_right(symbol, function):
     def method(self, other):
         if takes_part(other, symbol, other, self):
@@ -1291,7 +1342,11 @@ def converted_on_the_right(symbol, function):
     return method
 
 
-@mutant("01.4", "one conversion is enough for a class", "Two objects of one class: do they convert to the same array?")
+@mutant(
+    "01.4",
+    "objects of one class convert to the same array",
+    "Two objects of one class: do they convert to the same array?",
+)
 def remembers_conversions(symbol, function):
     converted = {}
 
@@ -1313,7 +1368,9 @@ def remembers_conversions(symbol, function):
 
 
 @mutant(
-    "01.5", "an object has one atom", "Who keeps a scalar alive after it became a literal? What may have its id next?"
+    "01.5",
+    "the atom of an object can be kept under its `id`",
+    "Who keeps a scalar alive after it became a literal? What may have its id next?",
 )
 def one_atom_per_object(self, x):
     from jitkit.core import Tracer
@@ -1333,7 +1390,9 @@ def one_atom_per_object(self, x):
 
 
 @mutant(
-    "01.5", "all without axes is a literal", "What does `literal_form` return for an array without axes on a device?"
+    "01.5",
+    "every array without axes is a literal",
+    "What does `literal_form` return for an array without axes on a device?",
 )
 def no_axes_no_constant(self, x):
     from jitkit.core import Tracer
@@ -1349,7 +1408,12 @@ def no_axes_no_constant(self, x):
     return var
 
 
-@mutant("01.6", "an integer of any shape is an index", "Is `np.array([1, 2])` an index?", target="Tracer.__index__")
+@mutant(
+    "01.6",
+    "an integer array of any shape is an index",
+    "What does `range(np.array([1, 2]))` say?",
+    target="Tracer.__index__",
+)
 def any_shape_is_an_index(self):
     import numpy as np
 
@@ -1379,14 +1443,14 @@ def one_element_is_an_index(self):
     raise errors.TracerIntegerConversionError(self)
 
 
-@mutant("01.6", "an index has a sign", "Is a uint8 an integer?", target="Tracer.__index__")
+@mutant("01.6", "only signed integers are indices", "Can `np.uint8(3)` be an index?", target="Tracer.__index__")
 def signed_indices(self):
     if self.shape != () or self.dtype.kind != "i":
         raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
     raise errors.TracerIntegerConversionError(self)
 
 
-@mutant("01.6", "an index has 32 bits", "Is an int8 an integer?", target="Tracer.__index__")
+@mutant("01.6", "only int32 is an index", "Can `np.int8(3)` be an index?", target="Tracer.__index__")
 def indices_of_32_bits(self):
     if self.shape != () or str(self.dtype) != "int32":
         raise TypeError("Only integer scalar arrays can be converted to a scalar index.")
@@ -1395,7 +1459,7 @@ def indices_of_32_bits(self):
 
 @mutant(
     "01.6",
-    "a function has a name",
+    "every function has a name, and a different one",
     "What is the `__name__` of a partial? And what if a user's function is called `index`?",
     target="concrete_or_error",
 )
@@ -1407,7 +1471,12 @@ def asks_for_the_name(force, x, context=""):
     raise errors.ConcretizationTypeError(x, context)
 
 
-@mutant("01.6", "whatever fails was traced", "`int([1])` fails. Is the list traced?", target="concrete_or_error")
+@mutant(
+    "01.6",
+    "if `force` fails, the value was traced",
+    "`int([1])` raises a TypeError. Has that to do with tracing?",
+    target="concrete_or_error",
+)
 def all_errors_are_of_tracing(force, x, context=""):
     if core.is_concrete(x):
         try:
@@ -1419,7 +1488,12 @@ def all_errors_are_of_tracing(force, x, context=""):
     raise errors.ConcretizationTypeError(x, context)
 
 
-@mutant("01.6", "whatever has an aval is traced", "Has an array an aval?", target="concrete_or_error")
+@mutant(
+    "01.6",
+    "whatever has an `aval` is a tracer",
+    "Has an ordinary array the attribute `aval`?",
+    target="concrete_or_error",
+)
 def avals_are_traced(force, x, context=""):
     if not hasattr(x, "aval"):
         return force(x)
@@ -1428,7 +1502,12 @@ def avals_are_traced(force, x, context=""):
     raise errors.ConcretizationTypeError(x, context)
 
 
-@mutant("01.6", "None is no value", "What is `str(None)`?", target="concrete_or_error")
+@mutant(
+    "01.6",
+    "`force` need not be called for None",
+    "What does `concrete_or_error(str, None)` return?",
+    target="concrete_or_error",
+)
 def none_is_nothing(force, x, context=""):
     if x is None:
         return None
@@ -1440,7 +1519,9 @@ def none_is_nothing(force, x, context=""):
 
 
 @mutant(
-    "01.5", "a literal holds what came", "`literal_form` has made something of a float64. What stands in the equation?"
+    "01.5",
+    "a literal holds the value as it came",
+    "For a float64, `literal_form` returns another value. Which of the two stands in the equation?",
 )
 def literals_of_what_came(self, x):
     if isinstance(x, core.Tracer):
@@ -1460,7 +1541,7 @@ edit(
     "self.consts[var] = x", "self.consts[var] = x if isinstance(x, Tracer) else __import__('numpy').asarray(x)",
 )  # fmt: skip
 edit(
-    "01.6", "an index with a context is any number", "Does a context change what `operator.index` asks for?",
+    "01.6", "with a context, any number is an index", "Does a context change what `operator.index` asks for?",
     "if force is operator.index:", "if force is operator.index and not context:",
     target="concrete_or_error",
 )  # fmt: skip

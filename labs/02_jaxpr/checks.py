@@ -116,7 +116,7 @@ def effects(jk, rng):
 @check(
     "02.1",
     "An equation knows the line that it comes from.",
-    against=["where it came from can be found later"],
+    against=["the line of an operation can be found later"],
     fixed="the lines are those of this function",
 )
 def lines(jk, rng):
@@ -172,7 +172,9 @@ def returned_arrays(jk, rng):
     return program, len(program.constvars), program.consts, of_outer
 
 
-@check("02.2", "A constant that nobody reads is left out.", against=["what the trace has seen is in the program"])
+@check(
+    "02.2", "A constant that nobody reads is left out.", against=["every constant of the trace belongs to the program"]
+)
 def unused_constants(jk, rng):
     table, other = rng.normal(size=(2, 3)).astype("float32")
 
@@ -201,9 +203,9 @@ def unused_equations(jk, rng):
     "02.2",
     "Constants are in the order in which they came, wherever an operation reads them; each output has its place.",
     against=[
-        "constants are in no order",
+        "the order of constants does not matter",
         "an operation has two operands",
-        "the last output is the first",
+        "the outputs are in reverse order",
         "constants are in the order of their readers",
     ],
 )
@@ -223,7 +225,7 @@ def order_of_constants(jk, rng):
 
 @check(
     "02.2",
-    "The effects of a program are those of its equations.",
+    "The effects of a program are those of all its equations.",
     against=["a program only computes", "the effects are those of the last equation"],
 )
 def effects_of_a_program(jk, rng):
@@ -278,7 +280,7 @@ def runs_once(jk, rng):
 
 @check(
     "02.3",
-    "The new trace is inside of the current one, and names of scopes begin anew in it; afterwards all is as before.",
+    "The parent of the new trace is the current one, and names of scopes begin anew in it; afterwards all is as before.",
     against=["an inner function's names are those around it", "the outermost trace is the one to go back to"],
 )
 def inside_and_afterwards(jk, rng):
@@ -357,11 +359,11 @@ def errors_pass_through(jk, rng):
 
 @check(
     "02.3",
-    "A tracer that was hidden in a list is dead after its function, also when that ends in an error.",
+    "A tracer that the function hid in a list is dead when the function has ended, also by an error.",
     against=[
         "a tracer can be used for ever",
         "after an error there is nothing to be tidied up",
-        "only errors end a function early",
+        "only an Exception ends a function early",
     ],
     fixed="an error of one kind",
 )
@@ -388,7 +390,7 @@ def hidden_tracers(jk, rng):
 @check(
     "02.3",
     "A result that is not an array is an error with the function's name.",
-    against=["whatever comes back is a result"],
+    against=["whatever the function returns can be a result"],
 )
 def refused_results(jk, rng):
     debug_info = jk.jaxpr.DebugInfo("jit", f"f{rng.integers(10, 99)}")
@@ -408,8 +410,8 @@ def nested(jk, rng):
 
 @check(
     "02.3",
-    "Those who look for leaks find the tracer that was kept, and none where there is none.",
-    against=["leaks show themselves", "a local variable is not a reference"],
+    "With `check_tracer_leaks`, a tracer that was kept is found, and no error is raised if none was kept.",
+    against=["a leaked tracer shows itself", "the function's own variables do not keep tracers alive"],
 )
 def looking_for_leaks(jk, rng):
     kept = []
@@ -425,8 +427,8 @@ def looking_for_leaks(jk, rng):
 
 @check(
     "02.4",
-    "It computes what the function computes.",
-    against=["operand order does not matter", "one result needs no list", "literals come last"],
+    "Running the jaxpr gives what the function gives.",
+    against=["operand order does not matter", "one result needs no list", "literals are the last operands"],
 )
 def computes(jk, rng):
     x, y = rng.normal(size=(2, 3)).astype("float32")
@@ -446,7 +448,11 @@ def under_a_trace(jk, rng):
     return again, [eqn.primitive.name for eqn in again.eqns]
 
 
-@check("02.4", "Constants have their values, and literals are their own.", against=["closed-over arrays are inputs"])
+@check(
+    "02.4",
+    "The values of constants come from `consts`; a literal brings its own.",
+    against=["closed-over arrays are inputs"],
+)
 def constants_and_literals(jk, rng):
     table, x = vector(rng, 4), vector(rng, 4)
     program = jk.make_jaxpr(lambda x: (x * table + 2.0, 3.0, np.float32(4.0)))(x)
@@ -467,7 +473,7 @@ def several_results_at_once(jk, rng):
 @check(
     "02.4",
     "A value is freed when nothing reads it any more.",
-    against=["a value stays until the end", "what nobody reads is not in the way"],
+    against=["a value stays until the end", "a result that nobody reads takes no memory"],
 )
 def lets_go(jk, rng):
     alive = weakref.WeakSet()
@@ -515,8 +521,8 @@ def lets_go(jk, rng):
     "02.4",
     "Too few values, or too many, are a TypeError that says how many there should be; of constants, too.",
     against=[
-        "who calls it counts",
-        "a constant too few makes up for an argument too many",
+        "the caller passes the right number of values",
+        "only the sum of constants and arguments matters",
         "only arguments are counted",
     ],
 )
@@ -569,7 +575,11 @@ def chain(jk, rng):
 @check(
     "02.5",
     "A variable is bound before it is read.",
-    against=["the order of equations does not matter", "a literal is unbound", "what is bound here may be read here"],
+    against=[
+        "the order of equations does not matter",
+        "a literal has to be bound, too",
+        "an equation may read what it binds itself",
+    ],
     fixed="a law has its own words",
 )
 def read_too_early(jk, rng):
@@ -589,7 +599,7 @@ def read_too_early(jk, rng):
 @check(
     "02.5",
     "Outputs are read, too; literals are never bound.",
-    against=["only equations read"],
+    against=["only equations read variables"],
     fixed="a law has its own words",
 )
 def unbound_outputs(jk, rng):
@@ -631,7 +641,7 @@ def bound_again(jk, rng):
 @check(
     "02.5",
     "That includes one equation that binds a variable to two of its results, also if another one is between them.",
-    against=["one equation cannot bind twice", "twice means one after the other"],
+    against=["one equation cannot bind twice", "a variable is bound twice only if its two places are neighbours"],
     fixed="a law has its own words",
 )
 def bound_twice_at_once(jk, rng):
@@ -652,9 +662,9 @@ def bound_twice_at_once(jk, rng):
     "02.5",
     "A variable has the type of its result, up to weakness.",
     against=[
-        "the type beside a variable is a remark",
+        "the type of a variable need not be checked",
         "weak types must agree",
-        "the types are said in the order of the line",
+        "the message names the variable's type first",
     ],
     fixed="a law has its own words",
 )
@@ -682,8 +692,12 @@ def types_of_results(jk, rng):
 
 @check(
     "02.5",
-    "Each law has a message for each of its breaches, and changes nothing.",
-    against=["a variable is its name", "one message is enough", "only the first result has a type"],
+    "A law yields one message for each place where it is broken, and changes nothing.",
+    against=[
+        "a variable is known by its printed name",
+        "one message is enough",
+        "only the type of the first result needs checking",
+    ],
 )
 def all_messages(jk, rng):
     laws = module(jk, "jaxpr.check")
@@ -712,7 +726,7 @@ def all_messages(jk, rng):
 
 @check(
     "02.6",
-    "Equations that no output needs are dropped, and so are those that only they needed.",
+    "Equations that no output needs are dropped, and so are those whose results only dropped equations read.",
     against=["operands of a dropped equation are needed"],
 )
 def chains(jk, rng):
@@ -729,8 +743,8 @@ def chains(jk, rng):
     "Needed equations stay, in their order.",
     against=[
         "equations can stand in any order",
-        "what is left keeps its place from the end",
-        "an equation that needs nothing is not needed",
+        "the equations are returned from the last to the first",
+        "an equation without operands is not needed",
     ],
 )
 def order(jk, rng):
@@ -741,7 +755,9 @@ def order(jk, rng):
 
 
 @check(
-    "02.6", "Only the outputs of interest count, and inputs may be left over.", against=["all outputs are of interest"]
+    "02.6",
+    "Only the outputs that are asked for count; inputs may be left unused.",
+    against=["all outputs are of interest"],
 )
 def some_outputs(jk, rng):
     wanted = [bool(b) for b in rng.permutation([True, False])]
@@ -750,7 +766,9 @@ def some_outputs(jk, rng):
 
 
 @check(
-    "02.6", "An equation with an effect stays, though nobody reads its result.", against=["what nobody reads is dead"]
+    "02.6",
+    "An equation with an effect stays, though nobody reads its result.",
+    against=["an equation whose results nobody reads is dead"],
 )
 def prints(jk, rng):
     def f(x):
@@ -762,7 +780,9 @@ def prints(jk, rng):
 
 
 @check(
-    "02.6", "One live result keeps an equation of several.", against=["all results of an equation are needed, or none"]
+    "02.6",
+    "One live result keeps an equation of several.",
+    against=["an equation is needed only if all of its results are"],
 )
 def one_of_two_results(jk, rng):
     program = jk.make_jaxpr(lambda x: jk.lax.sort([x, jk.numpy.sin(x)], num_keys=1)[1])(vector(rng))
@@ -774,9 +794,9 @@ def one_of_two_results(jk, rng):
     "An inner program loses what nobody needs, too; also one that has an effect.",
     against=[
         "an equation is kept whole or dropped",
-        "an effect keeps all of its equation",
-        "who has a rule decides, not what it leaves",
-        "the operands of what is left are in the old places",
+        "an equation with an effect is kept whole",
+        "an equation with a live result stays as it is",
+        "the rule's list is about the operands of the equation that is left",
     ],
 )
 def inner_programs(jk, rng):
@@ -795,9 +815,9 @@ def inner_programs(jk, rng):
     "02.6",
     "The live variables are returned, too, as a set: the outputs, and what the remaining equations read.",
     against=[
-        "the outputs can be gone through again and again",
+        "`outputs` can be iterated over many times",
         "a list is as good as a set",
-        "live is what the rest reads",
+        "only what an equation reads is live",
         "the set of outputs may grow",
     ],
 )
@@ -839,7 +859,7 @@ def one_after_the_other(jk, rng):
 @check(
     "02.7",
     "Numbers become literals, arrays from outside constants, one for each array.",
-    against=["an operand is a tracer", "what is known is computed"],
+    against=["an operand is a tracer", "an operation on known values is computed at once"],
 )
 def from_outside(jk, rng):
     table = vector(rng, 4)
@@ -847,7 +867,11 @@ def from_outside(jk, rng):
     return jk.make_jaxpr(lambda x: (x * 2.0 - table) / table)(vector(rng, 4)), [e.primitive.name for e in known.eqns]
 
 
-@check("02.7", "A value of an outer trace is a constant of the inner program.", against=["a tracer is a tracer"])
+@check(
+    "02.7",
+    "A value of an outer trace is a constant of the inner program.",
+    against=["every tracer belongs to this trace"],
+)
 def of_outer_trace(jk, rng):
     inner = []
 
@@ -866,10 +890,10 @@ def of_outer_trace(jk, rng):
     "02.7",
     "The shape rule gets types and the parameters, in the order of the operands.",
     against=[
-        "shape rules see values",
+        "a shape rule needs values",
         "parameters are for running only",
-        "parameters are a part of the type rule only",
-        "types are known by the types of the operands",
+        "only the shape rule needs the parameters",
+        "the type of a result follows from the operands alone",
     ],
 )
 def asked(jk, rng):
@@ -886,7 +910,7 @@ def asked(jk, rng):
     return seen, [(eqn.params, [v.aval for v in eqn.outvars]) for eqn in program.eqns]
 
 
-@check("02.7", "A primitive with several results gives a list.", against=["one operation, one result"])
+@check("02.7", "A primitive with several results gives a list.", against=["an operation has one result"])
 def lists_of_results(jk, rng):
     return jk.make_jaxpr(lambda x: [y * 2 for y in jk.lax.sort([x, -x], num_keys=1)])(vector(rng))
 
@@ -894,7 +918,7 @@ def lists_of_results(jk, rng):
 @check(
     "02.7",
     "An operation that changes nothing leaves no equation, and one that changes something does.",
-    against=["who has a rule is never recorded"],
+    against=["an operation with a rule is never recorded"],
 )
 def staged(jk, rng):
     def f(x):
@@ -915,8 +939,8 @@ def staged(jk, rng):
     "02.7",
     "A rule gets a tracer for each operand, and whatever it answers is the result, unless it is NotImplemented.",
     against=[
-        "no answer and an empty one are the same",
-        "a rule takes what comes",
+        "a result that is false means that the rule declined",
+        "a rule takes operands of any kind",
         "every operation leaves an equation",
     ],
 )
@@ -946,7 +970,7 @@ def rules(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("02.1", NEW, drawn=True)
@@ -1016,9 +1040,12 @@ def programs_7(jk, rng):
 
 @check(
     "02.5",
-    "The laws alone, on places of all kinds: others at each save.",
+    "The laws alone, on random places, new ones at each save.",
     drawn=True,
-    against=["twice means one after the other", "as many elements are one shape"],
+    against=[
+        "a variable is bound twice only if its two places are neighbours",
+        "shapes with the same number of elements are the same",
+    ],
 )
 def alone_5(jk, rng):
     return random_programs(jk, rng, of_tracers.laws, 16, by_numpy=False)

@@ -59,7 +59,7 @@ edit(
 )
 edit(
     "02.1",
-    "where it came from can be found later",
+    "the line of an operation can be found later",
     "Who will know the user's line when the program is compiled?",
     "source = source_info.current(3)",
     "source = source_info.UNKNOWN",
@@ -91,8 +91,8 @@ edit(
 )
 edit(
     "02.2",
-    "what the trace has seen is in the program",
-    "Which constants does nobody read?",
+    "every constant of the trace belongs to the program",
+    "Is there a constant that no equation and no output reads?",
     "if var in used}",
     "if used is not None}",
 )
@@ -167,7 +167,7 @@ edit(
 )
 edit(
     "02.3",
-    "whatever comes back is a result",
+    "whatever the function returns can be a result",
     "What if the function returns a text? `check_results` has an answer.",
     "check_results(outs, debug_info)",
     "pass",
@@ -181,7 +181,7 @@ edit(
 )
 edit(
     "02.3",
-    "leaks show themselves",
+    "a leaked tracer shows itself",
     "What should be done with the option `check_tracer_leaks`?",
     'if config.value("check_tracer_leaks"):',
     "if False:",
@@ -189,7 +189,7 @@ edit(
 
 edit(
     "02.3",
-    "a local variable is not a reference",
+    "the function's own variables do not keep tracers alive",
     "When the search for leaks begins, which of your variables still refer to tracers?",
     "        del outs\n",
     "",
@@ -227,7 +227,7 @@ edit(
 )
 edit(
     "02.4",
-    "a constant too few makes up for an argument too many",
+    "only the sum of constants and arguments matters",
     "What if somebody gives all values as arguments, and no constants?",
     "len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars)",
     "len(consts) + len(args) != len(jaxpr.constvars) + len(jaxpr.invars)",
@@ -249,7 +249,7 @@ edit(
 )
 edit(
     "02.4",
-    "who calls it counts",
+    "the caller passes the right number of values",
     "Somebody passed one value where there should be two. What do they read?",
     "if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):",
     "if False:",
@@ -267,8 +267,8 @@ edit(
 )
 edit(
     "02.5",
-    "only equations read",
-    "What does the last place of a program read?",
+    "only equations read variables",
+    "The outputs are a place, too. What do they read?",
     "for atom in place.reads:",
     "for atom in place.reads if place.eqn else ():",
     target="unbound_reads",
@@ -299,7 +299,7 @@ edit(
 )
 edit(
     "02.5",
-    "the type beside a variable is a remark",
+    "the type of a variable need not be checked",
     "Who says which type the result of an equation has?",
     "if not same_type(var.aval, aval):",
     "if var.aval.shape != aval.shape:",
@@ -347,7 +347,9 @@ edit(
 
 
 @mutant(
-    "02.6", "an effect keeps all of its equation", "What does the rule of `jit` say of an inner program that prints?"
+    "02.6",
+    "an equation with an effect is kept whole",
+    "What does the rule of `jit` say of an inner program that prints?",
 )
 def keeps_effects_whole(eqns, outputs):
     live = set(outputs)
@@ -365,7 +367,7 @@ def keeps_effects_whole(eqns, outputs):
 
 @mutant(
     "02.6",
-    "the outputs can be gone through again and again",
+    "`outputs` can be iterated over many times",
     "`outputs` is any iterable. What is left of a generator when you have looked for one variable in it?",
 )
 def goes_through_outputs_again(eqns, outputs):
@@ -390,7 +392,9 @@ edit(
 )
 
 
-@mutant("02.6", "what nobody reads is dead", "What becomes of a print? Nobody reads a result of it.")
+@mutant(
+    "02.6", "an equation whose results nobody reads is dead", "What becomes of a print? Nobody reads a result of it."
+)
 def forgets_effects(eqns, outputs):
     live = set(outputs)
     left = []
@@ -405,7 +409,9 @@ def forgets_effects(eqns, outputs):
     return left[::-1], live
 
 
-@mutant("02.6", "all results of an equation are needed, or none", "One result of two is live. Is the equation needed?")
+@mutant(
+    "02.6", "an equation is needed only if all of its results are", "One result of two is live. Is the equation needed?"
+)
 def needs_all_results(eqns, outputs):
     live = set(outputs)
     left = []
@@ -449,7 +455,7 @@ edit(
 )
 edit(
     "02.7",
-    "a tracer is a tracer",
+    "every tracer belongs to this trace",
     "Which trace does it belong to? Whose variable would you write down?",
     "if type(x) is DynamicJaxprTracer and x._trace is self else",
     "if type(x) is DynamicJaxprTracer else",
@@ -463,14 +469,14 @@ edit(
 )
 edit(
     "02.7",
-    "shape rules see values",
+    "a shape rule needs values",
     "What does a shape rule need to know of an operand, and where is it?",
     "avals.append(atom.aval)",
     "avals.append(x)",
 )
 edit(
     "02.7",
-    "one operation, one result",
+    "an operation has one result",
     "What does `emit` return for a sort of two arrays?",
     "return self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))",
     "out = self.emit(primitive, atoms, params, primitive.abstract_eval(*avals, **params))\n"
@@ -485,22 +491,22 @@ edit(
 )
 edit(
     "02.7",
-    "who has a rule is never recorded",
+    "an operation with a rule is never recorded",
     "A rule may decline. What does it return then, and what do you do?",
     "        if result is not NotImplemented:\n            return result",
     "        return result",
 )
 edit(
     "02.7",
-    "no answer and an empty one are the same",
-    "Is `None` or `0` an answer?",
+    "a result that is false means that the rule declined",
+    "A rule may return None, 0 or an empty list. Which one value says that it declined?",
     "if result is not NotImplemented:",
     "if result:",
 )
 edit(
     "02.7",
-    "a rule takes what comes",
-    "A rule asks operands for their atoms. Has a numpy array one?",
+    "a rule takes operands of any kind",
+    "The rule reads `operand.atom`. Has a numpy array one?",
     "tracers = [self.to_tracer(x) for x in args]",
     "tracers = list(args)",
 )
@@ -815,7 +821,7 @@ edit(
 )
 edit(
     "02.2",
-    "constants are in no order",
+    "the order of constants does not matter",
     "`consts` of the trace has the constants in the order in which they came. Which order has yours?",
     "in self.consts.items() if",
     "in reversed(self.consts.items()) if",
@@ -829,7 +835,7 @@ edit(
 )
 edit(
     "02.2",
-    "the last output is the first",
+    "the outputs are in reverse order",
     "Three outputs: which atom is the third?",
     "[self.to_tracer(x).atom for x in outs]",
     "[self.to_tracer(outs[0] if i == 2 else x).atom for i, x in enumerate(outs)]",
@@ -845,8 +851,8 @@ edit(
 
 edit(
     "02.5",
-    "a variable is its name",
-    "Two variables may be printed alike.",
+    "a variable is known by its printed name",
+    "Can two variables be printed alike?",
     "atom not in place.bound",
     "place.name(atom) not in {place.name(v) for v in place.bound}",
     target="unbound_reads",
@@ -855,8 +861,8 @@ edit(
 
 edit(
     "02.5",
-    "a literal is unbound",
-    "Another rule is about atoms that are no variables.",
+    "a literal has to be bound, too",
+    "Does this rule apply to an atom that is not a variable?",
     "isinstance(atom, Var) and atom not in place.bound",
     "atom not in place.bound",
     target="unbound_reads",
@@ -865,8 +871,8 @@ edit(
 
 edit(
     "02.5",
-    "what is bound here may be read here",
-    "Bound before.",
+    "an equation may read what it binds itself",
+    'The docstring says "bound before". Before what?',
     "atom not in place.bound",
     "atom not in place.bound and atom not in place.binds",
     target="unbound_reads",
@@ -991,8 +997,8 @@ edit(
 
 edit(
     "02.5",
-    "only the first result has a type",
-    "An equation has two results, and the second one is wrong.",
+    "only the type of the first result needs checking",
+    "An equation has two results, and the second one has the wrong type. Do you find it?",
     "            if not same_type(var.aval, aval):",
     "            if var is place.binds[0] and not same_type(var.aval, aval):",
     target="ill_typed_results",
@@ -1001,7 +1007,7 @@ edit(
 
 edit(
     "02.5",
-    "the types are said in the order of the line",
+    "the message names the variable's type first",
     "Which type does the rule give, and which has the variable?",
     'inconsistently typed as {pp_aval(aval)} "\n                    f"for let-binder of type {pp_aval(var.aval)}"',
     'inconsistently typed as {pp_aval(var.aval)} "\n                    f"for let-binder of type {pp_aval(aval)}"',
@@ -1011,7 +1017,7 @@ edit(
 
 edit(
     "02.6",
-    "what is left keeps its place from the end",
+    "the equations are returned from the last to the first",
     "The equations are gone through from the end. In which order are they returned?",
     "    return left[::-1], live",
     "    return left, live",
@@ -1020,7 +1026,7 @@ edit(
 
 edit(
     "02.6",
-    "live is what the rest reads",
+    "only what an equation reads is live",
     "An output is an argument, unchanged. Is it live?",
     "    return left[::-1], live",
     "    return left[::-1], {x for eqn in left for x in eqn.invars if isinstance(x, Var)}",
@@ -1029,7 +1035,7 @@ edit(
 
 edit(
     "02.6",
-    "who has a rule decides, not what it leaves",
+    "an equation with a live result stays as it is",
     "A loop's rule leaves a smaller equation. Which one goes into the list?",
     "            left.append(rest)",
     "            left.append(eqn)",
@@ -1038,7 +1044,7 @@ edit(
 
 edit(
     "02.7",
-    "parameters are a part of the type rule only",
+    "only the shape rule needs the parameters",
     "`reduce_sum[axes=(0,)]`: what does the equation know of the axes?",
     "return self.emit(primitive, atoms, params, primitive.abstract_eval",
     "return self.emit(primitive, atoms, {}, primitive.abstract_eval",
@@ -1088,7 +1094,7 @@ def all_tracers_are_mine(self, outs, debug_info):
     return Jaxpr([v for v, _ in kept], self.invars, outvars, self.eqns, effects, debug_info, [c for _, c in kept])
 
 
-@mutant("02.3", "only errors end a function early", "Is KeyboardInterrupt an Exception?")
+@mutant("02.3", "only an Exception ends a function early", "Is KeyboardInterrupt derived from Exception?")
 def errors_only(fun, avals, debug_info):
     from jitkit.interpreters.partial_eval import DynamicJaxprTrace
 
@@ -1181,7 +1187,7 @@ def runs_what_is_returned(jaxpr, consts, *args):
     return [read(a) for a in jaxpr.outvars]
 
 
-@mutant("02.4", "what nobody reads is not in the way", "When can a result be freed that no equation reads?")
+@mutant("02.4", "a result that nobody reads takes no memory", "When can a result be freed that no equation reads?")
 def keeps_the_unread(jaxpr, consts, *args):
     if len(consts) != len(jaxpr.constvars) or len(args) != len(jaxpr.invars):
         raise TypeError(f"expected {len(jaxpr.constvars)} consts and {len(jaxpr.invars)} arguments")
@@ -1201,7 +1207,7 @@ def keeps_the_unread(jaxpr, consts, *args):
 
 @mutant(
     "02.5",
-    "twice means one after the other",
+    "a variable is bound twice only if its two places are neighbours",
     "An equation binds a, b, a. Which of them is bound twice?",
     target="second_bindings",
 )
@@ -1213,7 +1219,12 @@ def side_by_side(place):
         previous = v
 
 
-@mutant("02.5", "as many elements are one shape", "Are f32[2,3] and f32[3,2] one type?", target="ill_typed_results")
+@mutant(
+    "02.5",
+    "shapes with the same number of elements are the same",
+    "Are f32[2,3] and f32[3,2] the same type?",
+    target="ill_typed_results",
+)
 def counts_elements(place):
     if place.eqn is None:
         return
@@ -1224,8 +1235,8 @@ def counts_elements(place):
 
 @mutant(
     "02.6",
-    "the operands of what is left are in the old places",
-    "An inner program lost its first input. What is the first operand of what is left?",
+    "the rule's list is about the operands of the equation that is left",
+    "An inner program lost its first input, so the new equation has fewer operands. Whose operands does the rule's list count?",
 )
 def in_the_old_places(eqns, outputs):
     live, kept = set(outputs), []
@@ -1237,7 +1248,9 @@ def in_the_old_places(eqns, outputs):
     return kept[::-1], live
 
 
-@mutant("02.6", "an equation that needs nothing is not needed", "How many operands has `iota`?")
+@mutant(
+    "02.6", "an equation without operands is not needed", "How many operands has `iota`, and may its result be needed?"
+)
 def needs_something(eqns, outputs):
     live, kept = set(outputs), []
     for eqn in reversed(eqns):
@@ -1259,7 +1272,11 @@ def fills_the_outputs(eqns, outputs):
     return kept[::-1], live
 
 
-@mutant("02.7", "types are known by the types of the operands", "Does the type of `iota` depend on its operands?")
+@mutant(
+    "02.7",
+    "the type of a result follows from the operands alone",
+    "`iota` has no operands. What does the type of its result depend on?",
+)
 def remembers_types(self, primitive, args, params):
     rule = staging_rules.get(primitive)
     if rule is not None:
@@ -1275,7 +1292,11 @@ def remembers_types(self, primitive, args, params):
     return self.emit(primitive, atoms, params, known[key])
 
 
-@mutant("02.7", "what is known is computed", "Who decides whether an operation runs: its operands, or the trace?")
+@mutant(
+    "02.7",
+    "an operation on known values is computed at once",
+    "Who decides whether an operation runs: its operands, or the trace?",
+)
 def computes_what_is_known(self, primitive, args, params):
     if args and all(core.is_concrete(a) for a in args):
         with core.set_current_trace(None):
@@ -1289,7 +1310,7 @@ def computes_what_is_known(self, primitive, args, params):
     return self.emit(primitive, atoms, params, primitive.abstract_eval(*[core.get_aval(a) for a in args], **params))
 
 
-@mutant("02.4", "literals come last", "What is `sub 2.0 a`?")
+@mutant("02.4", "literals are the last operands", "In `sub 2.0 a`, which operand comes first?")
 def literals_last(jaxpr, consts, *args):
     for variables, values in ((jaxpr.constvars, consts), (jaxpr.invars, args)):
         if len(variables) != len(values):

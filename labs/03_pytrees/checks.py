@@ -90,7 +90,7 @@ def sorted_keys(jk, rng):
     return [jk.tree_util.nodes.dict_keys(order).keys for order in orders]
 
 
-@check("03.1", "The same keys give the same object.", against=["equal is as good as the same"])
+@check("03.1", "The same keys give the same object.", against=["equal keys may have two objects"])
 def one_object(jk, rng):
     keys = names(rng, 3)
     one, two = (jk.tree_util.nodes.dict_keys(tuple(order)) for order in (keys, reversed(keys)))
@@ -133,7 +133,7 @@ def forgotten_keys(jk, rng):
 
 @check(
     "03.1",
-    "1 and True are equal, but a dict has one or the other.",
+    "A dict with the key 1 and one with the key True are told apart, though 1 == True.",
     against=["equal keys are the same keys", "the first key has the type of all"],
 )
 def keys_of_two_types(jk, rng):
@@ -155,7 +155,11 @@ class Alone:
 @check(
     "03.1",
     "Keys that cannot be sorted are an error that says so.",
-    against=["any error will do", "only a TypeError stops a sort", "keys of several types are sorted type by type"],
+    against=[
+        "any error will do",
+        "only a TypeError stops a sort",
+        "keys of different types can be sorted type by type",
+    ],
     fixed="an error of one kind",
 )
 def keys_without_order(jk, rng):
@@ -193,8 +197,8 @@ def layer(jk, rng, slots=False):
     against=[
         "all fields are children",
         "metadata needs no hash",
-        "a field that is None is no child",
-        "children are leaves",
+        "a field that is None is not a child",
+        "the children of a dataclass are leaves",
     ],
 )
 def dataclass_apart(jk, rng):
@@ -235,7 +239,7 @@ def built_in_nodes(jk, rng):
 @check(
     "03.2",
     "A class that is derived from dict or list is a leaf, as long as nobody registers it.",
-    against=["a class derived from a node is a node", "a tuple's children are tuples"],
+    against=["a class derived from a node is a node", "a class derived from tuple is a node, as tuple is"],
 )
 def derived_classes(jk, rng):
     bases = [dict, list, tuple, collections.OrderedDict]
@@ -248,8 +252,8 @@ def derived_classes(jk, rng):
     "03.2",
     "A registered named tuple is handled by the functions that it was registered with.",
     against=[
-        "a named tuple is what it was registered as, if at all",
-        "who was asked about is registered",
+        "a named tuple always has the node type of named tuples",
+        "a class that was looked up counts as registered",
         "a class with a node type is registered",
     ],
 )
@@ -320,9 +324,9 @@ def registered_class(jk, rng):
     "A class can be registered after its instances were met as leaves.",
     against=[
         "what was a leaf once stays one",
-        "the answers that are remembered correct themselves",
-        "who has been seen stays a leaf",
-        "leaves are remembered for good",
+        "the cached answers correct themselves",
+        "a class that was met as a leaf stays one in `node_types`",
+        "a class that was met as a leaf stays one in `leaf_types`",
         "a class is known by its name",
     ],
 )
@@ -384,7 +388,7 @@ def dicts(jk, rng):
     return jk.tree_util.tree_flatten(tree)
 
 
-@check("03.3", "An object that occurs twice is two leaves.", against=["one object is one leaf"])
+@check("03.3", "An object that occurs twice in a tree is two leaves.", against=["one object is one leaf"])
 def twice_the_same(jk, rng):
     x, y = numbers(rng, 2)
     shared = [x, (y,)]
@@ -413,7 +417,9 @@ def derived_instances(jk, rng):
     return [([type(leaf).__mro__[1].__name__ for leaf in leaves], structure) for leaves, structure in (plain, until)]
 
 
-@check("03.3", "An empty list is in the structure, and is not None.", against=["a tree without leaves is nothing"])
+@check(
+    "03.3", "An empty list is in the structure, and is not None.", against=["a tree without leaves has no structure"]
+)
 def empty_containers(jk, rng):
     trees = [([], {}, ()), [None], [[]], [()], {"a": []}]
     return [jk.tree_util.tree_flatten([trees[i], *numbers(rng, 1)]) for i in rng.permutation(5)]
@@ -441,7 +447,7 @@ def three_structures(jk, rng):
 @check(
     "03.3",
     "Trees that are built alike have the same structure, and it is one object.",
-    against=["each tree has a structure of its own"],
+    against=["each tree gets a new structure"],
 )
 def equal_structures(jk, rng):
     a, b = names(rng, 2)
@@ -456,7 +462,7 @@ def equal_structures(jk, rng):
         "`is_leaf` is asked about the root only",
         "`is_leaf` is asked about leaves only",
         "the whole tree is not asked about",
-        "a leaf need not be asked about",
+        "`is_leaf` need not be asked about leaves",
     ],
 )
 def stops_where_told(jk, rng):
@@ -476,11 +482,11 @@ def stops_where_told(jk, rng):
 
 @check(
     "03.4",
-    "A child takes as many leaves as it has, even if it has none.",
+    "A child takes as many leaves as its structure has, even none.",
     against=[
         "every child has one leaf",
         "each child has one leaf",
-        "what has no children is a leaf",
+        "a node without children is one leaf",
         "a tree without leaves is None",
         "a child takes as many leaves as it has nodes",
     ],
@@ -508,10 +514,10 @@ def types_come_back(jk, rng):
     "Too few leaves, or too many, are an error.",
     against=[
         "leaves that are left over do no harm",
-        "the number of leaves is said, too",
-        "a single leaf may come without a list",
-        "too many are as good as enough",
-        "too few are an IndexError",
+        "the message for too many leaves says how many there were",
+        "a structure of one leaf takes any number of leaves",
+        "leaves that are left over may be ignored",
+        "if a leaf is missing, an IndexError will do",
     ],
 )
 def wrong_number(jk, rng):
@@ -529,7 +535,7 @@ def wrong_number(jk, rng):
 @check(
     "03.4",
     "Leaves may come from a generator.",
-    against=["leaves have a length", "leaves are a list", "a generator can be read twice"],
+    against=["leaves have a length", "the leaves come in a list", "a generator can be read twice"],
 )
 def leaves_from_a_generator(jk, rng):
     structure = jk.tree_util.tree_structure({"a": 0, "b": (0, 0)})
@@ -611,8 +617,8 @@ def known_after_the_call(jk, rng):
     "Another call may have another structure: the last one counts.",
     against=[
         "a function returns one structure",
-        "the structure is the first call's, and is kept",
-        "a result without leaves is no result",
+        "the structure of the first call is kept for ever",
+        "a result without leaves has no structure",
     ],
 )
 def the_last_structure(jk, rng):
@@ -638,8 +644,8 @@ def one_call(jk, rng):
 
 @check(
     "03.5",
-    "It traces, with one input for each leaf, under the name of the user's function.",
-    against=["nobody asks for the name"],
+    "The new function can be traced: it has one input for each leaf, and the name of the user's function.",
+    against=["the name of the new function does not matter"],
 )
 def it_traces(jk, rng):
     _, in_tree = arguments_tree(jk, {"w": 0, "b": 0}, 0)
@@ -666,10 +672,10 @@ def with_paths(jk, tree, **options):
     "03.6",
     "A path leads from the root to the leaf, one entry a level.",
     against=[
-        "a path is the last step",
-        "the path ends with the parent",
-        "a path has the keys themselves",
-        "the nearest key comes first",
+        "a path is only the last key",
+        "the path of a leaf ends with its parent",
+        "a path consists of plain keys and numbers",
+        "the last key of a path comes first",
     ],
 )
 def levels(jk, rng):
@@ -678,7 +684,7 @@ def levels(jk, rng):
 
 
 @check(
-    "03.6", "Children of a dict have a key, and those of a named tuple a name.", against=["all children have numbers"]
+    "03.6", "Children of a dict have a key, and those of a named tuple a name.", against=["the children are numbered"]
 )
 def keys_and_names(jk, rng):
     tree = {key: Pair(n, [n]) for key, n in zip(names(rng, 3), numbers(rng, 3), strict=True)}
@@ -686,14 +692,16 @@ def keys_and_names(jk, rng):
 
 
 @check(
-    "03.6", "A path that was handed out does not change.", against=["one list does for all paths", "a path is a list"]
+    "03.6",
+    "A path that was handed out does not change.",
+    against=["one list can be used for all paths", "a path is a list"],
 )
 def paths_are_tuples(jk, rng):
     pairs, _ = jk.tree_util.tree_flatten_with_path([numbers(rng, 2), [numbers(rng, 1)]])
     return [(type(path).__name__, [key.idx for key in path], leaf) for path, leaf in pairs]
 
 
-@check("03.6", "None, and containers that are empty, have no leaf and no path.", against=["None is a leaf"])
+@check("03.6", "None and empty containers have no leaves, so there are no paths for them.", against=["None is a leaf"])
 def nothing_to_lead_to(jk, rng):
     return with_paths(jk, {"a": None, "b": [], "c": [None, *numbers(rng, 2)]}), with_paths(jk, None)
 
@@ -704,9 +712,9 @@ def nothing_to_lead_to(jk, rng):
     against=[
         "`is_leaf` gets the path of the parent",
         "`is_leaf` is asked about leaves only",
-        "stops is asked below, too",
-        "who stops is truthy",
-        "a leaf need not be asked about",
+        "`stops` need not be asked about the whole tree",
+        "`stops` returns True or False",
+        "`is_leaf` need not be asked about leaves",
         "below the root nobody asks",
     ],
 )
@@ -728,7 +736,7 @@ def stopping_by_path(jk, rng):
 # --- What learners wrote ------------------------------------------------------------------------------------------
 
 
-@check("03.1", "Keys are sorted as they are, and not as they are written.", against=["keys are texts"])
+@check("03.1", "Keys are sorted as they are, and not as they are written.", against=["keys can be sorted as texts"])
 def numbers_as_keys(jk, rng):
     keys = [int(n) for n in rng.permutation([2, 10, 9, 100, *rng.choice(range(101, 2000), 2, replace=False)])]
     return repr(jk.tree_util.tree_structure(dict.fromkeys(keys, 0))), jk.tree_util.tree_leaves({k: k for k in keys})
@@ -758,8 +766,8 @@ def keywords_by_name(jk, rng):
 
 @check(
     "03.5",
-    "Each function has its own memory, even two with the same name.",
-    against=["there is one function", "functions are known by their names"],
+    "Two functions that were made of leaves share nothing, even if they have the same name.",
+    against=["only one function is made of leaves at a time", "functions are known by their names"],
 )
 def two_memories(jk, rng):
     (name,) = names(rng, 1)
@@ -779,7 +787,7 @@ def two_memories(jk, rng):
 @check(
     "03.6",
     "An empty container has no leaves, and so no paths; unless `is_leaf` says that it is a leaf.",
-    against=["an empty container has a path", "an empty node is not asked"],
+    against=["an empty container has a path", "`is_leaf` is not asked about an empty node"],
 )
 def empty_without_a_path(jk, rng):
     tree = {"a": [], "b": ((), numbers(rng, 1)[0]), "c": None}
@@ -792,7 +800,11 @@ def empty_without_a_path(jk, rng):
     ]
 
 
-@check("03.1", "An empty dict has its keys, too: none.", against=["no keys need no table"])
+@check(
+    "03.1",
+    "The keys of an empty dict are in the table, too.",
+    against=["an empty dict's keys need not be in the table"],
+)
 def no_keys(jk, rng):
     none, some = jk.tree_util.nodes.dict_keys(()), jk.tree_util.nodes.dict_keys(tuple(names(rng, 2)))
     table = jk.tree_util.nodes.known_keys
@@ -815,7 +827,7 @@ def one_level_of_a_dataclass(jk, rng):
 @check(
     "03.2",
     "A class that has `_fields` and is not a tuple is not a named tuple.",
-    against=["who has `_fields` is a named tuple"],
+    against=["every class with `_fields` is a named tuple"],
 )
 def fields_alone(jk, rng):
     class Fields:
@@ -829,7 +841,7 @@ def fields_alone(jk, rng):
 @check(
     "03.2",
     "A class of named tuples that was seen before can be registered, and then counts as registered.",
-    against=["only leaves need to be corrected"],
+    against=['only a cached "leaf" has to be corrected'],
 )
 def named_tuples_registered_late(jk, rng):
     named, (n, m) = NamedTuple("Named", [(name, object) for name in names(rng, 2)]), numbers(rng, 2)
@@ -838,7 +850,9 @@ def named_tuples_registered_late(jk, rng):
     return before, jk.tree_util.tree_leaves(named(n, m))
 
 
-@check("03.3", "Texts, sets and ranges are leaves, also if nothing is in them.", against=["what is empty is no leaf"])
+@check(
+    "03.3", "Texts, sets and ranges are leaves, also if nothing is in them.", against=["an empty object is not a leaf"]
+)
 def empty_leaves(jk, rng):
     n, m = numbers(rng, 2)
     leaves = ["", n, b"", frozenset(), range(0), set(), m]
@@ -849,7 +863,7 @@ def empty_leaves(jk, rng):
 @check(
     "03.4",
     "What is in an empty container comes back: its metadata, and other empty containers.",
-    against=["without leaves there is nothing to build"],
+    against=["a structure without leaves has no children"],
 )
 def empty_containers_come_back(jk, rng):
     (name,) = names(rng, 1)
@@ -870,7 +884,7 @@ def leaves_of_any_kind(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("03.1", NEW, drawn=True)

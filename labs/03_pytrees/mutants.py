@@ -14,7 +14,7 @@ edit(
 )
 edit(
     "03.1",
-    "equal is as good as the same",
+    "equal keys may have two objects",
     "Is the DictKeys that you return in the table? Was it, before?",
     "return known_keys.setdefault((types, keys), DictKeys(keys))",
     "return DictKeys(keys)",
@@ -134,7 +134,7 @@ edit(
 )
 edit(
     "03.2",
-    "the answers that are remembered correct themselves",
+    "the cached answers correct themselves",
     "`node_types` was asked about this class before, and remembered the answer. Which?",
     "registered[cls] = node_types[cls] = node_type",
     "registered[cls] = node_type",
@@ -213,7 +213,7 @@ def keeps_none(leaves, tree):
 
 @mutant(
     "03.3",
-    "a tree without leaves is nothing",
+    "a tree without leaves has no structure",
     "How does somebody who unflattens your structure learn that there was an empty list?",
     target="flatten_into",
 )
@@ -247,7 +247,7 @@ def one_kind_of_sequence(leaves, tree):
 
 @mutant(
     "03.3",
-    "each tree has a structure of its own",
+    "each tree gets a new structure",
     "Flatten two trees that are built alike. Are their structures equal? Who would make them so?",
     target="flatten_into",
 )
@@ -428,7 +428,7 @@ def calls_twice(fun, in_tree):
 
 edit(
     "03.6",
-    "a path is the last step",
+    "a path is only the last key",
     "How long is the path of a leaf that lies three levels deep?",
     "(*path, key)",
     "(key,)",
@@ -437,7 +437,7 @@ edit(
 
 @mutant(
     "03.6",
-    "all children have numbers",
+    "the children are numbered",
     "How would you write the way to a child of a dict in code? Which method of the NodeType knows?",
 )
 def numbers_the_children(leaves, path, tree, stops):
@@ -454,7 +454,7 @@ def numbers_the_children(leaves, path, tree, stops):
 
 @mutant(
     "03.6",
-    "one list does for all paths",
+    "one list can be used for all paths",
     "Print the paths when all is done. Are they what they were when you appended them?",
 )
 def shares_one_list(leaves, path, tree, stops):
@@ -476,7 +476,7 @@ def shares_one_list(leaves, path, tree, stops):
 edit(
     "03.6",
     "None is a leaf",
-    "What does `node_types[type(None)]` say?",
+    "Is None a leaf, according to `node_types[type(None)]`?",
     "if node_type is None:",
     "if node_type is None or tree is None:",
 )
@@ -783,7 +783,7 @@ def from_an_iterator(self, leaves, start):
 # --- What learners wrote ------------------------------------------------------------------------------------------
 
 edit(
-    "03.1", "keys are texts", "Which comes first, 2 or 10? And `'2'` or `'10'`?",
+    "03.1", "keys can be sorted as texts", "Which comes first, 2 or 10? And `'2'` or `'10'`?",
     "tuple(sorted(order))", "tuple(sorted(order, key=str))", target="dict_keys",
 )  # fmt: skip
 
@@ -821,7 +821,11 @@ def by_place_first(fun, in_tree):
     return flat_fun, out_tree
 
 
-@mutant("03.5", "there is one function", "Two functions were made of leaves. Whose result was the last one?")
+@mutant(
+    "03.5",
+    "only one function is made of leaves at a time",
+    "Two functions were made of leaves. Whose result was the last one?",
+)
 def one_store(fun, in_tree):
     store = flatten_fun.__dict__.setdefault("store", [])
 
@@ -879,8 +883,8 @@ def empty_gets_a_path(leaves, path, tree, stops):
 
 edit(
     "03.2",
-    "a tuple's children are tuples",
-    "A class derived from `tuple` that is no named tuple is a leaf.",
+    "a class derived from tuple is a node, as tuple is",
+    "Is a class derived from `tuple` a node if it is not a named tuple?",
     "is_namedtuple(cls)",
     "issubclass(cls, tuple)",
     target="find_node_type",
@@ -889,7 +893,7 @@ edit(
 
 edit(
     "03.2",
-    "a named tuple is what it was registered as, if at all",
+    "a named tuple always has the node type of named tuples",
     "A registered class of named tuples: whose NodeType counts?",
     "if node_type is None and is_namedtuple(cls)",
     "if is_namedtuple(cls)",
@@ -899,7 +903,7 @@ edit(
 
 edit(
     "03.2",
-    "who has been seen stays a leaf",
+    "a class that was met as a leaf stays one in `node_types`",
     "The class was looked up before it was registered. What does `node_types` say now?",
     "registered[cls] = node_types[cls] = node_type",
     "registered[cls] = node_type",
@@ -909,8 +913,8 @@ edit(
 
 edit(
     "03.2",
-    "leaves are remembered for good",
-    "The class is among the `leaf_types`.",
+    "a class that was met as a leaf stays one in `leaf_types`",
+    "The class was met before, and is in `leaf_types`. Should it stay there?",
     "leaf_types.discard(cls)",
     "pass",
     target="register",
@@ -927,8 +931,8 @@ def with_try(cls):
 
 edit(
     "03.4",
-    "too many are as good as enough",
-    "A leaf is left over.",
+    "leaves that are left over may be ignored",
+    "One leaf too many was passed. Who should notice?",
     "if len(values) > self.num_leaves:",
     "if False:",
     target="PyTreeDef.unflatten",
@@ -937,8 +941,8 @@ edit(
 
 edit(
     "03.4",
-    "too few are an IndexError",
-    "Both errors are ValueErrors.",
+    "if a leaf is missing, an IndexError will do",
+    "Which class of error does the docstring want for too few leaves?",
     "if len(values) < self.num_leaves:",
     "if False:",
     target="PyTreeDef.unflatten",
@@ -947,8 +951,8 @@ edit(
 
 edit(
     "03.4",
-    "leaves are a list",
-    "`leaves` may be a generator.",
+    "the leaves come in a list",
+    "`leaves` may be a generator. Has it a length?",
     "leaves if isinstance(leaves, (list, tuple)) else tuple(leaves)",
     "leaves",
     target="PyTreeDef.unflatten",
@@ -979,8 +983,8 @@ def with_accumulate(self, leaves, start):
 
 edit(
     "03.6",
-    "stops is asked below, too",
-    "Call it before anything below, once.",
+    "`stops` need not be asked about the whole tree",
+    "What if `stops` is true of the whole tree?",
     "stopped = stops is not None and is_stopped_by(stops(path, tree))",
     "stopped = stops is not None and bool(path) and is_stopped_by(stops(path, tree))",
 )
@@ -988,8 +992,8 @@ edit(
 
 edit(
     "03.6",
-    "who stops is truthy",
-    "`is_stopped_by` converts the result.",
+    "`stops` returns True or False",
+    "What does `is_stopped_by` do with the result of `stops`?",
     "is_stopped_by(stops(path, tree))",
     "stops(path, tree) is True",
 )
@@ -997,8 +1001,8 @@ edit(
 
 edit(
     "03.6",
-    "the path ends with the parent",
-    "The path of a child is one entry longer.",
+    "the path of a leaf ends with its parent",
+    "By how many entries is the path of a child longer than that of its parent?",
     "leaves.append((path, tree))",
     "leaves.append((path[:-1] or path, tree))",
 )
@@ -1012,7 +1016,7 @@ edit(
     "except Exception as error", "except TypeError as error", target="dict_keys",
 )  # fmt: skip
 edit(
-    "03.1", "keys of several types are sorted type by type", "Could `1 < 'a'` be true? What does JAX say of such a dict?",
+    "03.1", "keys of different types can be sorted type by type", "Could `1 < 'a'` be true? What does JAX say of such a dict?",
     "tuple(sorted(order))", "tuple(sorted(order, key=lambda key: (type(key).__name__, key)))", target="dict_keys",
 )  # fmt: skip
 edit(
@@ -1020,12 +1024,12 @@ edit(
     "tuple(map(type, keys))", "tuple([type(keys[0])] * len(keys) if keys else ())", target="dict_keys",
 )  # fmt: skip
 edit(
-    "03.1", "a field that is None is no child", "How many children does `unflatten` expect, if a bias is None?",
+    "03.1", "a field that is None is not a child", "How many children does `unflatten` expect, if a bias is None?",
     "return [getattr(node, name) for name in self.data_fields], data",
     "return [x for name in self.data_fields if (x := getattr(node, name)) is not None], data", target="DataclassNode.flatten",
 )  # fmt: skip
 edit(
-    "03.1", "children are leaves", "A field holds a list. Is this one child, or as many as the list is long?",
+    "03.1", "the children of a dataclass are leaves", "A field holds a list. Is this one child, or as many as the list is long?",
     "return [getattr(node, name) for name in self.data_fields], data",
     "return [x for n in self.data_fields for v in [getattr(node, n)] for x in (v if isinstance(v, list) else [v])], data",
     target="DataclassNode.flatten",
@@ -1035,7 +1039,8 @@ edit(
     "is_namedtuple(cls)", "is_namedtuple(cls) and cls.__bases__ == (tuple,)", target="find_node_type",
 )  # fmt: skip
 edit(
-    "03.2", "who was asked about is registered", "A named tuple was met, and is registered afterwards. Is this the second time?",
+    "03.2", "a class that was looked up counts as registered", "A named tuple was met, and is "
+    "registered afterwards. Is this the second time?",
     "return NamedTupleNode(cls)", "return registered.setdefault(cls, NamedTupleNode(cls))", target="find_node_type",
 )  # fmt: skip
 edit(
@@ -1104,7 +1109,7 @@ def asks_about_children(is_leaf, leaves, tree):
 
 @mutant(
     "03.3",
-    "a leaf need not be asked about",
+    "`is_leaf` need not be asked about leaves",
     "Does `is_leaf` see each number? What does the text promise?",
     target="flatten_until",
 )
@@ -1117,7 +1122,9 @@ def asks_about_nodes_only(is_leaf, leaves, tree):
     return make_node(node_type, data, tuple([flatten_until(is_leaf, leaves, child) for child in children]))
 
 
-@mutant("03.4", "what has no children is a leaf", "How many leaves does an empty list take?", target="PyTreeDef.build")
+@mutant(
+    "03.4", "a node without children is one leaf", "How many leaves does an empty list take?", target="PyTreeDef.build"
+)
 def childless_is_a_leaf(self, leaves, start):
     if not self._children:
         return leaves[start]
@@ -1174,26 +1181,26 @@ edit(
     "tree_unflatten(in_tree, leaves)", "tree_unflatten(in_tree, leaves[: in_tree.num_leaves])",
 )  # fmt: skip
 edit(
-    "03.5", "nobody asks for the name", "Which name has the traced function in a profile, or in an error?",
+    "03.5", "the name of the new function does not matter", "Which name has the traced function in a profile, or in an error?",
     "@functools.wraps(fun)\n", "\n",
 )  # fmt: skip
 edit(
-    "03.5", "the structure is the first call's, and is kept", "Another call returned another structure. Which one counts?",
+    "03.5", "the structure of the first call is kept for ever", "Another call returned another structure. Which one counts?",
     "out_trees[:] = [structure]", "out_trees[:] = out_trees or [structure]",
 )  # fmt: skip
 edit(
-    "03.5", "a result without leaves is no result", "The user returns None. Is the structure known then?",
+    "03.5", "a result without leaves has no structure", "The user returns None. Is the structure known then?",
     "out_trees[:] = [structure]", "out_trees[:] = [structure] if results else []",
 )  # fmt: skip
 edit(
-    "03.6", "a path has the keys themselves", "What does `keystr` need to know besides the number, to write `[0]` or `.x`?",
+    "03.6", "a path consists of plain keys and numbers", "What does `keystr` need to know besides the number, to write `[0]` or `.x`?",
     "(*path, key)", "(*path, getattr(key, 'key', getattr(key, 'idx', key)))",
 )  # fmt: skip
 edit(
-    "03.6", "the nearest key comes first", "Which bracket stands first in `params['layers'][0]`?", "(*path, key)", "(key, *path)",
+    "03.6", "the last key of a path comes first", "Which key stands first in `params['layers'][0]`?", "(*path, key)", "(key, *path)",
 )  # fmt: skip
 edit(
-    "03.6", "a leaf need not be asked about", "Does `is_leaf` see the path of each leaf? What does the text promise?",
+    "03.6", "`is_leaf` need not be asked about leaves", "Does `is_leaf` see the path of each leaf? What does the text promise?",
     "stopped = stops is not None and is_stopped_by(stops(path, tree))",
     "stopped = stops is not None and node_types[type(tree)] is not None and is_stopped_by(stops(path, tree))",
 )  # fmt: skip
@@ -1207,7 +1214,12 @@ edit(
 )  # fmt: skip
 
 
-@mutant("03.1", "no keys need no table", "Which object does `dict_keys(())` give the second time?", target="dict_keys")
+@mutant(
+    "03.1",
+    "an empty dict's keys need not be in the table",
+    "Which object does `dict_keys(())` give the second time?",
+    target="dict_keys",
+)
 def believes_no_keys_need_no_table(order):
     ordered = list(order)
     try:
@@ -1255,7 +1267,7 @@ def believes_one_field_of_metadata_is_its_value(self, node):
 
 @mutant(
     "03.2",
-    "who has `_fields` is a named tuple",
+    "every class with `_fields` is a named tuple",
     "Classes of other kinds have `_fields`, too. What does `is_namedtuple` ask?",
     target="find_node_type",
 )
@@ -1269,7 +1281,7 @@ def believes_who_has__fields_is_a_named_tuple(cls):
 
 @mutant(
     "03.2",
-    "only leaves need to be corrected",
+    'only a cached "leaf" has to be corrected',
     "Somebody looked up a class of named tuples, and then it was registered. What does `node_types` say?",
     target="register",
 )
@@ -1287,7 +1299,7 @@ def believes_only_leaves_need_to_be_corrected(node_type):
         intern_lock.release()
 
 
-@mutant("03.3", "what is empty is no leaf", "How many leaves has the empty text?", target="flatten_into")
+@mutant("03.3", "an empty object is not a leaf", "Is the empty string a leaf?", target="flatten_into")
 def believes_what_is_empty_is_no_leaf(leaves, tree):
     node_type = node_types[type(tree)]
     if isinstance(tree, str) and (not tree):
@@ -1301,8 +1313,8 @@ def believes_what_is_empty_is_no_leaf(leaves, tree):
 
 @mutant(
     "03.4",
-    "the number of leaves is said, too",
-    "Compare your words with those in the docstring, for too many leaves.",
+    "the message for too many leaves says how many there were",
+    "Does the docstring's message for too many leaves say how many came?",
     target="PyTreeDef.unflatten",
 )
 def believes_the_number_of_leaves_is_said_too(self, leaves):
@@ -1317,7 +1329,7 @@ def believes_the_number_of_leaves_is_said_too(self, leaves):
 
 @mutant(
     "03.4",
-    "a single leaf may come without a list",
+    "a structure of one leaf takes any number of leaves",
     "The structure has one leaf, and two come. Is that an error?",
     target="PyTreeDef.unflatten",
 )
@@ -1333,7 +1345,12 @@ def believes_a_single_leaf_may_come_without_a_list(self, leaves):
     return self.build(given, 0)
 
 
-@mutant("03.4", "without leaves there is nothing to build", "What is in `[[], []]`?", target="PyTreeDef.build")
+@mutant(
+    "03.4",
+    "a structure without leaves has no children",
+    "How many leaves, and how many children, has `[[], []]`?",
+    target="PyTreeDef.build",
+)
 def believes_without_leaves_there_is_nothing_to_build(self, leaves, start):
     if self.node_type is None:
         return leaves[start]
@@ -1365,7 +1382,7 @@ def believes_leaves_are_not_none(fun, in_tree):
     return (flat, structure)
 
 
-@mutant("03.6", "an empty node is not asked", "Is `is_leaf` asked about an empty list?")
+@mutant("03.6", "`is_leaf` is not asked about an empty node", "Must `is_leaf` be asked about an empty list, too?")
 def believes_an_empty_node_is_not_asked(leaves, path, tree, stops):
     node_type = node_types[type(tree)]
     stopped = (

@@ -63,7 +63,7 @@ def types(jk, rng):
 @check(
     "04.1",
     "Integers and bools are written as MLIR reads them.",
-    against=["Python's texts are MLIR's", "an integer is a float without a point"],
+    against=["MLIR writes numbers as Python does", "an integer can be written like a float"],
 )
 def whole_numbers(jk, rng):
     numbers = [np.array(x, "int32") for x in rng.integers(-99, 99, size=3)]
@@ -74,12 +74,12 @@ def whole_numbers(jk, rng):
 
 @check(
     "04.1",
-    "The number that is read is the number that was meant, to the last bit.",
+    "The text is read back as the same number, to the last bit.",
     against=[
         "six digits are enough",
         "a number in text is a double",
         "bytes are written as they lie in memory",
-        "what looks like a decimal is one",
+        "six digits are enough if they look like the number",
     ],
 )
 def exact_numbers(jk, rng):
@@ -87,13 +87,13 @@ def exact_numbers(jk, rng):
     return constants(jk, *(np.array(value, dtype) for value in x for dtype in ("float32", "float64", "float16")))
 
 
-@check("04.1", "nan and the infinities are numbers, too.", against=["every float has a decimal text"])
+@check("04.1", "nan and the infinities are written, too.", against=["every float has a decimal text"])
 def no_decimals(jk, rng):
     values = [np.nan, np.inf, -np.inf, float(rng.normal())]
     return scalars(jk, values, "float32"), scalars(jk, values, ml_dtypes.bfloat16)
 
 
-@check("04.1", "A complex number is its two parts.")
+@check("04.1", "A complex number is written as its two parts.")
 def complex_numbers(jk, rng):
     return scalars(jk, [complex(*rng.normal(size=2)), 1.5 - 2j], "complex64")
 
@@ -107,7 +107,7 @@ def order(jk, rng):
     return constants(jk, floats(rng, 3, 2).T, floats(rng, 12, 30).T, rng.normal(size=(2, 3, 2)) > 0)
 
 
-@check("04.1", "Elements are the same when their bits are.", against=["equal numbers are the same number"])
+@check("04.1", "Two elements are the same only if their bits are.", against=["equal numbers are the same number"])
 def zeros_of_both_signs(jk, rng):
     zero = np.zeros(int(rng.integers(2, 9)), "float32")
     mixed = np.where(np.arange(zero.size) == 1, np.float32(-0.0), zero)
@@ -122,7 +122,7 @@ def zeros_of_both_signs(jk, rng):
 @check(
     "04.1",
     "A thousand zeros are written as one number; a thousand different numbers as eight digits each.",
-    against=["each element is written out"],
+    against=["each element has to be written"],
     fixed="only a bound is asked for",
 )
 def lengths(jk, rng):
@@ -139,7 +139,7 @@ def form(text):
 @check(
     "04.1",
     "Up to 64 elements are written row by row, and so are bools; more are written as bytes; an empty array as nothing.",
-    against=["each element is written out", "truth values are bytes, too"],
+    against=["each element has to be written", "bools are written as bytes, too"],
 )
 def forms(jk, rng):
     dense = jk.interpreters.mlir_text.dense
@@ -157,8 +157,8 @@ def forms(jk, rng):
 
 @check(
     "04.1",
-    "Arrays of no elements, and integers of 2 or 4 bits, are read as they were meant.",
-    against=["an integer of four bits is an integer"],
+    "The text of an array without elements, or of integers of 2 or 4 bits, is read back as that array.",
+    against=["an int4 is written like any integer"],
 )
 def small_ones(jk, rng):
     arrays = [np.zeros((0, 3), "float32"), rng.integers(-8, 8, size=(2, 3)).astype(ml_dtypes.int4)]
@@ -178,7 +178,9 @@ def a_scalar_beside_an_array(jk, rng):
 
 
 @check(
-    "04.2", "Axes of size 1 are stretched.", against=["only scalars are broadcast", "as many elements are one shape"]
+    "04.2",
+    "Axes of size 1 are stretched.",
+    against=["only scalars are broadcast", "a constant can be found by its number of elements"],
 )
 def axes_of_size_1(jk, rng):
     without_any = jk.jit(jk.lax.sub)(np.zeros((1, 0), "float32"), np.zeros((int(rng.integers(2, 9)), 0), "float32"))
@@ -201,8 +203,8 @@ def shape_already(jk, rng):
 
 @check(
     "04.2",
-    "A literal is a constant of its type, beside whatever it stands.",
-    against=["a number in a program is a double", "numbers are real"],
+    "A literal becomes a constant of its own type, whatever the other operand is.",
+    against=["a number in a program is a double", "only real numbers can be literals"],
 )
 def literals(jk, rng):
     x = rng.normal(size=5)
@@ -228,8 +230,8 @@ def literals(jk, rng):
 
 @check(
     "04.2",
-    "If a rule fills an array with a number, the array has the type that the rule asks for.",
-    against=["a number has its dtype already"],
+    "An array that a rule fills with a number has the type that the rule asks for.",
+    against=["a Python number already has the dtype of the literal"],
 )
 def filled_arrays(jk, rng):
     filled_p = jk.core.Primitive("filled")
@@ -249,8 +251,12 @@ def filled_arrays(jk, rng):
 
 @check(
     "04.2",
-    "A literal by itself, or beside a scalar, has a type of its own.",
-    against=["a literal is a number of float32", "a literal is known by its number", "Python's number says the type"],
+    "A literal by itself, or beside a scalar, keeps the type that the jaxpr gives it.",
+    against=[
+        "a literal is always a float32",
+        "a literal is known by its number",
+        "the type of a literal is that of its Python value",
+    ],
 )
 def types_of_literals(jk, rng):
     k, n = int(rng.integers(2, 99)), np.int32(rng.integers(99))
@@ -306,7 +312,11 @@ def written_once(jk, rng):
 @check(
     "04.2",
     "0.0 and -0.0 are two constants, and so are 0 and 0.0, and 0.0 in two shapes.",
-    against=["equal numbers are one constant", "equal bits are one constant", "a constant has no shape"],
+    against=[
+        "equal numbers are one constant",
+        "equal bits are one constant",
+        "the shape of a constant is not part of its key",
+    ],
 )
 def zeros(jk, rng):
     def f(x, n, y):
@@ -335,7 +345,11 @@ def constants_in_branches(jk, rng):
 @check(
     "04.3",
     "Equations come one after the other, each with its operands in their order; each of them is written.",
-    against=["operand order does not matter", "what nobody reads is not written", "the longest operand has the shape"],
+    against=[
+        "operand order does not matter",
+        "an equation whose results nobody reads is not written",
+        "the result has the shape of the largest operand",
+    ],
 )
 def some_equations(jk, rng):
     x, y = floats(rng, 2, 3)
@@ -357,7 +371,11 @@ def outputs(jk, rng):
 @check(
     "04.3",
     "An equation may have several results; a rule may return a list of one.",
-    against=["an equation has one result", "a list has several results", "results are in the order of their shapes"],
+    against=[
+        "an equation has one result",
+        "a rule that returns a list returns several results",
+        "results are in the order of their shapes",
+    ],
 )
 def several_results(jk, rng):
     def f(x):
@@ -370,7 +388,11 @@ def several_results(jk, rng):
 @check(
     "04.3",
     "Arrays from outside are constants of the program, also of one without equations; each is written once.",
-    against=["a program is closed", "constants belong to equations", "every array is written into the text"],
+    against=[
+        "a program has no constants",
+        "constants are written by the equations that read them",
+        "every array is written into the text",
+    ],
 )
 def closed_over_arrays(jk, rng):
     table, other, x = floats(rng, 3, 4)
@@ -387,7 +409,7 @@ def closed_over_arrays(jk, rng):
 @check(
     "04.3",
     "Parameters go to the rule by name.",
-    against=["an equation is a primitive and its operands", "what was done to these operands is known"],
+    against=["a rule needs only the operands", "the same primitive on the same operands gives the same result"],
 )
 def parameters(jk, rng):
     axis = int(rng.integers(2))
@@ -401,7 +423,7 @@ def parameters(jk, rng):
 @check(
     "04.3",
     "A rule sees the types that its operands have now.",
-    against=["operands have the types of the jaxpr", "the first operand has the shape of the result"],
+    against=["operands have the types of the jaxpr", "the first operand always has the shape of the result"],
 )
 def types_of_operands(jk, rng):
     return lowered(jk, lambda x, s: (x < s, jk.lax.nextafter(x, s), s < x), floats(rng, 4), np.float32(0.5))
@@ -435,7 +457,7 @@ def lines(jk, rng):
 @check(
     "04.3",
     "Lines that a rule writes into its region have the position of the enclosing equation.",
-    against=["every line has an equation of its own"],
+    against=["every line belongs to the equation that is written now"],
 )
 def lines_of_regions(jk, rng):
     name = f"scope{rng.integers(999)}"
@@ -458,7 +480,7 @@ def no_rule(jk, rng):
 # --- 04.4 A matrix product --------------------------------------------------------------------------------------------
 
 
-@check("04.4", "Rows times columns.", against=["the operands of a product can be exchanged"])
+@check("04.4", "A product of matrices is rows times columns.", against=["the operands of a product can be exchanged"])
 def matrices(jk, rng):
     return lowered(jk, jk.lax.dot, floats(rng, 2, 3), floats(rng, 3, 4))
 
@@ -466,7 +488,7 @@ def matrices(jk, rng):
 @check(
     "04.4",
     "Axes of the left operand are contracted with axes of the right one.",
-    against=["the last axis meets the first one"],
+    against=["a product contracts the last axis with the first one"],
 )
 def contracted_axes(jk, rng):
     x, y = floats(rng, 3, 2, 4), floats(rng, 4, 5, 3)
@@ -545,11 +567,11 @@ def precision(jk, rng):
         "a maximum begins with 0",
         "-inf is in every dtype",
         "a maximum begins with the least finite number",
-        "the least is 0",
-        "each float has an infinity",
+        "0 is the least value",
+        "every float dtype has an infinity",
         "the lowest float is as good as -inf",
-        "numpy knows all integers",
-        "a complex number has no order",
+        "numpy knows all integer dtypes",
+        "a maximum of complex numbers does not exist",
     ],
 )
 def neutral_elements(jk, rng):
@@ -654,7 +676,7 @@ def one_name(jk, rng):
     against=[
         "a call has one result",
         "results of a function have the arguments' types",
-        "each effect has a token",
+        "every effect has a token",
         "a result that comes twice is one result",
     ],
 )
@@ -675,10 +697,10 @@ def several_results_of_a_call(jk, rng):
     "04.6",
     "A large constant travels from main to the function that needs it; in a call it stands behind the tokens.",
     against=[
-        "a function has its constants by itself",
+        "a function has its constants without being passed them",
         "large constants stand before the tokens",
-        "a large constant has one name",
-        "a function has one large constant",
+        "a large constant has the same name everywhere",
+        "a function closes over one large constant at most",
         "large constants are passed in any order",
     ],
 )
@@ -706,7 +728,11 @@ def large_constants(jk, rng):
 @check(
     "04.6",
     "Two functions that print alike have two constants; a function may take no arguments.",
-    against=["programs that print alike are one", "a function has arguments", "arguments have one type"],
+    against=[
+        "programs that print alike are one",
+        "every function has arguments",
+        "all arguments of a call have one type",
+    ],
 )
 def alike(jk, rng):
     a, b, x = floats(rng, 3, 40)
@@ -718,7 +744,7 @@ def alike(jk, rng):
 @check(
     "04.6",
     "What is printed in a function that is called is printed in order.",
-    against=["only arguments go into a function"],
+    against=["only arguments are passed to a function"],
 )
 def tokens(jk, rng):
     def speak(x):
@@ -774,7 +800,10 @@ def tokens_of_two_effects(jk, rng):
 @check(
     "04.6",
     "The lines of a function are named within it: XLA writes the name of each call before them.",
-    against=["a function belongs to who called it first", "a function's lines begin with its name"],
+    against=[
+        "a function belongs to the scope that called it first",
+        "a function's lines are named after the caller's scopes",
+    ],
 )
 def name_stacks(jk, rng):
     f, g = (getattr(jk.numpy, name) for name in rng.permutation(["sin", "cos", "tanh", "exp", "log"])[:2])
@@ -790,8 +819,8 @@ def name_stacks(jk, rng):
 
 @check(
     "04.6",
-    "The lines of a function that is written for somebody else have the name stack that is passed.",
-    against=["a function has no name stack"],
+    "`lower_function` writes the lines of a function with the name stack that it is passed.",
+    against=["`lower_function` writes without a name stack"],
 )
 def a_name_stack_of_its_own(jk, rng):
     scope = f"scope{rng.integers(99)}"
@@ -862,7 +891,7 @@ def without_cache(jk, rng):
     "04.7",
     "Without a cache, the text without lines is not written, since nobody needs it.",
     fixed="whether it is asked for",
-    against=["a program that stands on the disk is never wrong", "the lines are a part of the key"],
+    against=["what the cache does not have need not be compiled", "the lines are a part of the key"],
 )
 def texts_made(jk, rng):
     found = []
@@ -894,7 +923,11 @@ def replaced_method(kind, name, method):
 @check(
     "04.7",
     "A compiled program is stored, and found again even if the function has moved to another line.",
-    against=["another line is another program", "what is found is compiled all the same", "others may store it"],
+    against=[
+        "another line is another program",
+        "what is found is compiled all the same",
+        "somebody else stores the program",
+    ],
 )
 def with_cache(jk, rng):
     log, setting = [], int(rng.integers(99))
@@ -916,7 +949,7 @@ def compiled_and_run(jk, rng):
 @check(
     "04.7",
     'A program whose `backend` is "c" is compiled by `_by_loops`, and not lowered.',
-    against=["every program is for XLA"],
+    against=["every program is compiled by XLA"],
 )
 def compiled_by_loops(jk, rng):
     program, found = module(jk, "compiler.program"), []
@@ -935,7 +968,11 @@ def compiled_by_loops(jk, rng):
 @check(
     "04.7",
     "It is lowered for the platform of its placement; the devices themselves are passed only if the program is committed to them.",
-    against=["every program is bound to a place", "a program is for the processor", "a program is for this machine"],
+    against=[
+        "every program is bound to its devices",
+        "every program is for the CPU",
+        "every program is for the default device's platform",
+    ],
 )
 def places(jk, rng):
     found = []
@@ -964,14 +1001,14 @@ def places(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check(
     "04.1",
-    "The functions alone, on constants of all kinds, read as MLIR reads them: others at each save.",
+    "The functions alone, on random constants, whose texts are read as MLIR reads them; new ones at each save.",
     drawn=True,
-    against=["a nan is a nan", "the parts of a complex number have six digits"],
+    against=["all nans are alike", "the parts of a complex number have six digits"],
 )
 def alone_1(jk, rng):
     return random_programs(jk, rng, of_texts.constants, 16, graded=60, by_numpy=False)

@@ -14,7 +14,7 @@ edit(
     target="tensor_type",
 )  # fmt: skip
 edit(
-    "04.1", "Python's texts are MLIR's", "Python writes `True`. And MLIR?",
+    "04.1", "MLIR writes numbers as Python does", "Python writes `True`. What does MLIR write?",
     'return "true" if x else "false"', "return str(bool(x))", target="scalar_text",
 )  # fmt: skip
 edit(
@@ -44,13 +44,13 @@ edit(
 )  # fmt: skip
 
 
-@mutant("04.1", "each element is written out", "How long is your text for a million zeros?", target="dense")
+@mutant("04.1", "each element has to be written", "How long is your text for a million zeros?", target="dense")
 def writes_every_element(value):
     return f"dense<{nested_text(value)}>" if value.size else "dense<>"
 
 
 edit(
-    "04.1", "an integer is a float without a point", "What becomes of 2**62 + 1 on the way through your function?",
+    "04.1", "an integer can be written like a float", "What becomes of 2**62 + 1 on the way through your function?",
     "str(int(x))", "str(int(float(x)))", target="scalar_text",
 )  # fmt: skip
 
@@ -116,15 +116,15 @@ def keeps_constants_for_the_function(self, value, aval):
 
 
 edit(
-    "04.2", "a number has its dtype already", "The number may be Python's 0.3. Which dtype does the array have?",
+    "04.2", "a Python number already has the dtype of the literal", "The number may be Python's 0.3. Which dtype does the array have?",
     "np.asarray(value, aval.dtype)[()]", "np.asarray(value)[()]", target="LoweringContext.splat",
 )  # fmt: skip
 edit(
-    "04.2", "numbers are real", "What becomes of 1.5 - 2.5j?",
+    "04.2", "only real numbers can be literals", "What becomes of 1.5 - 2.5j?",
     "np.asarray(value, aval.dtype)[()]", "np.asarray(np.real(value), aval.dtype)[()]", target="LoweringContext.splat",
 )  # fmt: skip
 edit(
-    "04.2", "a constant has no shape", "The name that you found stands for three zeros. How many were asked for?",
+    "04.2", "the shape of a constant is not part of its key", "The name that you found stands for three zeros. How many were asked for?",
     "(scalar.tobytes(), aval)", "(scalar.tobytes(), aval.dtype)", target="LoweringContext.splat",
 )  # fmt: skip
 
@@ -145,11 +145,11 @@ edit(
     "if primitive.multiple_results:", "if len(outvars) != len(self.avals_out):", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
-    "04.3", "a program is closed", "Which variables have values before the first equation, beside the arguments?",
+    "04.3", "a program has no constants", "Which variables have values before the first equation, beside the arguments?",
     "env[var] = self.array_constant(value, var.aval)", "pass", target="LoweringContext.lower_jaxpr",
 )  # fmt: skip
 edit(
-    "04.3", "an equation is a primitive and its operands", "Along which axis should the rule sum? Who told it?",
+    "04.3", "a rule needs only the operands", "Along which axis should the rule sum? Who told it?",
     "rule(self, *names, **eqn.params)", "rule(self, *names)", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
@@ -162,7 +162,7 @@ edit(
     "self.origin = (self.name_stack, eqn)", "pass", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
-    "04.3", "every line has an equation of its own", "To which equation do lines belong while the context is `_inlining`?",
+    "04.3", "every line belongs to the equation that is written now", "To which equation do lines belong while the context is `_inlining`?",
     "if not self._inlining:", "if True:", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
@@ -171,22 +171,22 @@ edit(
 )  # fmt: skip
 
 edit(
-    "04.3", "a list has several results", "A sort of one array returns a list. How many names are in it?",
+    "04.3", "a rule that returns a list returns several results", "A sort of one array returns a list. How many names are in it?",
     "if primitive.multiple_results:", "if len(outvars) > 1:", target="LoweringContext.lower_equation",
 )  # fmt: skip
 edit(
-    "04.3", "the first operand has the shape of the result", "In `s < x` the scalar comes first. Which shape does the result have?",
+    "04.3", "the first operand always has the shape of the result", "In `s < x` the scalar comes first. Which shape does the result have?",
     "shape = outvars[0].aval.shape", "shape = invars[0].aval.shape", target="LoweringContext.lower_equation",
 )  # fmt: skip
 
 # --- 04.4 A matrix product --------------------------------------------------------------------------------------------
 
 edit(
-    "04.4", "the operands of a product can be exchanged", "Which operand is written first?",
+    "04.4", "the operands of a product can be exchanged", "Which operand does StableHLO read first, and is A times B also B times A?",
     "{lhs}, {rhs}{batching}", "{rhs}, {lhs}{batching}",
 )  # fmt: skip
 edit(
-    "04.4", "the last axis meets the first one", "Which axes are contracted? The parameters say so.",
+    "04.4", "a product contracts the last axis with the first one", "Which axes are contracted? The parameters say so.",
     "{list(lhs_contract)} x {list(rhs_contract)}", "[{lhs_aval.ndim - 1}] x [0]",
 )  # fmt: skip
 edit(
@@ -291,11 +291,11 @@ edit(
     target="lower_function",
 )  # fmt: skip
 edit(
-    "04.6", "a function has its constants by itself", "Who gives the function the table that it reads?",
+    "04.6", "a function has its constants without being passed them", "Who gives the function the table that it reads?",
     "[*tokens, *consts, *args]", "[*tokens, *args]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "only arguments go into a function", "Which token does the second call take?",
+    "04.6", "only arguments are passed to a function", "Which token does the second call take?",
     "return self.take_tokens(function.ordered, names)", "return list(names[len(function.ordered) :])",
     target="LoweringContext.call_jaxpr",
 )  # fmt: skip
@@ -324,11 +324,11 @@ edit(
     "for effect in function.ordered]", "for effect in reversed(function.ordered)]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "a function belongs to who called it first", "Two scopes call one function. Whose name do its lines have?",
+    "04.6", "a function belongs to the scope that called it first", "Two scopes call one function. Whose name do its lines have?",
     'jaxpr, "")', "jaxpr, self.name_stack)", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "a function's lines begin with its name", "Which name stack has the context that writes the function?",
+    "04.6", "a function's lines are named after the caller's scopes", "Which name stack has the context that writes the function?",
     "LoweringContext(function, name_stack)", 'LoweringContext(function, f"jit({name})")', target="lower_function",
 )  # fmt: skip
 
@@ -368,15 +368,15 @@ edit(
 )
 edit(
     "04.7",
-    "others may store it",
-    "Who puts something into the cache?",
+    "somebody else stores the program",
+    "Which code puts a compiled program into the cache?",
     "disk_cache.store(known_by, owners, options, loaded)",
     "pass",
     target="load_or_compile",
 )
 edit(
     "04.7",
-    "every program is bound to a place",
+    "every program is bound to its devices",
     "No argument is committed. May its text name devices?",
     "placement if placement.committed else None",
     "placement",
@@ -384,7 +384,7 @@ edit(
 )
 edit(
     "04.7",
-    "a program is for the processor",
+    "every program is for the CPU",
     "Rules may write other lines for another platform. For which one is this program?",
     "placement.platform,",
     '"gpu",',
@@ -393,7 +393,8 @@ edit(
 
 
 edit(
-    "04.7", "a program is for this machine", "The placement may be on another platform than the default device is.",
+    "04.7", "every program is for the default device's platform", "Which platform do the arguments' "
+    "devices belong to? It may be another one than the default device's.",
     "placement.platform,", "None,", target="compile_program",
 )  # fmt: skip
 
@@ -721,7 +722,7 @@ def emit_reduce_asks_numpy_and_halves(ctx, operands, inits, axes, avals_out, red
 
 edit(
     "04.2",
-    "a literal is a number of float32",
+    "a literal is always a float32",
     "`n + 3` of an int32: which type has the constant 3?",
     "self.splat(atom.val, atom.aval)",
     "self.splat(float(atom.val), atom.aval.update(dtype=np.dtype('float32')))",
@@ -730,7 +731,7 @@ edit(
 
 edit(
     "04.6",
-    "a function has arguments",
+    "every function has arguments",
     "A function of no arguments is called, too. Where is its text?",
     "    module.functions.append(function)\n",
     "    if jaxpr.invars:\n        module.functions.append(function)\n",
@@ -751,8 +752,8 @@ edit(
 
 edit(
     "04.5",
-    "the least is 0",
-    "A maximum of negative numbers.",
+    "0 is the least value",
+    "What is the maximum of an array of negative numbers?",
     "np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)",
     "np.array(0, dtype)",
     target="max_identity",
@@ -761,8 +762,8 @@ edit(
 
 edit(
     "04.5",
-    "each float has an infinity",
-    "Some float8 types have none.",
+    "every float dtype has an infinity",
+    "Which float dtypes have no infinity? Try the float8 ones.",
     "-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min",
     "-np.inf",
     target="max_identity",
@@ -772,7 +773,7 @@ edit(
 edit(
     "04.5",
     "the lowest float is as good as -inf",
-    "The maximum of [-inf].",
+    "What is the maximum of an array of nothing but -inf?",
     "-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min",
     "dtypes.finfo(dtype).min",
     target="max_identity",
@@ -781,7 +782,7 @@ edit(
 
 edit(
     "04.1",
-    "truth values are bytes, too",
+    "bools are written as bytes, too",
     "A mask of a hundred truth values: which of the four forms is it?",
     "    if value.size <= 64 or value.dtype == np.bool_:\n",
     "    if value.size <= 64:\n",
@@ -791,7 +792,7 @@ edit(
 
 edit(
     "04.1",
-    "an integer of four bits is an integer",
+    "an int4 is written like any integer",
     "numpy keeps an int4 in a byte. As what is it written?",
     '    if value.dtype.name in ("int2", "int4", "uint2", "uint4"):\n        value = value.astype(np.int8)\n',
     "",
@@ -801,7 +802,7 @@ edit(
 
 edit(
     "04.1",
-    "what looks like a decimal is one",
+    "six digits are enough if they look like the number",
     "1/3 in six digits: is it 1/3 when MLIR reads it?",
     " and dtype.type(float(decimal)) == x:",
     ":",
@@ -851,7 +852,7 @@ edit(
 
 edit(
     "04.7",
-    "a program that stands on the disk is never wrong",
+    "what the cache does not have need not be compiled",
     "The cache found nothing. What is compiled, and what is kept?",
     "    if loaded is None:\n",
     "    if loaded is None and not known_by:\n",
@@ -872,7 +873,7 @@ edit(
 # --- what learners write who have read the text only -------------------------------------------------------------------
 
 
-@mutant("04.1", "a nan is a nan", "How many float32 are nan? Which one was meant?", target="scalar_text")
+@mutant("04.1", "all nans are alike", "How many float32 are nan? Which one was meant?", target="scalar_text")
 def one_nan(x):
     dtype = x.dtype
     if dtype == bool or dtype == dtypes.float0:
@@ -911,7 +912,7 @@ def six_digits_of_parts(x):
 
 @mutant(
     "04.2",
-    "as many elements are one shape",
+    "a constant can be found by its number of elements",
     "How many elements have f32[1,0] and f32[3,0]?",
     target="LoweringContext.read_spread",
 )
@@ -928,7 +929,7 @@ def as_many_elements(self, atom, env, shape):
 
 @mutant(
     "04.2",
-    "Python's number says the type",
+    "the type of a literal is that of its Python value",
     "The literal's aval is f16[], and its value a Python float. What is its type?",
     target="LoweringContext.read_spread",
 )
@@ -940,7 +941,7 @@ def python_says_the_type(self, atom, env, shape):
 
 @mutant(
     "04.2",
-    "Python's number says the type",
+    "the type of a literal is that of its Python value",
     "The literal's aval is f16[], and its value a Python float. What is its type?",
     target="LoweringContext.read",
 )
@@ -963,7 +964,7 @@ def literals_by_number(self, atom, env):
 
 @mutant(
     "04.3",
-    "the longest operand has the shape",
+    "the result has the shape of the largest operand",
     "Which shape have f32[4,1] and f32[1,3] together?",
     target="LoweringContext.lower_equation",
 )
@@ -989,7 +990,7 @@ def longest_operand(self, eqn, env):
 
 @mutant(
     "04.3",
-    "what was done to these operands is known",
+    "the same primitive on the same operands gives the same result",
     "`cumsum` along axis 0 and along axis 1: what else belongs to an equation?",
     target="LoweringContext.lower_equation",
 )
@@ -1020,7 +1021,10 @@ def done_before(self, eqn, env):
 
 
 @mutant(
-    "04.3", "what nobody reads is not written", "Who reads the result of a print?", target="LoweringContext.lower_jaxpr"
+    "04.3",
+    "an equation whose results nobody reads is not written",
+    "Who reads the result of a print?",
+    target="LoweringContext.lower_jaxpr",
 )
 def writes_what_is_read(self, jaxpr, args):
     env = dict(zip(jaxpr.invars, args, strict=False))
@@ -1037,7 +1041,7 @@ def writes_what_is_read(self, jaxpr, args):
     return [self.read(a, env) for a in jaxpr.outvars]
 
 
-@mutant("04.5", "numpy knows all integers", "What does `np.iinfo` say of an int4?", target="max_identity")
+@mutant("04.5", "numpy knows all integer dtypes", "What does `np.iinfo` say of an int4?", target="max_identity")
 def numpy_integers(dtype):
     if dtype == bool:
         return np.array(False)
@@ -1046,7 +1050,12 @@ def numpy_integers(dtype):
     return np.array(-np.inf if dtypes.supports_inf(dtype) else dtypes.finfo(dtype).min, dtype)
 
 
-@mutant("04.6", "each effect has a token", "Which effects keep their order?", target="lower_function")
+@mutant(
+    "04.6",
+    "every effect has a token",
+    "Only ordered effects have tokens. Which of the effects are ordered?",
+    target="lower_function",
+)
 def a_token_for_each(module, name, jaxpr, name_stack):
     from jitkit.interpreters.mlir import LoweringContext
 
@@ -1079,7 +1088,7 @@ def results_once(module, name, jaxpr, name_stack):
 
 @mutant(
     "04.6",
-    "a large constant has one name",
+    "a large constant has the same name everywhere",
     "What is the constant called in the function that calls?",
     target="LoweringContext.call_jaxpr",
 )
@@ -1134,7 +1143,7 @@ def believes_results_are_in_the_order_of_their_shapes(self, eqn: JaxprEqn, env: 
 
 @mutant(
     "04.3",
-    "constants belong to equations",
+    "constants are written by the equations that read them",
     "A program returns an array from outside, and has no equations. Who writes it?",
     target="LoweringContext.lower_jaxpr",
 )
@@ -1182,7 +1191,7 @@ def believes_the_algorithm_comes_before_the_precision(
 
 @mutant(
     "04.5",
-    "a complex number has no order",
+    "a maximum of complex numbers does not exist",
     "With what does the maximum of complex numbers begin?",
     target="max_identity",
 )
@@ -1194,7 +1203,7 @@ def believes_a_complex_number_has_no_order(dtype: Any) -> np.ndarray[Any, Any]:
 
 @mutant(
     "04.6",
-    "arguments have one type",
+    "all arguments of a call have one type",
     "The arguments of a call have two types. In which order are these written?",
     target="LoweringContext.call_jaxpr",
 )
@@ -1212,7 +1221,7 @@ def believes_arguments_have_one_type(self, name: str, jaxpr: Jaxpr, args: Sequen
 
 @mutant(
     "04.6",
-    "a function has no name stack",
+    "`lower_function` writes without a name stack",
     "With which name stack does `lower_function` write?",
     target="lower_function",
 )
@@ -1226,7 +1235,12 @@ def believes_a_function_has_no_name_stack(module: Module, name: str, jaxpr: Jaxp
     return function
 
 
-@mutant("04.7", "every program is for XLA", 'Who compiles a program whose `backend` is "c"?', target="compile_program")
+@mutant(
+    "04.7",
+    "every program is compiled by XLA",
+    'Who compiles a program whose `backend` is "c"?',
+    target="compile_program",
+)
 def believes_every_program_is_for_xla(program: Program, placement: Placement) -> Executable:
     module, kept = lower_program(program, placement.platform, placement if placement.committed else None)
     return build_executable(program, module, kept, placement, program.options)
@@ -1238,7 +1252,7 @@ edit(
     target="LoweringContext.lower_jaxpr",
 )  # fmt: skip
 edit(
-    "04.6", "a function has one large constant", "How many arrays may a function close over?",
+    "04.6", "a function closes over one large constant at most", "How many arrays may a function close over?",
     "in hoisted]", "in list(hoisted)[:1]]", target="LoweringContext.call_jaxpr",
 )  # fmt: skip
 edit(

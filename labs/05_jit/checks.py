@@ -57,7 +57,7 @@ def key_of(jk, jitted, *args, **kwargs):
     return jitted._jitted.key_of_call(arguments, tree, avals)
 
 
-@check("05.1", "The numbers in arrays are not part of a key.", against=["the values are in the key"])
+@check("05.1", "The numbers in arrays are not part of a key.", against=["the key has the values of arrays"])
 def other_numbers(jk, rng):
     x, y = floats(rng, 2, 4)
     calls = [((x,), {}), ((y,), {}), ((x, 1.5), {}), ((y, float(rng.normal())), {}), ((x, y), {}), ((y, x), {})]
@@ -67,7 +67,7 @@ def other_numbers(jk, rng):
 @check(
     "05.1",
     "Shape, dtype and weak type are part of a key.",
-    against=["types of one size are one type", "weak types do not matter", "a kind of numbers is a dtype"],
+    against=["types of one size are one type", "weak types do not matter", "the kind of a dtype is enough"],
 )
 def other_types(jk, rng):
     n = int(rng.integers(2, 9))
@@ -107,8 +107,8 @@ class Mode:
 
 @check(
     "05.1",
-    "Two static values that change places are another call; another jit of the function, and another thread, are not.",
-    against=["static values are a set", "a jit has traces of its own", "a thread has traces of its own"],
+    "Two static values that change places make another key; another jit of the function, or another thread, does not.",
+    against=["static values have no order", "a jit has traces of its own", "a thread has traces of its own"],
 )
 def same_and_not_the_same(jk, rng):
     log, x = [], floats(rng, 3)
@@ -127,7 +127,7 @@ def same_and_not_the_same(jk, rng):
     return found, len(log)
 
 
-@check("05.1", "The same leaves in another tree are another call.", against=["only the leaves count"])
+@check("05.1", "The same leaves in another tree have another key.", against=["only the leaves count"])
 def trees(jk, rng):
     x, y = floats(rng, 2, 3)
     calls = [((x, y), {}), (((x, y),), {}), (([x, y],), {}), (({"a": x, "b": y},), {}), ((x,), {"y": y})]
@@ -174,10 +174,7 @@ def forms(jk, rng):
     return [len(key) for key in keys], [key[0] is options for key in keys], keys[0][where] is keys[1][where]
 
 
-@check(
-    "05.1",
-    "The dispatcher looks a call up by the same key: its parts have their places, and the keys of the leaves are the last.",
-)
+@check("05.1", "The dispatcher builds the same key: each part has its place, and the keys of the leaves come last.")
 def order_of_parts(jk, rng):
     g = jk.jit(lambda x, n, y: x, static_argnums=1)
     arguments, tree, keys = g._jitted.signature((floats(rng, 2), int(rng.integers(9)), (1.0, 2)), {})
@@ -189,8 +186,8 @@ def order_of_parts(jk, rng):
 
 @check(
     "05.1",
-    "A call without arrays has a key of its parts: its static values, and trees that are empty.",
-    against=["without leaves every key is short"],
+    "A call without arrays has a key, too, with its static values and its trees.",
+    against=["without leaves, the key is empty"],
 )
 def calls_without_leaves(jk, rng):
     a, b = (int(n) for n in rng.permutation(9)[:2])
@@ -199,7 +196,11 @@ def calls_without_leaves(jk, rng):
     return firsts([(one is f, key_of(jk, one, *args)) for one, *args in calls])
 
 
-@check("05.1", "Where a leaf is belongs to the key of a call, and not to that of a trace.", against=["a key is a type"])
+@check(
+    "05.1",
+    "Where a leaf is belongs to the key of a call, and not to that of a trace.",
+    against=["the key of an array is its type"],
+)
 def where_leaves_are(jk, rng):
     runtime = module(jk, "runtime")
     f, g = jk.jit(lambda x, y: x), jk.jit(lambda x, y, n: x, static_argnums=2)
@@ -311,7 +312,7 @@ def functions_of_functions(jk, rng):
 @check(
     "05.2",
     "A trace is kept wherever it was made, and whatever the function closes over.",
-    against=["what is traced within another trace is not kept", "a trace with constants is not kept"],
+    against=["a trace within another trace is not kept", "a trace with constants is not kept"],
 )
 def kept_traces(jk, rng):
     log, found, table = [], [], jk.numpy.asarray(floats(rng, 1))
@@ -328,7 +329,7 @@ def kept_traces(jk, rng):
     return found
 
 
-@check("05.2", "After an error, the next call tries again.", against=["a trace that failed is a trace"])
+@check("05.2", "After an error, the next call tries again.", against=["a trace that failed is kept"])
 def errors(jk, rng):
     log, x, tries = [], floats(rng, 3), int(rng.integers(2, 9))
 
@@ -409,7 +410,9 @@ def calls_itself(jk, rng):
 
 
 @check(
-    "05.2", "Traces are kept under their `trace_key`, with all of its parts.", against=["types alone lead to a program"]
+    "05.2",
+    "Traces are kept under their `trace_key`, with all of its parts.",
+    against=["the types alone decide about the program"],
 )
 def found_by_the_key(jk, rng):
     x, n = floats(rng, 2, 2), int(rng.integers(9))
@@ -421,7 +424,7 @@ def found_by_the_key(jk, rng):
         return found, kept, f.trace(x).jaxpr
 
 
-@check("05.2", "The number of kept traces has a limit.", against=["there is room for all that was traced"])
+@check("05.2", "The number of kept traces has a limit.", against=["there is room for all traces"])
 def limited_traces(jk, rng):
     log, limit = [], int(rng.integers(2, 6))
     f = jk.jit(logged(log))
@@ -444,7 +447,7 @@ def names_of_parameters(jk, rng):
 @check(
     "05.2",
     "The result says whether the function was traced now; a trace that was found does not count.",
-    against=["only the first time is now"],
+    against=["a trace counts as new only the first time"],
 )
 def traced_now(jk, rng):
     f = jk.jit(logged([]))
@@ -491,7 +494,7 @@ def locked(jk, rng):
 @check(
     "05.2",
     "If another thread makes the cache while this one waits for the lock, there is still one cache.",
-    against=["only what is written needs the lock"],
+    against=["only writing needs the lock"],
 )
 def two_at_once(jk, rng):
     caches = module(jk, "pjit.compilation_cache")
@@ -553,7 +556,7 @@ def bounded(jk, rng):
     return kept, entries.keys(), list(entries.table.records.values())
 
 
-@check("05.3", "A hit makes an entry the latest.", against=["first in, first out"])
+@check("05.3", "A hit makes an entry the latest.", against=["the entry that was inserted first goes first"])
 def hits(jk, rng):
     entries, keys = Entries(jk), [int(k) for k in rng.permutation(6)]
     with limited(jk, 4):
@@ -564,7 +567,11 @@ def hits(jk, rng):
     return entries.keys()
 
 
-@check("05.3", "A record goes with its entry.", against=["records cost nothing", "records go in their own order"])
+@check(
+    "05.3",
+    "When an entry is dropped, its record is dropped, too.",
+    against=["records may stay when their entries go", "records go in their own order"],
+)
 def records(jk, rng):
     entries, keys = Entries(jk), [int(k) for k in rng.permutation(6)]
     with limited(jk, 3):
@@ -578,7 +585,7 @@ def records(jk, rng):
 
 @check(
     "05.3",
-    "A key that is inserted again has its new entry and its new record.",
+    "If a key is inserted again, the new entry and the new record replace the old ones.",
     against=["the first record of a key stays"],
 )
 def inserted_again(jk, rng):
@@ -604,8 +611,8 @@ def touched_too_late(jk, rng):
 
 @check(
     "05.3",
-    "A large table does not order its entries while it is half empty, nor after its limit was raised.",
-    against=["the order matters from the beginning", "what is crowded stays so"],
+    "A large table that is half empty does not order its entries at a touch, and nor does one whose limit was raised.",
+    against=["the order matters from the beginning", "a crowded table stays crowded"],
 )
 def crowded(jk, rng):
     small, large = Entries(jk), Entries(jk)
@@ -628,9 +635,9 @@ def crowded(jk, rng):
     "05.3",
     "An executable that no entry runs any more is dropped, as soon as there are more than room.",
     against=[
-        "an executable goes by itself",
-        "there are as many executables as entries",
-        "records stay with executables",
+        "an executable is freed by itself",
+        "there may be as many executables as entries",
+        "a record stays as long as its executable",
     ],
 )
 def unused_executables(jk, rng):
@@ -656,8 +663,8 @@ def unused_executables(jk, rng):
 
 @check(
     "05.3",
-    "A key that is inserted has not failed.",
-    against=["once failed, always failed", "one success forgets all failures"],
+    "A key that is inserted no longer counts as failed.",
+    against=["a key that failed once counts as failed for ever", "after a success, no key has failed"],
     fixed="the key is out of the one table and in the other",
 )
 def failures(jk, rng):
@@ -707,7 +714,7 @@ def run(jk, f, *calls):
 @check(
     "05.4",
     "The first call compiles, the second one runs.",
-    against=["what was compiled is found by itself", "what is compiled is run by types"],
+    against=["a compiled program is found without being entered", "an entry needs only the types"],
 )
 def hit(jk, rng):
     x, y = floats(rng, 2, 3)
@@ -796,8 +803,8 @@ def failed_compilations(jk, rng):
 
 @check(
     "05.4",
-    "With the option `debug_key_reuse`, what the entry runs looks after the random keys.",
-    against=["keys are checked always", "what was traced before is not checked"],
+    "With the option `debug_key_reuse`, the entry checks the random keys at each run.",
+    against=["random keys are always checked", "what was traced before is not checked"],
 )
 def key_reuse(jk, rng):
     n = int(rng.integers(9))
@@ -810,7 +817,7 @@ def key_reuse(jk, rng):
     return watched, [np.asarray(f(key)) for _ in range(2)]
 
 
-@check("05.4", "The story of a miss begins when the call began, and knows the arguments by their names.")
+@check("05.4", "The record of a miss starts when the call began, and has the arguments' names.")
 def told_to_the_story(jk, rng):
     def f(x, rate):
         return x * rate
@@ -872,7 +879,7 @@ def aval(jk, *shape, dtype="float32"):
     return jk.core.ShapedArray(shape, np.dtype(dtype))
 
 
-@check("05.5", "A new shape is the difference, under the name of the argument.")
+@check("05.5", "A new shape is reported as the difference, under the name of the argument.")
 def a_new_shape(jk, rng):
     n = int(rng.integers(2, 9))
     f = jk.jit(lambda params, x: x)
@@ -907,7 +914,11 @@ def the_nearest(jk, rng):
     return stories(jk, jk.jit(lambda x: x), *named(rng, (x, x), (x[1:], x[2:]), (x, x[1:]), (x[2:], x[2:])))
 
 
-@check("05.5", "Of several that are near, the latest counts.", against=["of several the first one counts"])
+@check(
+    "05.5",
+    "Of several calls that are equally near, the latest counts.",
+    against=["of several calls that are equally near, the first one counts"],
+)
 def the_latest_of_several(jk, rng):
     x = floats(rng, 4)
     return stories(jk, jk.jit(lambda x: x), *named(rng, (x, x), (x, x[1:]), (x, x[2:])))
@@ -930,8 +941,8 @@ def weights(jk, rng):
 
 @check(
     "05.5",
-    "A value that was on the host and is on a device is a difference, unless its type is another.",
-    against=["where a value is does not matter", "a new type on a new place is two differences"],
+    "A value that was on the host, and is on a device now, is a difference, unless its type has changed, too.",
+    against=["it does not matter where a value is", "a new type on a new place is two differences"],
 )
 def places(jk, rng):
     on_host, calls = module(jk, "runtime").on_host, module(jk, "misses.record")
@@ -943,8 +954,8 @@ def places(jk, rng):
 
 @check(
     "05.5",
-    "A call like the present one is the nearest; of two that are to be traced, the one with fewer other reasons is.",
-    against=["only the first number of a distance counts", "a call without a difference is not compared"],
+    "A call without a difference is the nearest; of two calls that differ in type, the one with fewer other differences is nearer.",
+    against=["a distance is one number", "a call without a difference is left out"],
 )
 def ties(jk, rng):
     runtime, calls = module(jk, "runtime"), module(jk, "misses.record")
@@ -964,7 +975,9 @@ def ties(jk, rng):
     return found
 
 
-@check("05.5", "Two types may differ in several ways; each of them counts.", against=["a change is a change"])
+@check(
+    "05.5", "Two types may differ in several ways; each of them counts.", against=["every changed leaf counts the same"]
+)
 def sizes(jk, rng):
     calls, n = module(jk, "misses.record"), int(rng.integers(2, 9))
     a, b, c = aval(jk, n), aval(jk, n, dtype="int32"), aval(jk, n + 1, dtype="int32")
@@ -1004,7 +1017,7 @@ def told(changes, leaves):
 @check(
     "05.5",
     "A value that has to be on a device differs when it has to be on another one, or when it may be anywhere.",
-    against=["where a value is does not matter", "who comes from the host has no device"],
+    against=["it does not matter where a value is", "a value that was on the host cannot differ in its device"],
 )
 def devices(jk, rng):
     runtime, calls = module(jk, "runtime"), module(jk, "misses.record")
@@ -1027,7 +1040,7 @@ def devices(jk, rng):
 @check(
     "05.6",
     "A nested call is one equation.",
-    against=["a nested call is written out", "the trace of this call is its own"],
+    against=["a nested call is written out", "each call needs a trace of its own"],
 )
 def one_equation(jk, rng):
     inner = jk.jit(lambda x, y: (x - y, x * 2))
@@ -1038,7 +1051,7 @@ def one_equation(jk, rng):
 @check(
     "05.6",
     "All calls of a signature have one jaxpr, and are remembered under their `trace_key`.",
-    against=["each call is worked out anew", "a call is remembered by its types"],
+    against=["each call is worked out anew", "a nested call is remembered under its types"],
 )
 def one_jaxpr(jk, rng):
     log = []
@@ -1060,7 +1073,7 @@ def one_jaxpr(jk, rng):
 @check(
     "05.6",
     "What the function closed over of the outer trace comes first among the operands.",
-    against=["a closed-over tracer is a constant", "only tracers become inputs"],
+    against=["a closed-over tracer is a constant", "a function that closed over a tracer closed over tracers only"],
 )
 def closed_over_tracers(jk, rng):
     table = floats(rng, 3)
@@ -1074,7 +1087,7 @@ def closed_over_tracers(jk, rng):
 @check(
     "05.6",
     "Arrays from outside stay constants of the inner program.",
-    against=["every constant becomes an argument", "arrays are turned into inputs, too"],
+    against=["every constant becomes an argument", "arrays that were closed over become inputs, too"],
 )
 def closed_over_arrays(jk, rng):
     table = floats(rng, int(rng.integers(2, 9)))
@@ -1086,7 +1099,7 @@ def closed_over_arrays(jk, rng):
 @check(
     "05.6",
     "Which arguments are donated is kept in the equation.",
-    against=["donation is for the outermost jit", "nothing is donated in a trace"],
+    against=["donation is for the outermost jit", "nothing is donated in a nested call"],
 )
 def donated(jk, rng):
     x, which = floats(rng, 3), rng.integers(2, size=2).tolist()
@@ -1125,7 +1138,7 @@ def placed(jk, rng):
 @check(
     "05.6",
     "With `inline`, the equations themselves are recorded, also of a function that closed over a tracer.",
-    against=["what is inlined closes over nothing"],
+    against=["an inlined function closes over nothing"],
 )
 def inlined(jk, rng):
     inner = jk.jit(lambda x: jk.numpy.sin(x) * 2.0, inline=jk.Inline.JAX_EARLY)
@@ -1137,7 +1150,11 @@ def inlined(jk, rng):
     return jk.make_jaxpr(lambda x: inner(x) - inner(-x))(x), jk.make_jaxpr(closes_over)(x)
 
 
-@check("05.6", "The call returns what the function returns.", against=["a call returns a list", "no leaves are None"])
+@check(
+    "05.6",
+    "The call returns what the function returns.",
+    against=["a call returns a list", "a result without leaves is None"],
+)
 def result_of_a_call(jk, rng):
     a, b = shuffled(rng, "abcdefgh")[:2]
     results = [
@@ -1201,8 +1218,8 @@ def single_result(jk, rng):
     against=[
         "results are a list",
         "all results are alike",
-        "the first aval is that of all",
-        "a tuple of one is its element",
+        "all results have the aval of the first",
+        "a tuple of one result is that result",
         "a program takes all leaves",
     ],
 )
@@ -1215,7 +1232,7 @@ def tree_of_results(jk, rng):
 
 @check(
     "05.7",
-    "A result is good for the next call: it has the key of its type.",
+    "A result can be passed to the next call: it has the key of its type.",
     against=["a key is found when it is asked for", "all results have the key of the first"],
     fixed="kinds of things, which are the same for every call",
 )
@@ -1233,7 +1250,7 @@ def results_go_on(jk, rng):
 
 @check(
     "05.7",
-    "What follows from the keys is worked out once, and not at every hit.",
+    "What depends on the keys alone is computed once, and not at every hit.",
     against=["each call has a runner of its own"],
 )
 def made_once(jk, rng):
@@ -1257,12 +1274,12 @@ def made_once(jk, rng):
 
 @check(
     "05.7",
-    "With leaves on the host, constants, or arguments that nobody reads, a call takes another way than the shortest.",
+    "A call with leaves on the host, with constants, or with arguments that nobody reads takes the longer way.",
     against=[
-        "leaves are what a program takes",
+        "a program takes exactly the leaves",
         "as many arguments as leaves are the same arguments",
         "every leaf has a buffer",
-        "one leaf is one buffer",
+        "a call with one leaf passes one buffer",
     ],
     tolerance=1e-6,
 )
@@ -1288,7 +1305,7 @@ class OfPaper:
     "05.7",
     "The shortest way is open only where the leaves' buffers, in order, are all that the program takes.",
     against=[
-        "leaves are what a program takes",
+        "a program takes exactly the leaves",
         "as many arguments as leaves are the same arguments",
         "every leaf has a buffer",
     ],
@@ -1332,7 +1349,7 @@ def jit_by(jk, key, fun):
 @check(
     "05.8",
     "With a good key it computes what the function computes.",
-    against=["one program is enough", "the key is that of what was passed"],
+    against=["one program is enough for all calls", "the key is computed from what was passed"],
     tolerance=1e-6,
 )
 def good_key(jk, rng):
@@ -1340,7 +1357,11 @@ def good_key(jk, rng):
     return [jitted(x) for x in (floats(rng, 3), floats(rng, 2, 2), floats(rng, 3), 2, np.float16(1.5), floats(rng, 3))]
 
 
-@check("05.8", "It is compiled once for each key.", against=["it is traced to be sure", "one program is enough"])
+@check(
+    "05.8",
+    "It is compiled once for each key.",
+    against=["the function is traced at each call, to be sure", "one program is enough for all calls"],
+)
 def compiled_for_each_key(jk, rng):
     found = []
     jitted = jit_by(jk, lambda x: x.ndim, lambda x: x * 2)
@@ -1355,12 +1376,12 @@ def compiled_for_each_key(jk, rng):
     "05.8",
     "Keys are compared, not their hashes or texts; and the program of each is kept.",
     against=[
-        "the key is hashed",
-        "a key is a text",
-        "the latest program serves",
-        "the key is hashed",
-        "a key is a text",
-        "the latest program serves",
+        "the hash of a key is enough",
+        "the text of a key is enough",
+        "it is enough to keep the latest program",
+        "the hash of a key is enough",
+        "the text of a key is enough",
+        "it is enough to keep the latest program",
     ],
 )
 def keys_that_look_alike(jk, rng):
@@ -1378,7 +1399,11 @@ def keys_that_look_alike(jk, rng):
 @check(
     "05.8",
     "With a key that forgets the dtype, the bytes are taken for what the first array was.",
-    against=["it is traced to be sure", "the result has the type of the argument", "numbers are converted"],
+    against=[
+        "the function is traced at each call, to be sure",
+        "each call's result has the type of its argument",
+        "the executable converts numbers",
+    ],
 )
 def forgets_dtype(jk, rng):
     double = jit_by(jk, lambda x: x.shape, lambda x: x + x)
@@ -1386,7 +1411,7 @@ def forgets_dtype(jk, rng):
     return double(floats(rng, 3)), double(numbers.view("int32")), double(numbers.view("uint32"))
 
 
-@check("05.8", "With a key that forgets the values, nothing is wrong.", against=["the values are in the key"])
+@check("05.8", "With a key that forgets the values, nothing is wrong.", against=["the key has the values of arrays"])
 def forgets_everything(jk, rng):
     f = jit_by(jk, lambda x: None, lambda x: x * x)
     with jk.base.stage_log.listen() as events:
@@ -1396,8 +1421,8 @@ def forgets_everything(jk, rng):
 
 @check(
     "05.8",
-    "Constants go in before the argument, also when nothing reads that.",
-    against=["a program has its constants in it"],
+    "Constants are passed before the argument, also if the program does not read the argument.",
+    against=["all constants are in the program's text"],
     tolerance=1e-5,
 )
 def with_constants(jk, rng):
@@ -1406,7 +1431,11 @@ def with_constants(jk, rng):
     return reads(floats(rng, 3)), jit_by(jk, lambda x: x.aval, lambda x: jk.numpy.max(table))(floats(rng, 3))
 
 
-@check("05.8", "The key is asked about an Array, whatever came.", against=["what comes is an array"])
+@check(
+    "05.8",
+    "`key` is called with an Array, whatever was passed.",
+    against=["`key` can be called with whatever was passed"],
+)
 def asked_about(jk, rng):
     asked = {}  # a dict, since the key may be asked for once or twice in each call
     f = jit_by(jk, lambda x: asked.setdefault((type(x).__name__, str(x.aval)), x.aval), lambda x: x.reshape(-1, 1))
@@ -1416,7 +1445,11 @@ def asked_about(jk, rng):
 # --- What learners wrote ------------------------------------------------------------------------------------------
 
 
-@check("05.1", "Two classes of one name are two kinds of nodes.", against=["what prints alike is alike"])
+@check(
+    "05.1",
+    "Two classes of the same name are different kinds of nodes.",
+    against=["trees that print alike are the same"],
+)
 def classes_of_one_name(jk, rng):
     def made(cls):
         jk.tree_util.register_pytree_node(cls, lambda p: ((p.x,), None), lambda _, x: cls(*x))
@@ -1435,7 +1468,7 @@ def classes_of_one_name(jk, rng):
 @check(
     "05.2",
     "Each callable without a hash has a cache of its own.",
-    against=["all unhashable callables are one function"],
+    against=["all callables without a hash can share a cache"],
 )
 def several_without_a_hash(jk, rng):
     class Scale:
@@ -1453,7 +1486,7 @@ def several_without_a_hash(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("05.1", NEW, drawn=True)

@@ -8,7 +8,7 @@ from jitkit.kata.mutants import also_right, edit, mutant
 
 @mutant(
     "05.1",
-    "the values are in the key",
+    "the key has the values of arrays",
     "What in your key is different for two arrays of one type?",
     target="Traceable.trace_key",
 )
@@ -39,7 +39,7 @@ edit(
     "config.local.state.options, ", "", target="Traceable.trace_key",
 )  # fmt: skip
 edit(
-    "05.1", "every key has a tree", "Which of the two forms has the key of `f(x, 2.0)`?",
+    "05.1", "every key has a tree", "A key has one of two forms. Which one has the key of `f(x, 2.0)`?",
     "not arguments.statics and tree is flat_tree(len(keys))", "False", target="Jitted.key_of_call",
 )  # fmt: skip
 
@@ -57,7 +57,7 @@ edit(
 
 @mutant(
     "05.2",
-    "a trace that failed is a trace",
+    "a trace that failed is kept",
     "What is in the cache after `trace_now` raised an error?",
     target="Traceable.traced",
 )
@@ -122,7 +122,7 @@ def finds_by_source(fun):
 @mutant(
     "05.2",
     "a cache keeps its functions",
-    "Nobody has the function any more, but your table. When does it go?",
+    "Only your table still refers to the function. When is it freed?",
     target="cache_of",
 )
 def keeps_functions(fun):
@@ -139,7 +139,7 @@ def keeps_functions(fun):
 @mutant(
     "05.2",
     "every callable has a hash",
-    "What says a WeakKeyDictionary when it is asked for an object without a hash?",
+    "What does a WeakKeyDictionary raise if it is asked for an object without a hash?",
     target="cache_of",
 )
 def expects_a_hash(fun):
@@ -157,11 +157,12 @@ edit(
     "while len(self.entries) > limit:", "while False:", target="Table.insert",
 )  # fmt: skip
 edit(
-    "05.3", "first in, first out", "Which entry was used last: the one that was inserted last, or the one that was touched last?",
+    "05.3", "the entry that was inserted first goes first", "Which entry was used last: the one that "
+    "was inserted last, or the one that was touched last?",
     "self.entries[key] = entry", "self.entries = {key: entry, **self.entries}", target="Table.touch",
 )  # fmt: skip
 edit(
-    "05.3", "records cost nothing", "An entry is dropped. What else knows its key?",
+    "05.3", "records may stay when their entries go", "An entry is dropped. What else knows its key?",
     "del self.entries[oldest], self.records[oldest]", "del self.entries[oldest]", target="Table.insert",
 )  # fmt: skip
 edit(
@@ -173,17 +174,18 @@ edit(
     "(0 if limit <= EXACT_LRU_SIZE else limit // 2)", "0", target="Table.insert",
 )  # fmt: skip
 edit(
-    "05.3", "an executable goes by itself", "Who else holds an executable, beside its entries?",
+    "05.3", "an executable is freed by itself", "Who else holds an executable, beside its entries?",
     "self.drop_unused_executables()", "pass", target="Table.insert",
 )  # fmt: skip
 edit(
-    "05.3", "once failed, always failed", "The call failed before, and now there is an entry. How often is its key counted?",
+    "05.3", "a key that failed once counts as failed for ever", "The call failed before, and now "
+    "there is an entry. How often is its key counted?",
     "self.failed.pop(key, None)", "pass", target="Table.insert",
 )  # fmt: skip
 
 edit(
     "05.3",
-    "what is crowded stays so",
+    "a crowded table stays crowded",
     "Somebody raises `jit_cache_size`. When is it decided anew?",
     "self.crowded = len(self.entries)",
     "self.crowded |= len(self.entries)",
@@ -193,7 +195,7 @@ edit(
 # --- 05.4 A miss ------------------------------------------------------------------------------------------------------
 
 edit(
-    "05.4", "what was compiled is found by itself", "How does the next call find the entry?",
+    "05.4", "a compiled program is found without being entered", "How does the next call find the entry?",
     "self.table.insert(key, entry, record)", "pass", target="Jitted.make_entry",
 )  # fmt: skip
 edit(
@@ -241,7 +243,7 @@ edit(
     "if old is not new:", "if (old.shape, old.dtype) != (new.shape, new.dtype):", target="changed_leaves",
 )  # fmt: skip
 edit(
-    "05.5", "where a value is does not matter", "The type is the same, and the keys are not. Why?",
+    "05.5", "it does not matter where a value is", "The type is the same, and the keys are not. Why?",
     'yield Change("host", path, before, now)', "pass", target="changed_leaves",
 )  # fmt: skip
 edit(
@@ -263,7 +265,8 @@ def takes_the_last(records, record, weight):
 
 
 edit(
-    "05.5", "of several the first one counts", "In which order do you go through the records, and when do you change your mind?",
+    "05.5", "of several calls that are equally near, the first one counts", "In which order do you go "
+    "through the records, and when do you change your mind?",
     "counts < fewest", "counts <= fewest", target="closest",
 )  # fmt: skip
 
@@ -338,7 +341,7 @@ edit(
 )
 edit(
     "05.7",
-    "leaves are what a program takes",
+    "a program takes exactly the leaves",
     "Does the program take constants? And all of the leaves?",
     "        and not executable.consts\n        and executable.kept == list(range(len(leaf_keys)))\n",
     "",
@@ -363,46 +366,52 @@ edit(
 
 # --- 05.8 A key that forgets --------------------------------------------------------------------------------------
 
-edit("05.8", "one program is enough", "By what did you look it up?", "found = key(x)", "found = None")
 edit(
     "05.8",
-    "it is traced to be sure",
-    "Who looks whether the program fits, in a jit?",
+    "one program is enough for all calls",
+    "Under which key did you look the program up?",
+    "found = key(x)",
+    "found = None",
+)
+edit(
+    "05.8",
+    "the function is traced at each call, to be sure",
+    "In `jit`, what says whether a compiled program fits a call: another trace, or the key?",
     "if found not in programs:",
     "if found not in programs or jax.make_jaxpr(fun)(x).in_avals != programs[found].arg_avals:",
 )
 edit(
     "05.8",
-    "the result has the type of the argument",
+    "each call's result has the type of its argument",
     "Who decided on the type of the result: this call, or the one that was compiled?",
     "return executable.wrap(executable.run([*executable.consts, x._buf]))[0]",
     "return executable.wrap(executable.run([*executable.consts, x._buf]))[0].astype(x.dtype)",
 )
 edit(
     "05.8",
-    "numbers are converted",
+    "the executable converts numbers",
     "Who would convert them? What does an executable look at?",
     "x = jax.device_put(x)\n        found = key(x)\n",
     "x = jax.device_put(x)\n        found = key(x)\n        x = x.astype(programs[found].arg_avals[0].dtype) if found in programs else x\n",
 )
 edit(
     "05.8",
-    "the values are in the key",
+    "the key has the values of arrays",
     "Does the program depend on the numbers?",
     "found = key(x)",
     "found = (key(x), str(x))",
 )
 edit(
     "05.8",
-    "a program has its constants in it",
+    "all constants are in the program's text",
     "A large constant is hoisted out of the text. Who passes it?",
     "[*executable.consts, x._buf]",
     "[x._buf]",
 )
 edit(
     "05.8",
-    "what comes is an array",
-    "Has the number 1.5 a dtype?",
+    "`key` can be called with whatever was passed",
+    "`key` reads `x.dtype`. Has the number 1.5 one?",
     "x = jax.device_put(x)\n        found = key(x)\n",
     "found = key(x)\n        x = jax.device_put(x)\n",
 )
@@ -723,11 +732,12 @@ def small_in_two(key, fun):
 # --- wrong answers that fresh eyes tried ---------------------------------------------------------------------------
 
 edit(
-    "05.1", "a key is a type", "An array in the host's memory and one on the device: what has to happen before a program can run?",
+    "05.1", "the key of an array is its type", "One array is in the host's memory, another one on the "
+    "device. What has to be done with the first before a program can run?",
     "return (options, *keys)", "return (options, *(aval_of(key) for key in keys))", target="Jitted.key_of_call",
 )  # fmt: skip
 edit(
-    "05.2", "types alone lead to a program", "What decides, besides types, what Python does while it traces?",
+    "05.2", "the types alone decide about the program", "What decides, besides types, what Python does while it traces?",
     "key = self.trace_key(arguments, tree, avals)", "key = tuple(avals)", target="Traceable.traced",
 )  # fmt: skip
 edit(
@@ -735,11 +745,12 @@ edit(
     "self.cache.tracing(key, self.name)", "self.cache.tracing((), self.name)", target="Traceable.traced",
 )  # fmt: skip
 edit(
-    "05.2", "there is room for all that was traced", "Who throws away what was traced a week ago?",
+    "05.2", "there is room for all traces", "Who throws away what was traced a week ago?",
     "self.cache.remember_trace(key, traced)", "self.cache.traces[key] = traced", target="Traceable.traced",
 )  # fmt: skip
 edit(
-    "05.5", "a change is a change", "One leaf has another shape, and another one another shape and dtype. Which call is nearer?",
+    "05.5", "every changed leaf counts the same", "In one call a leaf has another shape, in another "
+    "call another shape and another dtype. Which call is nearer?",
     "change.size", "1", target="distance",
 )  # fmt: skip
 edit(
@@ -824,14 +835,14 @@ def a_hash(self, arguments, tree, avals):
 
 
 edit(
-    "05.1", "what prints alike is alike", "Two classes may have one name. What does `str` say of their trees?",
+    "05.1", "trees that print alike are the same", "Two classes may have one name. What does `str` say of their trees?",
     "tree, api_util", "str(tree), api_util", target="Traceable.trace_key",
 )  # fmt: skip
 
 
 @mutant(
     "05.2",
-    "all unhashable callables are one function",
+    "all callables without a hash can share a cache",
     "Two callables without a hash multiply by 2, and by 3. Which cache does each of them find?",
     target="cache_of",
 )
@@ -859,8 +870,8 @@ edit(
 
 edit(
     "05.4",
-    "what is compiled is run by types",
-    "Where do host values get copied to the device? The entry needs the keys.",
+    "an entry needs only the types",
+    "The entry copies values in the host's memory to the device. Do types say which values these are, or keys?",
     "Entry(executable, traced.out_tree, keys)",
     "Entry(executable, traced.out_tree, avals)",
     target="Jitted.make_entry",
@@ -889,8 +900,8 @@ edit(
 
 edit(
     "05.4",
-    "keys are checked always",
-    "With which option are keys checked?",
+    "random keys are always checked",
+    "Which option has random keys checked?",
     "if config.local.state.options.debug_key_reuse:",
     "if True:",
     target="Jitted.make_entry",
@@ -911,7 +922,7 @@ def with_a_try(self, program, placement):
 
 edit(
     "05.6",
-    "the trace of this call is its own",
+    "each call needs a trace of its own",
     "A hundred layers call one function. How often is it traced?",
     "traced = self.traced_alone(arguments, tree, avals)",
     "traced = self.trace_now(arguments, tree, avals) if hasattr(self, 'trace_now') else self.traced_alone(arguments, tree, avals)",
@@ -921,7 +932,7 @@ edit(
 
 edit(
     "05.6",
-    "nothing is donated in a trace",
+    "nothing is donated in a nested call",
     "Which leaves may the inner program overwrite?",
     "api_util.donated_leaves(self.options.spec, arguments) or (False,) * len(avals)",
     "(False,) * len(avals)",
@@ -931,7 +942,7 @@ edit(
 
 edit(
     "05.6",
-    "arrays are turned into inputs, too",
+    "arrays that were closed over become inputs, too",
     "Only an array is closed over: what is the equation's jaxpr?",
     "if any(isinstance(const, Tracer) for const in jaxpr.consts):",
     "if jaxpr.consts:",
@@ -941,7 +952,7 @@ edit(
 
 edit(
     "05.6",
-    "only tracers become inputs",
+    "a function that closed over a tracer closed over tracers only",
     "x and an array a are closed over: what are the first inputs?",
     "self.outer, jaxpr = jaxpr.consts, convert_constvars_jaxpr(jaxpr)",
     "self.outer, jaxpr = [c for c in jaxpr.consts if isinstance(c, Tracer)], convert_constvars_jaxpr(jaxpr)",
@@ -965,7 +976,7 @@ def constants_apart(self, traced, donated, inline, keep_unused, name):
 
 edit(
     "05.7",
-    "one leaf is one buffer",
+    "a call with one leaf passes one buffer",
     "One argument, and a constant before it: what does `execute` take?",
     "len(leaf_keys) != 1 or not takes_buffers_as_they_are(executable, leaf_keys)",
     "len(leaf_keys) != 1",
@@ -975,7 +986,7 @@ edit(
 
 edit(
     "05.7",
-    "the first aval is that of all",
+    "all results have the aval of the first",
     "Two results of different types: which aval has the second?",
     "return lambda leaves: put_together(arrays(run(leaves), avals, keys))",
     "return lambda leaves: put_together(arrays(run(leaves), avals[:1] * len(avals), keys[:1] * len(keys)))",
@@ -985,8 +996,8 @@ edit(
 
 edit(
     "05.7",
-    "a tuple of one is its element",
-    "`LEAF` is the tree of a single result. Is `((0,))`'s?",
+    "a tuple of one result is that result",
+    "`LEAF` is the tree of a single result. Is it also the tree of `(x,)`?",
     "if out_tree is not LEAF:",
     "if out_tree.num_leaves != 1:",
     target="runner",
@@ -1015,7 +1026,7 @@ def list_of_reasons(executable, leaf_keys):
 
 edit(
     "05.8",
-    "the key is that of what was passed",
+    "the key is computed from what was passed",
     "`key` is called with x. With an Array, or with what the caller passed?",
     "x = jax.device_put(x)\n        found = key(x)",
     "found = key(x)\n        x = jax.device_put(x)",
@@ -1024,19 +1035,25 @@ edit(
 
 edit(
     "05.8",
-    "the key is hashed",
-    "Two keys may have one hash: hash(-1) is hash(-2).",
+    "the hash of a key is enough",
+    "`hash(-1) == hash(-2)`. Can two different keys have one hash?",
     "found = key(x)",
     "found = hash(key(x))",
 )
 
 
-edit("05.8", "a key is a text", "1 and '1' are two keys.", "found = key(x)", "found = str(key(x))")
+edit(
+    "05.8",
+    "the text of a key is enough",
+    "Are 1 and '1' one key? What does `str` make of them?",
+    "found = key(x)",
+    "found = str(key(x))",
+)
 
 
 edit(
     "05.8",
-    "the latest program serves",
+    "it is enough to keep the latest program",
     "Three signatures in turn: how often is each compiled?",
     "if found not in programs:",
     "if found not in programs and not programs.clear():",
@@ -1066,7 +1083,7 @@ def helper_that_compiles(key, fun):
 
 @mutant(
     "05.1",
-    "static values are a set",
+    "static values have no order",
     "Two static arguments change places. Is that the same call?",
     target="Traceable.trace_key",
 )
@@ -1074,7 +1091,7 @@ def believes_static_values_are_a_set(self, arguments, tree, avals):
     return (config.local.state.options, tree, frozenset(api_util.static_key(arguments.statics)), tuple(avals))
 
 
-@mutant("05.1", "a kind of numbers is a dtype", "Are float16 and float32 of one kind?", target="Traceable.trace_key")
+@mutant("05.1", "the kind of a dtype is enough", "Are float16 and float32 of one kind?", target="Traceable.trace_key")
 def believes_a_kind_of_numbers_is_a_dtype(self, arguments, tree, avals):
     return (
         config.local.state.options,
@@ -1112,8 +1129,8 @@ def believes_a_thread_has_traces_of_its_own(self, arguments, tree, avals):
 
 @mutant(
     "05.2",
-    "what is traced within another trace is not kept",
-    "Is a program another one when it is asked for within a trace?",
+    "a trace within another trace is not kept",
+    "Is a function's program another one if it is traced within another trace?",
     target="Traceable.traced",
 )
 def believes_what_is_traced_within_another_trace_is_not_kept(self, arguments, tree, avals, names):
@@ -1148,9 +1165,7 @@ def believes_a_trace_with_constants_is_not_kept(self, arguments, tree, avals, na
     return (made, True)
 
 
-@mutant(
-    "05.2", "only what is written needs the lock", "What may happen between the look and the lock?", target="cache_of"
-)
+@mutant("05.2", "only writing needs the lock", "What may happen between the look and the lock?", target="cache_of")
 def believes_only_what_is_written_needs_the_lock(fun):
     if True:
         try:
@@ -1199,7 +1214,12 @@ def believes_a_method_is_its_function(fun):
             return FunctionCache()
 
 
-@mutant("05.2", "a partial function is its function", "What else has a partial function?", target="cache_of")
+@mutant(
+    "05.2",
+    "a partial function is its function",
+    "A partial function has a function inside. What else has it?",
+    target="cache_of",
+)
 def believes_a_partial_function_is_its_function(fun):
     with _caches_lock:
         fun = getattr(fun, "func", fun)
@@ -1251,7 +1271,12 @@ def believes_the_first_record_of_a_key_stays(self, key, entry, record):
             self.drop_unused_executables()
 
 
-@mutant("05.3", "one success forgets all failures", "Which key has not failed?", target="Table.insert")
+@mutant(
+    "05.3",
+    "after a success, no key has failed",
+    "One key was inserted. Which key has not failed, then?",
+    target="Table.insert",
+)
 def believes_one_success_forgets_all_failures(self, key, entry, record):
     with self.lock:
         room = config.value("jit_cache_size")
@@ -1270,7 +1295,7 @@ def believes_one_success_forgets_all_failures(self, key, entry, record):
 
 @mutant(
     "05.3",
-    "there are as many executables as entries",
+    "there may be as many executables as entries",
     "How many executables may there be without an entry?",
     target="Table.insert",
 )
@@ -1290,12 +1315,7 @@ def believes_there_are_as_many_executables_as_entries(self, key, entry, record):
             self.drop_unused_executables()
 
 
-@mutant(
-    "05.5",
-    "only the first number of a distance counts",
-    "Two calls are both to be traced. Which one is nearer?",
-    target="closest",
-)
+@mutant("05.5", "a distance is one number", "Two calls are both to be traced. Which one is nearer?", target="closest")
 def believes_only_the_first_number_of_a_distance_counts(records, record, weight):
     best, least = (None, ())
     for other in latest_first(records, record):
@@ -1306,7 +1326,7 @@ def believes_only_the_first_number_of_a_distance_counts(records, record, weight)
 
 
 @mutant(
-    "05.5", "a call without a difference is not compared", "What is the distance of a call to itself?", target="closest"
+    "05.5", "a call without a difference is left out", "What is the distance of a call to itself?", target="closest"
 )
 def believes_a_call_without_a_difference_is_not_compared(records, record, weight):
     best, least = (None, ())
@@ -1328,13 +1348,13 @@ def believes_without_results_nothing_is_recorded(self, leaves):
     return tree_unflatten(self.out_tree, jit_p.bind(*self.outer, *leaves, **self.params))
 
 
-@mutant("05.6", "no leaves are None", "What does `lambda x: ()` return?", target="NestedCall.bind")
+@mutant("05.6", "a result without leaves is None", "What does `lambda x: ()` return?", target="NestedCall.bind")
 def believes_no_leaves_are_none(self, leaves):
     out = jit_p.bind(*self.outer, *leaves, **self.params)
     return tree_unflatten(self.out_tree, out) if out else None
 
 
-@mutant("05.6", "every function has a `__name__`", "Which name has a partial function?", target="Jitted.nested_call")
+@mutant("05.6", "every function has a `__name__`", "Has a partial function a `__name__`?", target="Jitted.nested_call")
 def believes_every_function_has_a___name(self, args, kwargs):
     arguments, tree, avals = self.signature(args, kwargs)
     traced = self.traced_alone(arguments, tree, avals)
@@ -1346,7 +1366,12 @@ def believes_every_function_has_a___name(self, args, kwargs):
     return call
 
 
-@mutant("05.7", "all results have the key of the first", "Which key belongs to which result?", target="runner")
+@mutant(
+    "05.7",
+    "all results have the key of the first",
+    "Two results have different types. Which key has the second?",
+    target="runner",
+)
 def believes_all_results_have_the_key_of_the_first(executable, out_tree, leaf_keys):
     run = buffers_runner(executable, leaf_keys)
     avals, keys = (executable.out_avals, executable.out_keys)
@@ -1393,7 +1418,7 @@ def believes_without_results_there_is_nothing_to_run(executable, out_tree, leaf_
 
 @mutant(
     "05.1",
-    "without leaves every key is short",
+    "without leaves, the key is empty",
     "f(2) and f(3) have static arguments, and nothing else. Is it one call?",
     target="Jitted.key_of_call",
 )
@@ -1406,7 +1431,7 @@ def believes_without_leaves_every_key_is_short(self, arguments, tree, keys):
 
 @mutant(
     "05.2",
-    "only the first time is now",
+    "a trace counts as new only the first time",
     "A kept trace is not current any more, and you trace again. Was it traced now?",
     target="Traceable.traced",
 )
@@ -1423,7 +1448,7 @@ def believes_only_the_first_time_is_now(self, arguments, tree, avals, names):
 
 @mutant(
     "05.3",
-    "records stay with executables",
+    "a record stays as long as its executable",
     "There are too many executables, and an entry goes. Does its record go, too?",
     target="Table.insert",
 )
@@ -1489,7 +1514,7 @@ def believes_what_was_traced_before_is_not_donated(self, start, key, arguments, 
 
 @mutant(
     "05.5",
-    "who comes from the host has no device",
+    "a value that was on the host cannot differ in its device",
     "A value was on the host, and is committed to a device now. Which difference is it?",
     target="changed_leaves",
 )
@@ -1510,7 +1535,7 @@ def believes_who_comes_from_the_host_has_no_device(leaves):
 
 @mutant(
     "05.6",
-    "a call is remembered by its types",
+    "a nested call is remembered under its types",
     "Under which key will somebody look for the call?",
     target="Jitted.nested_call",
 )
@@ -1527,7 +1552,7 @@ def believes_a_call_is_remembered_by_its_types(self, args, kwargs):
 
 @mutant(
     "05.6",
-    "what is inlined closes over nothing",
+    "an inlined function closes over nothing",
     "The function closes over a tracer. Which inputs has its jaxpr?",
     target="NestedCall.bind",
 )

@@ -77,7 +77,11 @@ def positions_from_names(jk, rng):
     return inferred(jk, plain, None, names), program
 
 
-@check("06.1", "Where both are given, nothing is inferred.", against=["both are completed by each other"])
+@check(
+    "06.1",
+    "Where both are given, nothing is inferred.",
+    against=["numbers and names are each completed from the other"],
+)
 def both_given(jk, rng):
     (i,), (j,) = some(rng, 4, 1), some(rng, 4, 1)
     return (
@@ -104,7 +108,7 @@ def kinds_of_parameters(jk, rng):
 @check(
     "06.1",
     "Nobody else is asked: numbers and names are worked out here.",
-    against=["JAX may do it"],
+    against=["JAX may be asked"],
     fixed="nobody is asked",
 )
 def without_jax(jk, rng):
@@ -126,7 +130,7 @@ def negative_positions(jk, rng):
 @check(
     "06.1",
     "With `*args`, only a call can tell what a negative position means.",
-    against=["the signature tells the number of arguments", "a collector has a position and a name"],
+    against=["the signature tells the number of arguments", "`*rest` has a position and a name"],
 )
 def negative_positions_of_any_number(jk, rng):
     negative = inferred(jk, any_number, (-1 - int(rng.integers(3)), 0), None)
@@ -147,7 +151,7 @@ def checked(jk, function, what, entries, *parts):
 @check(
     "06.2",
     "A position beyond the last parameter, or before the first one, is an error.",
-    against=["what does not exist is ignored"],
+    against=["a position or a name that does not exist is ignored"],
     fixed="an error of fixed words",
 )
 def positions_out_of_range(jk, rng):
@@ -163,7 +167,7 @@ def positions_out_of_range(jk, rng):
 @check(
     "06.2",
     "The first and the last position are right, from either end.",
-    against=["the last position is as many as there are parameters"],
+    against=["the last position equals the number of parameters"],
 )
 def first_and_last(jk, rng):
     what = str(rng.choice(["donate_argnums", "static_argnums", "my_argnums", "his_argnums"]))
@@ -185,11 +189,11 @@ def keyword_only(jk, rng):
     "06.2",
     "A name that no parameter has is an error; `**kwargs` takes all names, `*args` all positions.",
     against=[
-        "what does not exist is ignored",
-        "collectors do not count",
-        "a name is one of those that have positions",
+        "a position or a name that does not exist is ignored",
+        "`*args` and `**options` do not take the names and positions that are left",
+        "only parameters with positions have names",
         "only static arguments have names",
-        "a collector's own name is not to be passed",
+        "`options=1` cannot be passed to a function with `**options`",
     ],
 )
 def unknown_names(jk, rng):
@@ -217,7 +221,11 @@ def unknown_names(jk, rng):
 @check(
     "06.2",
     "The name of a positional-only parameter is refused, even where `**kwargs` would take it.",
-    against=["a name is a name", "`**kwargs` takes the name of `*args`", "unknown names come first"],
+    against=[
+        "every parameter can be named",
+        "`**kwargs` takes the name of `*args`",
+        "the error about unknown names comes first",
+    ],
 )
 def positional_only_names(jk, rng):
     name = "ab"[int(rng.integers(2))]
@@ -236,10 +244,10 @@ def positional_only_names(jk, rng):
     "06.2",
     "The errors name the function, with what it takes.",
     against=[
-        "the option is enough for an error",
+        "an error need only name the option",
         "every callable has a `__name__`",
-        "some position is given",
-        "only the wrong positions are said",
+        "there is always a position",
+        "the message shows only the wrong positions",
     ],
     fixed="an error of fixed words",
 )
@@ -282,12 +290,12 @@ def merged(arguments, args, kwargs):
 
 @check(
     "06.3",
-    "Static arguments are kept with their places, wherever they stand.",
+    "Static arguments are returned with their positions, wherever they stand.",
     against=[
         "static arguments come last",
         "static arguments come first",
-        "what is false is not there",
-        "the arity is what is left",
+        "an argument that is None or False is not there",
+        "the arity counts the dynamic arguments only",
         "a keyword is dynamic where its parameter is positional",
     ],
 )
@@ -326,7 +334,7 @@ def order_of_keywords(jk, rng):
 
 @check(
     "06.3",
-    "A static argument that the call does not have is not a mistake.",
+    "It is not an error if the call lacks a static argument.",
     against=["a call has every static argument", "a position that the call does not have is an error"],
 )
 def left_out(jk, rng):
@@ -338,9 +346,9 @@ def left_out(jk, rng):
     "06.3",
     "A negative position counts from the end of this call, and must be in it.",
     against=[
-        "negative positions need no care",
-        "any number has a remainder",
-        "what is said twice is twice static",
+        "a negative position works like any other",
+        "a negative position is taken modulo the number of arguments",
+        "a position that is given twice is static twice",
         "a call without arguments is always right",
     ],
 )
@@ -380,7 +388,7 @@ def traces(jk, *values):
 @check(
     "06.4",
     "Values that are equal are the same, also when they are two objects.",
-    against=["a static value is an object", "what is equal looks the same"],
+    against=["a static value is known by its identity", "equal values print alike"],
 )
 def equal_values(jk, rng):
     n = int(rng.integers(1000, 9999))
@@ -393,7 +401,11 @@ def equal_values(jk, rng):
 @check(
     "06.4",
     "1, 1.0 and True are three values: each gives another program.",
-    against=["equal is the same", "a type is its name", "a value of a derived type is of the type"],
+    against=[
+        "equal values are the same value",
+        "types of the same name are the same",
+        "a value of a derived type is of the type",
+    ],
 )
 def equal_of_other_types(jk, rng):
     values = [[1, 1.0, True][i] for i in rng.permutation(3)]
@@ -409,7 +421,7 @@ def equal_of_other_types(jk, rng):
 @check(
     "06.4",
     "Different values with one hash are different: -1 and -2 have the same hash.",
-    against=["the hash tells values apart"],
+    against=["equal hashes mean equal values"],
 )
 def one_hash(jk, rng):
     n = int(rng.integers(2, 99))
@@ -422,7 +434,7 @@ def one_hash(jk, rng):
 @check(
     "06.4",
     "A list or an array cannot be static, and the error says what can.",
-    against=["anything can be static", "arrays can be static", "any error means that the hash is missing"],
+    against=["anything can be static", "arrays can be static", "any error of `__hash__` means that there is none"],
     fixed="an error of fixed words",
 )
 def without_a_hash(jk, rng):
@@ -486,12 +498,12 @@ def called(jk, function, *args, static=(), **kwargs):
 
 @check(
     "06.5",
-    "A leaf of a tree has the way to it after the name.",
+    "The name of a leaf is its argument's, followed by the path to the leaf.",
     against=[
         "an argument is a leaf",
         "keywords are in the order of the call",
-        "a leaf is called as its argument",
-        "each argument has a leaf at least",
+        "every leaf has the name of its argument",
+        "each argument has at least one leaf",
         "a path is keys in brackets",
     ],
 )
@@ -504,8 +516,8 @@ def leaves_of_trees(jk, rng):
 
 @check(
     "06.5",
-    "Static arguments have no leaves, but they have their places in the call.",
-    against=["leaves are counted like arguments", "dynamic arguments are the first"],
+    "Static arguments have no leaves, but they count among the positions of the call.",
+    against=["leaves are counted like arguments", "the dynamic arguments are the first ones"],
 )
 def after_static_arguments(jk, rng):
     return [called(jk, plain, 1, (2, 3), 4, 5, static=some(rng, 4, k)) for k in (1, 2, 3)]
@@ -513,13 +525,13 @@ def after_static_arguments(jk, rng):
 
 @check(
     "06.5",
-    "What `*args` and `**kwargs` collect are their items.",
+    "What `*args` and `**kwargs` collect is named like their items: `args[0]`, `kwargs['n']`.",
     against=[
-        "a collector is an argument",
+        "what `*args` collects is one argument",
         "a keyword's leaf is named by its key alone",
-        "a collector is called args",
-        "a collector of keywords is called kwargs",
-        "what is collected is counted from the first argument",
+        "`*xs` collects items called args",
+        "`**options` collects items called kwargs",
+        "collected items are counted from the first argument of the call",
     ],
 )
 def collected(jk, rng):
@@ -535,7 +547,7 @@ def collected(jk, rng):
 @check(
     "06.5",
     "A keyword that `**options` collects is not the parameter that happens to have its name.",
-    against=["a keyword is called what it is called", "only what comes before `*` is a parameter"],
+    against=["a keyword is always the parameter of that name", "only what comes before `*` is a parameter"],
 )
 def collected_keyword(jk, rng):
     (n,) = some(rng, 9, 1)
@@ -544,7 +556,11 @@ def collected_keyword(jk, rng):
     return called(jk, any_name, n, 2, x=n), called(jk, any_name, n, y=2), beside
 
 
-@check("06.5", "Some functions have no signature.", against=["every function has a signature"])
+@check(
+    "06.5",
+    "Functions without a signature work, too: their arguments are numbered.",
+    against=["every function has a signature"],
+)
 def without_signature(jk, rng):
     count = int(rng.integers(1, 5))
     of_calls = (
@@ -567,7 +583,7 @@ def in_an_error(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("06.1", NEW, drawn=True)
@@ -587,9 +603,9 @@ def programs_2(jk, rng):
     against=[
         "the caller's dict may be emptied",
         "dynamic keywords are sorted",
-        "one object is one argument",
+        "the same object is the same argument",
         "the dict for the tracers may be filled",
-        "a value that is false is not there",
+        "a static value of 0 or None is not there",
     ],
 )
 def programs_3(jk, rng):

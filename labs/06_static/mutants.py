@@ -22,7 +22,7 @@ edit(
 
 @mutant(
     "06.1",
-    "both are completed by each other",
+    "numbers and names are each completed from the other",
     "Somebody gives a number and a name, of two arguments. May you add to either?",
 )
 def completes_both(signature, nums, names):
@@ -80,7 +80,7 @@ edit(
 
 @mutant(
     "06.2",
-    "what does not exist is ignored",
+    "a position or a name that does not exist is ignored",
     "Somebody counted from 1. What do they see, and when?",
     target="check_positions",
 )
@@ -90,7 +90,7 @@ def lets_all_positions_pass(fun, signature, nums, what):
 
 edit(
     "06.2",
-    "what does not exist is ignored",
+    "a position or a name that does not exist is ignored",
     "Somebody mistyped a name. What do they see, and when?",
     "unknown = {name for name in names if kinds.get(name) not in KEYWORD}",
     "unknown = set()",
@@ -98,7 +98,7 @@ edit(
 )
 edit(
     "06.2",
-    "the last position is as many as there are parameters",
+    "the last position equals the number of parameters",
     "There are four parameters that take a position. What is the number of the last one, and from the other end?",
     "if -min(nums) > count or max(nums) >= count:",
     "if -min(nums) >= count or max(nums) > count:",
@@ -114,7 +114,7 @@ edit(
 )
 edit(
     "06.2",
-    "collectors do not count",
+    "`*args` and `**options` do not take the names and positions that are left",
     "`def f(x, **options)` is called with `f(1, n=2)`. Does it take n?",
     "if unknown and inspect.Parameter.VAR_KEYWORD not in kinds.values():",
     "if unknown:",
@@ -124,7 +124,7 @@ edit(
 
 @mutant(
     "06.2",
-    "a name is a name",
+    "every parameter can be named",
     "Can a caller write `x=` for `def f(x, /, **options)`, and would it be the parameter x?",
     target="check_names",
 )
@@ -140,7 +140,7 @@ def takes_all_names(fun, signature, names, what):
 
 edit(
     "06.2",
-    "the option is enough for an error",
+    "an error need only name the option",
     "A program has forty jitted functions. Which one is the error about?",
     '\\n"\n            f"The function is {name_of(fun)}{signature}."',
     '"',
@@ -149,7 +149,7 @@ edit(
 
 edit(
     "06.2",
-    "a name is one of those that have positions",
+    "only parameters with positions have names",
     "Can `def f(x, *, n)` be called with `n=3`? Then n can be static by its name.",
     "unknown = {name for name in names if kinds.get(name) not in KEYWORD}",
     "unknown = {name for name in names if kinds.get(name) not in POSITIONAL}",
@@ -167,7 +167,7 @@ edit(
 
 @mutant(
     "06.2",
-    "unknown names come first",
+    "the error about unknown names comes first",
     "Two names are wrong, each in its way. Which of the two is the error about?",
     target="check_names",
 )
@@ -235,7 +235,7 @@ edit(
 )
 edit(
     "06.3",
-    "negative positions need no care",
+    "a negative position works like any other",
     "Which of the arguments is number -2? Is it still among the dynamic ones?",
     "{i % count for i in spec.static_argnums if i < count}",
     "{i for i in spec.static_argnums if i < count}",
@@ -245,7 +245,7 @@ edit(
 
 @mutant(
     "06.3",
-    "any number has a remainder",
+    "a negative position is taken modulo the number of arguments",
     "There is one argument, and number -2 is static. Which one do you take?",
     target="split_call",
 )
@@ -261,7 +261,7 @@ def takes_remainders(spec, args, kwargs):
 
 edit(
     "06.3",
-    "what is false is not there",
+    "an argument that is None or False is not there",
     "`f(x, mode=None)`, and `mode` is static. Is there a static argument in this call?",
     "for name in sorted({*spec.static_argnames}) if name in kwargs",
     "for name in sorted({*spec.static_argnames}) if kwargs.get(name)",
@@ -277,7 +277,7 @@ edit(
 )
 edit(
     "06.3",
-    "what is said twice is twice static",
+    "a position that is given twice is static twice",
     "There are two arguments, and 1 and -1 are static. How many static arguments has the call?",
     "{i % count for i in spec.static_argnums if i < count}",
     "[i % count for i in spec.static_argnums if i < count]",
@@ -288,7 +288,7 @@ edit(
 
 edit(
     "06.4",
-    "a static value is an object",
+    "a static value is known by its identity",
     "A call passes `(3, 3)`, a new tuple each time. How often is its program compiled?",
     "return bool(self.value == other.value)",
     "return self.value is other.value",
@@ -296,7 +296,7 @@ edit(
 )
 edit(
     "06.4",
-    "equal is the same",
+    "equal values are the same value",
     "Is `x * True` the same program as `x * 1`? What does your `__eq__` say of the two?",
     "if not isinstance(other, Static) or type(self.value) is not type(other.value):",
     "if not isinstance(other, Static):",
@@ -304,14 +304,19 @@ edit(
 )
 
 
-@mutant("06.4", "equal is the same", "`1 == True` in Python: what else must be in the key?", target="static_key")
+@mutant(
+    "06.4",
+    "equal values are the same value",
+    "`1 == True` in Python: what else must be in the key?",
+    target="static_key",
+)
 def leaves_out_types(statics):
     return tuple(part for where, static in statics for part in (where, static.value, static.hash))
 
 
 edit(
     "06.4",
-    "the hash tells values apart",
+    "equal hashes mean equal values",
     "Try `hash(-1) == hash(-2)`. What does a dict do after it found the hash?",
     "return bool(self.value == other.value)",
     "return hash(self) == hash(other)",
@@ -369,7 +374,7 @@ def leaves_out_places(statics):
 
 edit(
     "06.4",
-    "what is equal looks the same",
+    "equal values print alike",
     "The text of an object of your own class says where in memory it is. Who says whether two of them are equal?",
     "return bool(self.value == other.value)",
     "return repr(self.value) == repr(other.value)",
@@ -377,7 +382,7 @@ edit(
 )
 edit(
     "06.4",
-    "a type is its name",
+    "types of the same name are the same",
     "Two modules have a class `Config` each. Is either the other's type?",
     "type(self.value) is not type(other.value)",
     "type(self.value).__name__ != type(other.value).__name__",
@@ -385,7 +390,7 @@ edit(
 )
 edit(
     "06.4",
-    "any error means that the hash is missing",
+    "any error of `__hash__` means that there is none",
     "The `__hash__` of a class has a bug, and ends in a KeyError. Would it help the author to read of "
     "unhashable arguments?",
     "except TypeError as error:",
@@ -413,7 +418,7 @@ edit(
 )
 edit(
     "06.5",
-    "a collector is an argument",
+    "what `*args` collects is one argument",
     "`*args` collected three arrays. Which one is called what?",
     '[f"{collector}[{i}]" for i in range(count - len(names))]',
     "[collector] * (count - len(names))",
@@ -423,7 +428,7 @@ edit(
 
 @mutant(
     "06.5",
-    "a keyword is called what it is called",
+    "a keyword is always the parameter of that name",
     "`def f(x, /, **options)` is called with `f(1, x=2)`. Where is the 2?",
     target="keyword_name",
 )
@@ -444,7 +449,7 @@ def needs_a_signature(signature, count):
     return names + [f"{collector}[{i}]" for i in range(count - len(names))]
 
 
-@mutant("06.1", "JAX may do it", "JAX has this function, too. What will you do when it is not there?")
+@mutant("06.1", "JAX may be asked", "JAX has this function, too. What will you do when it is not there?")
 def asks_jax(signature, nums, names):
     from jax._src import api_util
 
@@ -788,8 +793,8 @@ def begins_with_static_ones(self, args, kwargs):
 
 edit(
     "06.5",
-    "dynamic arguments are the first",
-    "A static one may stand before them.",
+    "the dynamic arguments are the first ones",
+    "Argument 0 is static. Which parameter is the first dynamic argument?",
     "of_call[i] for i in arguments.dynamic_positions",
     "of_call[i] for i in range(len(arguments.dynamic_positions))",
     target="argument_names",
@@ -799,7 +804,7 @@ edit(
 edit(
     "06.5",
     "a keyword's leaf is named by its key alone",
-    "`**kwargs` collects it, or is it a parameter?",
+    "Is the keyword a parameter of the function, or does `**options` collect it? How is its leaf called in each case?",
     "keyword_name(signature, which.key)",
     "which.key",
     target="argument_names",
@@ -808,8 +813,8 @@ edit(
 
 edit(
     "06.5",
-    "a leaf is called as its argument",
-    "`params['w'][0]`",
+    "every leaf has the name of its argument",
+    "The argument `params` is a dict of lists. How should a leaf in it be called?",
     "names.append(name + keystr(tuple(rest)))",
     "names.append(name)",
     target="argument_names",
@@ -827,8 +832,8 @@ edit(
 
 edit(
     "06.2",
-    "some position is given",
-    "What is `min(())`?",
+    "there is always a position",
+    "What does `min(())` do, if `static_argnums` is empty?",
     "if not nums or inspect.Parameter.VAR_POSITIONAL in kinds:",
     "if inspect.Parameter.VAR_POSITIONAL in kinds:",
     target="check_positions",
@@ -837,7 +842,7 @@ edit(
 
 edit(
     "06.2",
-    "only the wrong positions are said",
+    "the message shows only the wrong positions",
     "`static_argnums=(0, 3)`: what does the message show?",
     'f"Jitted function has {what}={nums}, but',
     'f"Jitted function has {what}={tuple(n for n in nums if n >= count)}, but',
@@ -857,7 +862,7 @@ edit(
 
 edit(
     "06.3",
-    "the arity is what is left",
+    "the arity counts the dynamic arguments only",
     "`f(x, 3)` with a static 3: how many positional arguments had the call?",
     "return Arguments(dynamic, dynamic_kwargs, tuple(statics), count)",
     "return Arguments(dynamic, dynamic_kwargs, tuple(statics), len(dynamic))",
@@ -899,7 +904,7 @@ edit(
 
 edit(
     "06.5",
-    "a collector is called args",
+    "`*xs` collects items called args",
     "`def f(*xs)`: what is the second argument of a call called?",
     "next((p.name for p in parameters if",
     'next(("args" for p in parameters if',
@@ -909,8 +914,8 @@ edit(
 
 edit(
     "06.5",
-    "a collector of keywords is called kwargs",
-    "`def f(**options)`: what is `n=3` called?",
+    "`**options` collects items called kwargs",
+    "`def f(**options)` is called with `n=3`. What is that argument called in a message?",
     "{kinds.get(inspect.Parameter.VAR_KEYWORD, 'kwargs')}",
     "kwargs",
     target="keyword_name",
@@ -919,7 +924,7 @@ edit(
 
 edit(
     "06.5",
-    "what is collected is counted from the first argument",
+    "collected items are counted from the first argument of the call",
     "`def f(x, *rest)`: which number has the second argument of a call in `rest`?",
     "for i in range(count - len(names))]",
     "for i in range(len(names), count)]",
@@ -930,7 +935,7 @@ edit(
 # --- what learners write who have read the text only -------------------------------------------------------------------
 
 
-@mutant("06.1", "a collector has a position and a name", "Can `*rest` be passed by name?")
+@mutant("06.1", "`*rest` has a position and a name", "Can a caller write `rest=...` for `def f(x, *rest)`?")
 def collectors_have_positions(signature, nums, names):
     params = list(signature.parameters.values())
     count = sum(p.kind in POSITIONAL for p in params)
@@ -946,7 +951,7 @@ def collectors_have_positions(signature, nums, names):
 
 @mutant(
     "06.2",
-    "a collector's own name is not to be passed",
+    "`options=1` cannot be passed to a function with `**options`",
     "What does `f(x, options=1)` do for `def f(x, **options)`?",
     target="check_names",
 )
@@ -964,7 +969,12 @@ def names_of_collectors(fun, signature, names, what):
         )
 
 
-@mutant("06.3", "the caller's dict may be emptied", "Who else has the dict `kwargs`?", target="split_call")
+@mutant(
+    "06.3",
+    "the caller's dict may be emptied",
+    "`kwargs` is the caller's dict. What is in it after the call?",
+    target="split_call",
+)
 def empties_the_dict(spec, args, kwargs):
     from jitkit.signature.api_util import Arguments, Static
 
@@ -1007,7 +1017,7 @@ def sorted_keywords(spec, args, kwargs):
 
 @mutant(
     "06.3",
-    "one object is one argument",
+    "the same object is the same argument",
     "`f(x, x)`, and the first is static. How many dynamic arguments are there?",
     target="split_call",
 )
@@ -1050,7 +1060,7 @@ def fills_the_dict(self, args, kwargs):
 
 @mutant(
     "06.3",
-    "a value that is false is not there",
+    "a static value of 0 or None is not there",
     "What if the static value is 0, or None?",
     target="Arguments.merged_with",
 )
@@ -1061,7 +1071,7 @@ def or_next(self, args, kwargs):
     return result, {**kwargs, **{k: s.value for k, s in self.statics if isinstance(k, str)}}
 
 
-@mutant("06.5", "each argument has a leaf at least", "How many leaves has None?", target="argument_names")
+@mutant("06.5", "each argument has at least one leaf", "How many leaves has None?", target="argument_names")
 def a_leaf_at_least(fun, arguments):
     signature = signature_of(fun)
     names = positional_names(signature, arguments.arity)

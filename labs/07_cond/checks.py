@@ -24,9 +24,9 @@ def row(rng, n=3):
     "cond is one equation, whose index is the predicate as int32.",
     against=[
         "the index is the predicate",
-        "the true function is the first of the equation",
+        "in the equation, the true branch comes first",
         "the index is a truth value",
-        "one function twice is no choice",
+        "a cond with the same function twice is not a choice",
     ],
 )
 def plain_cond(jk, rng):
@@ -36,7 +36,7 @@ def plain_cond(jk, rng):
     return program, jk.make_jaxpr(lambda x: jk.lax.cond(x > limit, *both, x))(1.0)
 
 
-@check("07.1", "A function is traced whether or not it is going to run.", against=["only the taken branch is traced"])
+@check("07.1", "Both functions are traced, whichever is going to run.", against=["only the taken branch is traced"])
 def both_are_traced(jk, rng):
     traced = []
     flag = bool(rng.integers(2))
@@ -67,7 +67,7 @@ def numbers_are_predicates(jk, rng):
 @check(
     "07.1",
     "An array of several truth values is refused, and so is None.",
-    against=["a predicate may be an array", "without jit any predicate will do"],
+    against=["a predicate may be an array", "with jit disabled, any predicate will do"],
     fixed="an error of fixed words",
 )
 def bad_predicates(jk, rng):
@@ -92,10 +92,10 @@ def by_python(jk, f, x):
     "07.1",
     "An operand may be passed by keyword, and operands before each function, as in old programs.",
     against=[
-        "there is one way to call it",
+        "cond can be called in one way only",
         "a tree of operands is spread",
-        "an operand of None is none",
-        "nobody needs the keyword's tree",
+        "`operand=None` means that there is no operand",
+        "an operand that is a tuple is spread over the parameters",
         "only the first function need be callable",
     ],
 )
@@ -120,11 +120,11 @@ def other_forms(jk, rng):
     "07.1",
     "Where jit is disabled Python calls one of the functions, and not the other.",
     against=[
-        "both always run",
+        "both functions always run",
         "there is always a program",
-        "without jit a tracer is looked at",
-        "without jit both are called, to compare them",
-        "without jit a function has one operand",
+        "with jit disabled, the value of a tracer is known",
+        "with jit disabled, both functions are called, to compare them",
+        "with jit disabled, a function gets one operand",
     ],
 )
 def without_jit(jk, rng):
@@ -152,7 +152,7 @@ def without_jit(jk, rng):
 @check(
     "07.2",
     "switch is one equation with a branch for each function.",
-    against=["two branches are a cond", "all branches have one name"],
+    against=["a switch of two branches is a cond", "all branches have one name"],
 )
 def plain_switch(jk, rng):
     a = float(scalar(rng))
@@ -208,7 +208,7 @@ def out_of_bounds(jk, rng):
     against=[
         "a negative index counts from the end",
         "there is always a program",
-        "without jit an index is Python's",
+        "with jit disabled, an index works as in a Python list",
         "an index that is known needs no clamp",
     ],
 )
@@ -247,7 +247,11 @@ def bad_indices(jk, rng):
 @check(
     "07.2",
     "A single branch is called: there is nothing to choose. Without branches there is nothing to call.",
-    against=["one branch is a choice, too", "a single branch needs no index", "no branches are no result"],
+    against=[
+        "even a single branch needs a switch",
+        "a single branch needs no index",
+        "without branches there is no result, and no error",
+    ],
 )
 def one_and_none(jk, rng):
     a = float(scalar(rng))
@@ -264,7 +268,7 @@ def one_and_none(jk, rng):
     "07.2",
     "Also where the index is known, all branches are traced, unless jit is disabled; the index is the number of a branch, and the "
     "branches are any sequence.",
-    against=["the last number is the count", "equal branches are one", "branches are a list"],
+    against=["the largest index is the number of branches", "equal branches are merged", "`branches` is a list"],
 )
 def known_numbers(jk, rng):
     conditionals, received = jk.lax.control_flow.conditionals, []
@@ -292,7 +296,7 @@ def known_numbers(jk, rng):
     "All functions are traced, each once, in the order in which they were given.",
     against=[
         "only the taken branch is traced",
-        "the functions are turned round before they are traced",
+        "the functions are put in the equation's order before they are traced",
         "functions are compared in the equation's order",
         "functions are compared while they are traced",
         "every function is traced anew",
@@ -355,12 +359,12 @@ def known_index(jk, rng):
 
 @check(
     "07.3",
-    "Arrays that happen to be equal are two; each branch gets both, and uses its own.",
+    "Two arrays that happen to be equal are two constants; each branch gets both, and uses its own.",
     against=[
         "what closes over nothing has no constants",
         "equal arrays are one constant",
         "operands come before constants",
-        "the index turns with the branches",
+        "when the branches are reversed, the index is, too",
         "constants are those of the first function",
         "the tree is that of the last function",
     ],
@@ -388,7 +392,7 @@ def order_of_branches(jk, rng):
 @check(
     "07.3",
     "What any branch closes over is an operand of the equation, and an input of every branch.",
-    against=["a branch keeps what it closes over"],
+    against=["a branch brings along what it closes over"],
 )
 def closures(jk, rng):
     a, b = row(rng), row(rng)
@@ -412,8 +416,12 @@ def shared_closures(jk, rng):
 
 @check(
     "07.3",
-    "Operands and results are trees; None is one, without leaves.",
-    against=["a result is a list of arrays", "a None is an operand", "what comes out is built as what went in"],
+    "Operands and results are trees; None is a tree without leaves.",
+    against=[
+        "a result is a list of arrays",
+        "None is an operand of the equation",
+        "the result has the tree of the operands",
+    ],
 )
 def trees(jk, rng):
     tree = {"a": row(rng, int(rng.integers(2, 9))), "b": (scalar(rng), np.int32(rng.integers(9)))}
@@ -461,7 +469,7 @@ def trace_switch(jk, *branches):
 @check(
     "07.4",
     "Results of different dtypes are refused; nothing is converted.",
-    against=["branch types may differ", "branches are promoted to a common type", "a kind is a dtype"],
+    against=["branch types may differ", "branches are promoted to a common type", "dtypes of the same kind agree"],
 )
 def different_dtypes(jk, rng):
     n = int(rng.integers(2, 9))
@@ -476,7 +484,7 @@ def different_dtypes(jk, rng):
 @check(
     "07.4",
     "Results of different shapes are refused.",
-    against=["branch types may differ", "a type is a dtype", "a size is a shape"],
+    against=["branch types may differ", "types with the same dtype agree", "shapes of the same size agree"],
 )
 def different_shapes(jk, rng):
     n, zeros = int(rng.integers(2, 9)), jk.numpy.zeros
@@ -492,10 +500,10 @@ def different_shapes(jk, rng):
 
 @check(
     "07.4",
-    "The structure counts, and is compared before the types.",
+    "The tree structure is compared, too, and before the types.",
     against=[
-        "the same leaves are the same result",
-        "no leaves, no difference",
+        "results with the same leaves agree",
+        "results without leaves agree",
         "trees that print the same are the same",
     ],
     fixed="an error of fixed words",
@@ -542,11 +550,11 @@ def weakness(jk, rng):
     "07.4",
     "Every branch is compared, and the message names the one that differs.",
     against=[
-        "comparing two is enough",
-        "neighbours agree",
+        "it is enough to compare two branches",
+        "it is enough to compare each branch with the next one",
         "all trees first, then all types",
-        "the last one is the odd one",
-        "whoever differs from the second is wrong",
+        "the error is about the last branch that differs",
+        "the second branch is the one to compare with",
         "the error is about the last branch that differs",
     ],
 )
@@ -577,8 +585,8 @@ def a_later_branch(jk, rng):
     "07.4",
     "Every leaf is compared.",
     against=[
-        "one leaf that agrees is enough",
-        "the first leaf stands for all",
+        "branches agree if one leaf does",
+        "it is enough to compare the first leaf",
         "the same types in another order agree",
     ],
 )
@@ -606,11 +614,11 @@ def lowered(jk, f, *arguments):
     "07.5",
     "The index says which branch computes the result.",
     against=[
-        "the index is known",
+        "the index is known when the text is written",
         "the true branch comes first",
-        "a region takes the operands",
-        "case takes the operands, too",
-        "there are two branches",
+        "a region of `case` takes the operands as arguments",
+        "`case` takes the operands beside the index",
+        "there are always two branches",
         "the index is an i32, whatever it is",
     ],
 )
@@ -640,7 +648,7 @@ def several_results(jk, rng):
 @check(
     "07.5",
     "The program is one `case`, with the work of each branch in a region of its own.",
-    against=["both always run", "each branch brings its tokens"],
+    against=["both functions always run", "the operation returns the tokens of every branch"],
 )
 def one_case(jk, rng):
     a, more = float(scalar(rng)), int(rng.integers(5))
@@ -666,7 +674,7 @@ def results_of_case(jk, more):
     return int(name.partition(":")[2] or "1")
 
 
-@check("07.5", "Only the branch that is chosen runs.", against=["both always run"])
+@check("07.5", "Only the branch that is chosen runs.", against=["both functions always run"])
 def one_runs(jk, rng):
     ran = []
 
@@ -684,9 +692,9 @@ def one_runs(jk, rng):
     "07.5",
     "Ordered effects of a branch keep their place among those around it, also when another branch has none.",
     against=[
-        "a branch without prints needs no token",
-        "each branch has its own effects",
-        "tokens are results of the equation",
+        "a branch without prints returns no token",
+        "each branch returns only the tokens of its own effects",
+        "tokens are among the results of the equation",
         "the results come before the tokens",
         "the number of results is that of the equation",
     ],
@@ -716,8 +724,8 @@ def ordered(jk, rng):
 
 @check(
     "07.5",
-    "The lines of a branch say which branch they are of.",
-    against=["every branch is called the first", "regions have the branches' names from 1"],
+    "The position of a line says which branch it belongs to.",
+    against=["all branches have the scope of the first", "the scopes of the branches are counted from 1"],
 )
 def scopes(jk, rng):
     a, more = float(scalar(rng)), int(rng.integers(5))
@@ -744,7 +752,7 @@ def chosen_by_python(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("07.1", NEW, drawn=True)

@@ -29,7 +29,7 @@ edit(
 )
 edit(
     "07.1",
-    "both always run",
+    "both functions always run",
     "How many of the two functions do you call?",
     "return (true_fun if pred else false_fun)(*operands)",
     "return [false_fun(*operands), true_fun(*operands)][bool(pred)]",
@@ -45,7 +45,7 @@ edit(
 )
 edit(
     "07.1",
-    "there is one way to call it",
+    "cond can be called in one way only",
     "What is `operand=` for, and what does `all_operands` do with it?",
     "operands = all_operands(operands, operand)",
     "operands = operands",
@@ -88,7 +88,7 @@ edit(
 edit("07.2", "any number is an index", "Which branch is number 1.5?", "    check_index(index)\n", "")
 edit(
     "07.2",
-    "one branch is a choice, too",
+    "even a single branch needs a switch",
     "One branch: what is there to choose?",
     "        return branches[0](*operands)\n",
     "",
@@ -119,7 +119,7 @@ edit(
 )
 edit(
     "07.3",
-    "a branch keeps what it closes over",
+    "a branch brings along what it closes over",
     "The jaxprs have inputs for what was closed over. Where do their values come from?",
     "consts = list({id(x): x for t in traced for x in t.consts}.values())",
     "consts = []",
@@ -147,7 +147,7 @@ edit(
 )
 edit(
     "07.3",
-    "the functions are turned round before they are traced",
+    "the functions are put in the equation's order before they are traced",
     "Something happens while a function is traced, a print for instance. In which order would the user expect it?",
     "traced = [trace_body(body, in_tree, avals) for body in bodies]",
     "traced = [trace_body(body, in_tree, avals) for body in bodies[::-1]][::-1]",
@@ -157,7 +157,7 @@ edit(
 
 edit(
     "07.4",
-    "the same leaves are the same result",
+    "results with the same leaves agree",
     "What does the caller of cond do with a list, where the other branch gives a tuple?",
     "        if other.out_tree != first.out_tree:\n            raise structure_error(what, i, names, bodies, traced)\n",
     "",
@@ -180,7 +180,7 @@ edit(
 )
 edit(
     "07.4",
-    "a type is a dtype",
+    "types with the same dtype agree",
     "Two float32 arrays of different lengths: can they stand in one place?",
     "all(same_type(one, two) for one, two in pairs)",
     "all(one.dtype == two.dtype for one, two in pairs)",
@@ -194,7 +194,7 @@ edit(
 )
 edit(
     "07.4",
-    "comparing two is enough",
+    "it is enough to compare two branches",
     "How many branches can a switch have?",
     "enumerate(traced)",
     "enumerate(traced[:2])",
@@ -211,12 +211,20 @@ edit(
 )
 
 
-@mutant("07.5", "the index is known", "When is this function called: when the program runs, or when it is written?")
+@mutant(
+    "07.5",
+    "the index is known when the text is written",
+    "When is this function called: when the program runs, or when it is written?",
+)
 def lowers_the_first(ctx, index, *args, branches):
     return ctx.lower_region(branches[0], args, "cond/branch_0_fun")
 
 
-@mutant("07.5", "both always run", "Your regions only return names. Where in the text are they computed, and when?")
+@mutant(
+    "07.5",
+    "both functions always run",
+    "Your regions only return names. Where in the text are they computed, and when?",
+)
 def computes_before(ctx, index, *args, branches):
     names = [ctx.lower_region(branch, args, f"cond/branch_{i}_fun") for i, branch in enumerate(branches)]
     out_avals = list(ctx.avals_out)
@@ -238,7 +246,7 @@ edit(
 )
 edit(
     "07.5",
-    "a branch without prints needs no token",
+    "a branch without prints returns no token",
     "One branch prints, and returns a token. What does the other one return in its place?",
     "ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))",
     "ordered = ordered_effects(branches[0].effects)",
@@ -475,7 +483,9 @@ def spread(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     )
 
 
-@mutant("07.1", "an operand of None is none", "What does `operand=None` pass?")
+@mutant(
+    "07.1", "`operand=None` means that there is no operand", "`cond(p, f, g, operand=None)`: what is `f` called with?"
+)
 def none_is_not_given(pred, true_fun, false_fun, *operands, operand=None):
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
@@ -491,7 +501,7 @@ def none_is_not_given(pred, true_fun, false_fun, *operands, operand=None):
 
 @mutant(
     "07.1",
-    "without jit a tracer is looked at",
+    "with jit disabled, the value of a tracer is known",
     "Where jit is disabled within a traced function: is the predicate known?",
 )
 def python_always(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
@@ -506,7 +516,9 @@ def python_always(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     )
 
 
-@mutant("07.1", "the true function is the first of the equation", "Who turns the branches round?")
+@mutant(
+    "07.1", "in the equation, the true branch comes first", "The index is 0 for False. Which branch must be number 0?"
+)
 def turns_them(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
@@ -519,7 +531,11 @@ def turns_them(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     )
 
 
-@mutant("07.1", "nobody needs the keyword's tree", "`operand=(x, y)` is one operand. How many do the functions get?")
+@mutant(
+    "07.1",
+    "an operand that is a tuple is spread over the parameters",
+    "`operand=(x, y)` is one operand. How many do the functions get?",
+)
 def keyword_spread(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     if not callable(true_fun) or not callable(false_fun):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
@@ -566,7 +582,7 @@ def outside_is_first(index, branches, *operands, operand=NOT_GIVEN):
     return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
 
 
-@mutant("07.2", "the last number is the count", "Three branches: which is the largest index?")
+@mutant("07.2", "the largest index is the number of branches", "Three branches: which is the largest index?")
 def clamps_to_len(index, branches, *operands, operand=NOT_GIVEN):
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
@@ -601,7 +617,9 @@ def single_unchecked(index, branches, *operands, operand=NOT_GIVEN):
 
 
 @mutant(
-    "07.2", "two branches are a cond", "Which branch is number 5 of two, and which name does a message call branch 0?"
+    "07.2",
+    "a switch of two branches is a cond",
+    "Which of two branches does the index 5 choose? And how does a message name branch 0 of a switch?",
 )
 def two_are_cond(index, branches, *operands, operand=NOT_GIVEN):
     if not all(callable(branch) for branch in branches):
@@ -643,7 +661,7 @@ def int8_clamp(index, branches, *operands, operand=NOT_GIVEN):
     return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
 
 
-@mutant("07.2", "equal branches are one", "switch(i, [f, g, f]): how many branches has the equation?")
+@mutant("07.2", "equal branches are merged", "switch(i, [f, g, f]): how many branches has the equation?")
 def by_function(index, branches, *operands, operand=NOT_GIVEN):
     if not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
@@ -660,7 +678,7 @@ def by_function(index, branches, *operands, operand=NOT_GIVEN):
     return choose("switch", index, {f"branch {i}": b for i, b in enumerate(branches)}, operands)
 
 
-@mutant("07.2", "branches are a list", "`branches` may be any sequence, a tuple too.")
+@mutant("07.2", "`branches` is a list", "May `branches` be a tuple? What does the docstring say?")
 def wants_list(index, branches, *operands, operand=NOT_GIVEN):
     if not isinstance(branches, list) or not all(callable(branch) for branch in branches):
         raise TypeError("lax.switch: branches argument should be a sequence of callables.")
@@ -746,7 +764,7 @@ def args_first(what, index, functions, operands):
 
 @mutant(
     "07.3",
-    "the index turns with the branches",
+    "when the branches are reversed, the index is, too",
     "In a cond the branch for False is the first. What is the index of True then?",
 )
 def turns_both(what, index, functions, operands):
@@ -780,7 +798,7 @@ def consts_in_pairs(what, index, functions, operands):
     return tree_unflatten(traced[0].out_tree, bind_branches(index, branches, [*consts, *args]))
 
 
-@mutant("07.3", "a None is an operand", "flatten takes None away. What did the function get for it?")
+@mutant("07.3", "None is an operand of the equation", "None has no leaves. How does the function get it back?")
 def leaves_only(what, index, functions, operands):
     args = [x for x in operands if x is not None]
     args, in_tree = tree_flatten(tuple(args))
@@ -813,7 +831,9 @@ def recursive_consts(what, index, functions, operands):
     return tree_unflatten(programs[0].out_tree, outs)
 
 
-@mutant("07.4", "neighbours agree", "The third differs from the first: whom do you compare it with?")
+@mutant(
+    "07.4", "it is enough to compare each branch with the next one", "Which branch do you compare the third one with?"
+)
 def neighbours(what, names, bodies, traced):
     for i in range(1, len(traced), 2):
         if traced[i].out_tree != traced[i - 1].out_tree:
@@ -839,7 +859,11 @@ def trees_first(what, names, bodies, traced):
             raise type_error(what, i, names, bodies, traced)
 
 
-@mutant("07.4", "one leaf that agrees is enough", "`any` or `all`?")
+@mutant(
+    "07.4",
+    "branches agree if one leaf does",
+    "Two leaves: the first has the same type in both branches, the second has not. Do the branches agree?",
+)
 def any_leaf(what, names, bodies, traced):
     first = traced[0]
     for i, other in enumerate(traced):
@@ -850,7 +874,11 @@ def any_leaf(what, names, bodies, traced):
             raise type_error(what, i, names, bodies, traced)
 
 
-@mutant("07.4", "the last one is the odd one", "Several differ from the first. Which is the error about?")
+@mutant(
+    "07.4",
+    "the error is about the last branch that differs",
+    "Several differ from the first. Which is the error about?",
+)
 def last_differs(what, names, bodies, traced):
     first = traced[0]
     for i in reversed(range(len(traced))):
@@ -862,7 +890,7 @@ def last_differs(what, names, bodies, traced):
             raise type_error(what, i, names, bodies, traced)
 
 
-@mutant("07.4", "a size is a shape", "f32[2,3] and f32[3,2] have six numbers each.")
+@mutant("07.4", "shapes of the same size agree", "f32[2,3] and f32[3,2] have six numbers each. Are they one type?")
 def sizes(what, names, bodies, traced):
     first = traced[0]
     for i, other in enumerate(traced):
@@ -873,7 +901,7 @@ def sizes(what, names, bodies, traced):
             raise type_error(what, i, names, bodies, traced)
 
 
-@mutant("07.4", "a kind is a dtype", "float16 and float32 are both floats.")
+@mutant("07.4", "dtypes of the same kind agree", "float16 and float32 are both floats. Are they one type?")
 def kinds(what, names, bodies, traced):
     first = traced[0]
     for i, other in enumerate(traced):
@@ -886,7 +914,7 @@ def kinds(what, names, bodies, traced):
             raise type_error(what, i, names, bodies, traced)
 
 
-@mutant("07.4", "whoever differs from the second is wrong", "Names in messages: which branch is it that differs?")
+@mutant("07.4", "the second branch is the one to compare with", "Names in messages: which branch is it that differs?")
 def index_off(what, names, bodies, traced):
     first = traced[0]
     for i, other in enumerate(traced[1:]):
@@ -912,7 +940,11 @@ def with_next(what, names, bodies, traced):
         raise found[1](what, found[0], names, bodies, traced)
 
 
-@mutant("07.5", "a region takes the operands", "Has a region of `case` arguments?")
+@mutant(
+    "07.5",
+    "a region of `case` takes the operands as arguments",
+    "Has a region of `stablehlo.case` arguments? The README shows one.",
+)
 def with_arguments(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -926,7 +958,11 @@ def with_arguments(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, outs)
 
 
-@mutant("07.5", "case takes the operands, too", "What are the operands of `case`?")
+@mutant(
+    "07.5",
+    "`case` takes the operands beside the index",
+    "How many operands has `stablehlo.case`? The README shows one.",
+)
 def operands_beside(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -940,7 +976,11 @@ def operands_beside(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, outs)
 
 
-@mutant("07.5", "each branch has its own effects", "Both regions end in the same types. What if one prints?")
+@mutant(
+    "07.5",
+    "each branch returns only the tokens of its own effects",
+    "Both regions end in the same types. What if one prints?",
+)
 def own_effects(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -957,7 +997,7 @@ def own_effects(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, outs)
 
 
-@mutant("07.5", "tokens are results of the equation", "What does the caller get: tokens too?")
+@mutant("07.5", "tokens are among the results of the equation", "What does the caller get: tokens too?")
 def tokens_kept(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -999,7 +1039,7 @@ def types_of_in(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, outs)
 
 
-@mutant("07.5", "every branch is called the first", "Scopes tell which branch a line is of.")
+@mutant("07.5", "all branches have the scope of the first", "A profile shows `cond/branch_1_fun`. What should it tell?")
 def one_scope(ctx, index, *args, branches):
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
     out_avals = [abstract_token] * len(ordered) + list(ctx.avals_out)
@@ -1013,7 +1053,7 @@ def one_scope(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, outs)
 
 
-@mutant("07.5", "there are two branches", "A switch has as many branches as it likes.")
+@mutant("07.5", "there are always two branches", "How many branches can a switch have?")
 def two_branches(ctx, index, *args, branches):
     branches = (branches[0], branches[-1])
     ordered = ordered_effects(no_effects.union(*(branch.effects for branch in branches)))
@@ -1039,8 +1079,8 @@ edit(
 
 edit(
     "07.1",
-    "without jit both are called, to compare them",
-    "`disable_jit` is there to look on. Which of the two functions prints?",
+    "with jit disabled, both functions are called, to compare them",
+    "With `disable_jit`, Python's `print` shows what happens. Which of the two functions should print?",
     "        return (true_fun if pred else false_fun)(*operands)",
     "        results = true_fun(*operands), false_fun(*operands)\n        return results[0] if pred else results[1]",
 )
@@ -1057,7 +1097,7 @@ edit(
 
 edit(
     "07.2",
-    "without jit an index is Python's",
+    "with jit disabled, an index works as in a Python list",
     "`disable_jit` and the index -5: which branch is it?",
     "    last = np.array(len(branches) - 1, np.int32)\n",
     "    if config.local.state.options.disable_jit and core.is_concrete(index):\n"
@@ -1077,7 +1117,7 @@ edit(
 
 edit(
     "07.2",
-    "no branches are no result",
+    "without branches there is no result, and no error",
     "`switch(0, [])`: what should a user see?",
     '            raise ValueError("Empty branch sequence\\n`switch` calls one of its branches: pass at least one.")',
     "            return None",
@@ -1122,7 +1162,7 @@ edit(
 
 edit(
     "07.4",
-    "no leaves, no difference",
+    "results without leaves agree",
     "One branch returns None, the other one `()`. Is that one structure?",
     "        if other.out_tree != first.out_tree:",
     "        if other.out_tree != first.out_tree and other.out_tree.num_leaves + first.out_tree.num_leaves > 0:",
@@ -1131,8 +1171,8 @@ edit(
 
 edit(
     "07.4",
-    "the first leaf stands for all",
-    "The branches return (f32, i32) and (f32, f32).",
+    "it is enough to compare the first leaf",
+    "The branches return (f32, i32) and (f32, f32). Do they agree?",
     "if not all(same_type(one, two) for one, two in pairs):",
     "if not all(same_type(one, two) for one, two in list(pairs)[:1]):",
 )
@@ -1149,8 +1189,8 @@ edit(
 
 edit(
     "07.5",
-    "regions have the branches' names from 1",
-    "How does `cond/branch_0_fun` begin?",
+    "the scopes of the branches are counted from 1",
+    "What is the scope of the first branch called?",
     'f"cond/branch_{i}_fun"',
     'f"cond/branch_{i + 1}_fun"',
 )
@@ -1177,7 +1217,11 @@ edit(
 # --- what learners write who have read the text only -------------------------------------------------------------------
 
 
-@mutant("07.1", "one function twice is no choice", "When does the program decide, and what does it need for that?")
+@mutant(
+    "07.1",
+    "a cond with the same function twice is not a choice",
+    "When does the program decide, and what does it need for that?",
+)
 def nothing_to_choose(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     from jitkit.lax.control_flow.conditionals import choose
 
@@ -1192,7 +1236,11 @@ def nothing_to_choose(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     )
 
 
-@mutant("07.1", "an operand of None is none", "`cond(p, f, g, operand=None)`: with how many arguments is `f` called?")
+@mutant(
+    "07.1",
+    "`operand=None` means that there is no operand",
+    "`cond(p, f, g, operand=None)`: with how many arguments is `f` called?",
+)
 def none_is_no_operand(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     from jitkit.lax.control_flow.conditionals import NOT_GIVEN, choose
 
@@ -1210,7 +1258,7 @@ def none_is_no_operand(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
 
 @mutant(
     "07.1",
-    "without jit any predicate will do",
+    "with jit disabled, any predicate will do",
     "Which error should an array of three predicates be, with jit disabled?",
 )
 def python_asks_the_predicate(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
@@ -1278,7 +1326,9 @@ def prints_the_trees(what, names, bodies, traced):
 
 
 @mutant(
-    "07.5", "each branch brings its tokens", "Two branches print in order. How many tokens does the operation return?"
+    "07.5",
+    "the operation returns the tokens of every branch",
+    "Two branches print in order. How many tokens does the operation return?",
 )
 def adds_tokens_up(ctx, index, *args, branches):
     ordered = [e for b in branches for e in ordered_effects(b.effects)]
@@ -1289,7 +1339,7 @@ def adds_tokens_up(ctx, index, *args, branches):
     return ctx.take_tokens(ordered, results)
 
 
-@mutant("07.1", "without jit a function has one operand", "How many operands do both functions take?")
+@mutant("07.1", "with jit disabled, a function gets one operand", "How many operands do both functions take?")
 def one_operand_without_jit(pred, true_fun, false_fun, *operands, operand=NOT_GIVEN):
     if not (callable(true_fun) and callable(false_fun)):
         return cond_with_two_operands(pred, true_fun, false_fun, *operands)
@@ -1336,6 +1386,6 @@ def constants_in_a_list(what, index, functions, operands):
 
 
 edit(
-    "07.3", "what comes out is built as what went in", "Both functions take one array and return one. What does `cond` return?",
+    "07.3", "the result has the tree of the operands", "Both functions take one array and return one. What does `cond` return?",
     "traced[0].out_tree", "(in_tree if len(outs) == in_tree.num_leaves else traced[0].out_tree)",
 )  # fmt: skip

@@ -45,7 +45,7 @@ def plain_loop(jk, rng):
         "a result is a list of arrays",
         "the carry is a tuple of leaves",
         "a single leaf needs no tree",
-        "a carry of nothing needs no loop",
+        "a carry without leaves needs no loop",
     ],
 )
 def tree(jk, rng):
@@ -93,7 +93,11 @@ def traced_once(jk, rng):
 @check(
     "08.1",
     "A loop that starts from a Python number takes the type that the body returns, and is traced for it.",
-    against=["a start keeps its type", "one trace is enough", "condition and body are traced for what came in"],
+    against=[
+        "a start value keeps its type",
+        "one trace is enough",
+        "condition and body are traced for the types that came in",
+    ],
 )
 def weak_start(jk, rng):
     a, limit = number(rng), number(rng)
@@ -107,7 +111,7 @@ def weak_start(jk, rng):
 @check(
     "08.1",
     "A carry that comes out as another type, or another tree, is refused.",
-    against=["the carry's type may drift", "the body's tree is the result's"],
+    against=["the carry's type may drift", "the result has the tree that the body returns"],
     fixed="an error of fixed words",
 )
 def drift(jk, rng):
@@ -153,7 +157,9 @@ def promote(jk, leaves, out_avals):
 
 
 @check(
-    "08.2", "A loop may start from 0 and add floats to it.", against=["a start keeps its type", "only numbers are weak"]
+    "08.2",
+    "A loop may start from 0 and add floats to it.",
+    against=["a start value keeps its type", "only numbers are weak"],
 )
 def starts_from_zero(jk, rng):
     a = number(rng)
@@ -168,7 +174,7 @@ def starts_from_zero(jk, rng):
     return f(np.float32(1)), both, jk.make_jaxpr(from_three)(np.float32(1))
 
 
-@check("08.2", "What was given a dtype keeps it, whatever the body returns.", against=["any start gives way"])
+@check("08.2", "A value with a dtype of its own keeps it, whatever the body returns.", against=["any start gives way"])
 def strong_starts(jk, rng):
     kind = str(rng.choice(["int32", "int16", "int8", "uint8"]))
     n = np.dtype(kind).type(rng.integers(9))
@@ -179,7 +185,7 @@ def strong_starts(jk, rng):
 
 @check(
     "08.2",
-    "The new dtype is where both types meet, and not simply the one that came out.",
+    "The new dtype is the one to which both types promote, and not simply the one that came out.",
     against=["the start takes the dtype that came out"],
 )
 def where_they_meet(jk, rng):
@@ -191,8 +197,12 @@ def where_they_meet(jk, rng):
 
 @check(
     "08.2",
-    "Whatever goes in and comes out: a shape counts as the type does, and weakness does not.",
-    against=["the start takes the dtype that came out", "another shape is no other type", "who is as wide stays"],
+    "Types differ if their dtypes or their shapes do; weakness alone makes no difference.",
+    against=[
+        "the start takes the dtype that came out",
+        "two types differ only if their dtypes do",
+        "a value that keeps its dtype stays weak",
+    ],
 )
 def any_two_types(jk, rng):
     def drawn(choices):
@@ -225,7 +235,7 @@ def untouched(jk, rng):
     return promote(jk, leaves, outs)
 
 
-@check("08.2", "The flag says whether anything is new.", against=["it is always said to have changed"])
+@check("08.2", "The flag says whether anything is new.", against=["the flag may always say that something is new"])
 def flag(jk, rng):
     traced, kind = [], str(rng.choice(["float32", "float16", "int16", "complex64"]))
 
@@ -250,9 +260,9 @@ def looped(jk, step, start):
     "Another dtype is refused, in any part of the carry.",
     against=[
         "the carry's type may drift",
-        "the first part speaks for all",
-        "the last part speaks for all",
-        "the right parts are of no interest",
+        "it is enough to check the first part of the carry",
+        "it is enough to check the last part of the carry",
+        "only the parts that disagree are passed to the error",
     ],
 )
 def other_dtype(jk, rng):
@@ -279,7 +289,7 @@ def other_dtype(jk, rng):
 @check(
     "08.3",
     "Another shape is refused: a carry cannot grow.",
-    against=["the carry may grow", "as many elements are the same shape"],
+    against=["the carry may grow", "shapes with as many elements are the same"],
 )
 def other_shape(jk, rng):
     n = int(rng.integers(2, 9))
@@ -296,7 +306,7 @@ def other_shape(jk, rng):
 @check(
     "08.3",
     "The structure is compared first: a list is not a tuple, and keys matter.",
-    against=["as many leaves are the same tree", "types come before trees", "None is nothing to compare"],
+    against=["trees with as many leaves are the same", "types come before trees", "None need not be compared"],
     fixed="an error of fixed words",
 )
 def other_tree(jk, rng):
@@ -332,7 +342,7 @@ def weakness(jk, rng):
 @check(
     "08.3",
     "In the body of a scan, only the first of the two arguments and of the two results is the carry.",
-    against=["all that goes in comes out"],
+    against=["the whole input of a body must have the types of its output"],
 )
 def in_a_scan(jk, rng):
     xs = rng.integers(9, size=int(rng.integers(2, 9))).astype("int32")
@@ -347,11 +357,11 @@ def in_a_scan(jk, rng):
 
 @check(
     "08.4",
-    "What the body returns as it came is a constant of the body, and not carried.",
+    "A part that the body returns as it came is a constant of the body, and is not carried.",
     against=[
-        "everything that is passed goes round",
-        "what was taken out comes last",
-        "what was taken out is returned, too",
+        "every part of the carry goes round",
+        "the parts that were taken out are the last inputs of the body",
+        "the body still returns the parts that were taken out",
     ],
 )
 def constant(jk, rng):
@@ -376,7 +386,7 @@ def read_by_the_condition(jk, rng):
 @check(
     "08.4",
     "Parts that change places do change.",
-    against=["what is not computed does not change", "any forwarded input is unchanged"],
+    against=["a part that no equation computes stays the same", "any forwarded input is unchanged"],
 )
 def change_places(jk, rng):
     a = number(rng)
@@ -390,7 +400,11 @@ def change_places(jk, rng):
 @check(
     "08.4",
     "The carry comes after what the functions close over.",
-    against=["the carry is the first input", "the carry begins at 0", "the condition's constants are those it reads"],
+    against=[
+        "the carry is the first input",
+        "the first input of the body is a part of the carry",
+        "the constants that the condition does not read are dropped",
+    ],
 )
 def beside_closures(jk, rng):
     a, b = row(rng), row(rng)
@@ -409,8 +423,8 @@ def unread_of(b):
 
 @check(
     "08.4",
-    "The answer has the two jaxprs and a truth value for each part of the carry.",
-    against=["everything that is passed goes round", "what is not computed does not change"],
+    "The result has the two jaxprs, and a truth value for each part of the carry.",
+    against=["every part of the carry goes round", "a part that no equation computes stays the same"],
 )
 def the_answer(jk, rng):
     a = number(rng)
@@ -421,7 +435,11 @@ def the_answer(jk, rng):
     return smaller(jk, lambda c: c[4] < a, step, ("int32", "int32", "float32", "float32", "float32"))
 
 
-@check("08.4", "If nothing is taken out, the jaxprs are those that came.", against=["what is dead may go in any case"])
+@check(
+    "08.4",
+    "If nothing is taken out, the jaxprs that came are returned, the same objects.",
+    against=["the condition's dead equations may be dropped in any case"],
+)
 def nothing_to_take(jk, rng):
     a = number(rng)
 
@@ -433,8 +451,13 @@ def nothing_to_take(jk, rng):
 
 @check(
     "08.4",
-    "A condition may return what it reads; what it computes and does not need, it does not read. A constant that comes out is no part.",
-    against=["an operation is what reads", "what occurs is read", "what the body closes over does not change"],
+    "A condition reads what it returns, but not what only dead equations use. A constant that the body "
+    "returns is not an unchanged part of the carry.",
+    against=[
+        "only operations read a part",
+        "every part that occurs in the condition is needed",
+        "what the body closes over does not change",
+    ],
 )
 def reads_and_constants(jk, rng):
     a, table = number(rng), jk.numpy.asarray(row(rng, 1))[0]
@@ -465,7 +488,7 @@ def lowered(jk, f, *arguments):
     return Stablehlo(jk.jit(f).lower(*arguments).as_text(), arguments)
 
 
-@check("08.5", "The body repeats as long as the condition holds.", against=["the body runs once at least"])
+@check("08.5", "The body repeats as long as the condition holds.", against=["the body runs at least once"])
 def repeats(jk, rng):
     a, limit = 1 + number(rng), 10 * number(rng)
 
@@ -493,7 +516,7 @@ def constants(jk, rng):
 @check(
     "08.5",
     "The regions read nothing but their own arguments.",
-    against=["a region sees what is around it"],
+    against=["a region may read what is around it"],
     fixed="nothing is read",
 )
 def own_arguments(jk, rng):
@@ -509,7 +532,9 @@ def own_arguments(jk, rng):
     return [line.strip() for line in lines[start + 1 : end] if "%arg" in line]
 
 
-@check("08.5", "The lines of a region say which one it is.", against=["a scope is decoration"])
+@check(
+    "08.5", "The position of a line says which region it belongs to.", against=["the scopes of the lines do not matter"]
+)
 def scopes(jk, rng):
     a, functions = number(rng), ["sin", "cos", "tanh", "exp"]
     asked, done = (functions[i] for i in rng.permutation(4)[:2])
@@ -521,7 +546,7 @@ def scopes(jk, rng):
     return [[f"while/{scope}/{name}" in text for name in functions] for scope in ("cond", "body")]
 
 
-@check("08.5", "The parts of the carry keep their places.", against=["the order of the carry is free"])
+@check("08.5", "The parts of the carry keep their places.", against=["the parts of the carry may change places"])
 def places(jk, rng):
     n = np.int32(rng.integers(5, 20))
 
@@ -534,7 +559,7 @@ def places(jk, rng):
     return lowered(jk, fibonacci, n)
 
 
-@check("08.5", "The program has one loop, and the body in it once.", against=["a loop is written once for each step"])
+@check("08.5", "The program has one loop, and the body in it once.", against=["the body is written once for each step"])
 def one_loop(jk, rng):
     n, times = int(rng.integers(5, 50)), int(rng.integers(1, 5))
 
@@ -550,7 +575,7 @@ def one_loop(jk, rng):
     return {word: text.count(word) for word in ("stablehlo.while", "stablehlo.sine", "stablehlo.return")}
 
 
-@check("08.5", "Effects of the body happen in every step, and in order.", against=["effects happen once"])
+@check("08.5", "Effects of the body happen in every step, and in order.", against=["an effect in a loop happens once"])
 def effects(jk, rng):
     seen = []
 
@@ -573,7 +598,7 @@ def effects(jk, rng):
     against=[
         "fori_loop is always a while loop",
         "a loop counts from 0",
-        "only ints of Python are known",
+        "only Python ints are known bounds",
         "a single step needs no loop",
     ],
 )
@@ -591,7 +616,7 @@ def known_bounds(jk, rng):
 @check(
     "08.6",
     "With a bound that is data it is a while loop, of index, bound and value.",
-    against=["the trip count must be known", "the upper bound is included", "a one is never weak"],
+    against=["the trip count must be known", "the upper bound is included", "1 added to a weak index makes it strong"],
 )
 def traced_bounds(jk, rng):
     a = number(rng)
@@ -622,7 +647,7 @@ def argument_order(jk, rng):
 @check(
     "08.6",
     "Both bounds, and the index, get the dtype of the bound that is not a Python number.",
-    against=["an index is an int32", "known bounds are numbers of Python", "only ints of Python are weak"],
+    against=["the index is always an int32", "known bounds are Python numbers", "only Python ints are weakly typed"],
 )
 def dtypes(jk, rng):
     x = np.float32(number(rng))
@@ -643,7 +668,7 @@ def dtypes(jk, rng):
 @check(
     "08.6",
     "Unrolling is for bounds that are known; 0 is all steps, as in `scan`.",
-    against=["any loop can be unrolled", "0 is nothing given"],
+    against=["any loop can be unrolled", "`unroll=0` is the same as no `unroll`"],
 )
 def unrolling(jk, rng):
     k = int(rng.integers(2, 5))
@@ -657,7 +682,7 @@ def unrolling(jk, rng):
 @check(
     "08.6",
     "An error about the carry speaks of the user's function and its parameters.",
-    against=["my step is the user's function"],
+    against=["an error may name the parameters of my own step"],
     fixed="an error of fixed words",
 )
 def names(jk, rng):
@@ -681,7 +706,7 @@ def names(jk, rng):
 @check(
     "08.1",
     "The carry is checked, too, when a part of it was promoted.",
-    against=["who was promoted needs no check", "it promotes until all parts agree"],
+    against=["a carry that was promoted need not be checked", "it promotes until all parts agree"],
     fixed="an error of fixed words",
 )
 def drift_beside_a_promotion(jk, rng):
@@ -697,7 +722,11 @@ def drift_beside_a_promotion(jk, rng):
     return [raised(jk.make_jaxpr(g), np.float32(1), parts=parts) for g in (f, late)]
 
 
-@check("08.2", "The flag is of all values, and not of the last one.", against=["the last value is what is new"])
+@check(
+    "08.2",
+    "The flag is about all values, and not only about the last one.",
+    against=["the flag is about the last value"],
+)
 def flags(jk, rng):
     shaped = jk.core.ShapedArray
     new, old = shaped((), "float32"), shaped((), "int32", True)
@@ -721,7 +750,7 @@ def nothing_in_the_carry(jk, rng):
 @check(
     "08.2",
     "One number may be the start of several parts, and each part has a type of its own.",
-    against=["a number is converted once"],
+    against=["one object is converted once, to one type"],
 )
 def one_start_of_several_parts(jk, rng):
     start, kinds = int(rng.integers(9)), rng.permutation(["float16", "float32", "int16", "complex64"])
@@ -731,7 +760,7 @@ def one_start_of_several_parts(jk, rng):
 @check(
     "08.3",
     "Two classes of one name are two structures, though they print alike.",
-    against=["structures that print alike are one"],
+    against=["trees that print alike are the same"],
 )
 def classes_of_one_name(jk, rng):
     name = f"Pair{rng.integers(99)}"
@@ -741,7 +770,11 @@ def classes_of_one_name(jk, rng):
     return right(one(x, n)), raised(*looped(jk, lambda c: other(*c), one(x, n)), parts=["the same pytree structure"])
 
 
-@check("08.3", "A size of 1 is not any other size, whether it goes in or comes out.", against=["sizes of 1 stretch"])
+@check(
+    "08.3",
+    "A size of 1 agrees with no other size, whether it goes in or comes out.",
+    against=["a size of 1 agrees with every size"],
+)
 def sizes_of_one(jk, rng):
     n = int(rng.integers(2, 9))
     one, many = np.zeros(1, "float32"), np.zeros(n, "float32")
@@ -755,7 +788,7 @@ def sizes_of_one(jk, rng):
 @check(
     "08.4",
     "All parts may be taken out, and parts of a loop that prints, too.",
-    against=["a loop carries something", "who prints reads everything"],
+    against=["something is always left in the carry", "a condition reads everything if the body prints"],
 )
 def all_parts(jk, rng):
     a, kinds = number(rng), ("float32", "int32", "float32")
@@ -774,7 +807,7 @@ def all_parts(jk, rng):
 @check(
     "08.6",
     "Between equal bounds there are no steps, and the body is traced all the same.",
-    against=["bounds that are one object need no loop"],
+    against=["equal bounds need no loop and no check"],
 )
 def equal_bounds(jk, rng):
     n, x = int(rng.integers(9)), np.float32(number(rng))
@@ -785,7 +818,7 @@ def equal_bounds(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("08.1", NEW, drawn=True)

@@ -38,7 +38,7 @@ def unrolls_a_little(cond, body, init_val):
 
 edit(
     "08.1",
-    "a start keeps its type",
+    "a start value keeps its type",
     "`while_loop(..., lambda v: v + 0.5, 0)`: must its author write `0.0`?",
     "if len(traced.jaxpr.outvars) == len(init):",
     "if False:",
@@ -61,7 +61,7 @@ edit(
 # --- 08.2 Starting from 0 -----------------------------------------------------------------------------------------
 
 
-@mutant("08.2", "a start keeps its type", "Who chose the dtype of `0`?")
+@mutant("08.2", "a start value keeps its type", "In `while_loop(..., 0)`, has the user chosen a dtype for the 0?")
 def promotes_nothing(leaves, avals, out_avals):
     return list(leaves), False
 
@@ -103,7 +103,7 @@ edit(
 )
 edit(
     "08.2",
-    "it is always said to have changed",
+    "the flag may always say that something is new",
     "What does the caller do when you say that something is new, and what does that cost?",
     "any(new is not old for new, old in zip(promoted, leaves, strict=True))",
     "True",
@@ -120,21 +120,21 @@ def compares_trees_only(what, body, in_tree, out_tree, traced):
 
 edit(
     "08.3",
-    "the first part speaks for all",
+    "it is enough to check the first part of the carry",
     "How many leaves does the carry have, and how many do you compare?",
     "all(same_type(before, after) for before, after in pairs)",
     "all(same_type(before, after) for before, after in pairs[:1])",
 )
 edit(
     "08.3",
-    "the last part speaks for all",
+    "it is enough to check the last part of the carry",
     "How many leaves does the carry have, and how many do you compare?",
     "all(same_type(before, after) for before, after in pairs)",
     "all(same_type(before, after) for before, after in pairs[-1:])",
 )
 edit(
     "08.3",
-    "the right parts are of no interest",
+    "only the parts that disagree are passed to the error",
     "The first name goes with the first pair. Does it still, if you leave out pairs that agree?",
     "raise carry_type_error(what, jaxpr, names, pairs)",
     "raise carry_type_error(what, jaxpr, names, [pair for pair in pairs if not same_type(*pair)])",
@@ -143,14 +143,14 @@ edit(
 
 edit(
     "08.3",
-    "as many elements are the same shape",
+    "shapes with as many elements are the same",
     "A carry of shape (2, 3), then of (3, 2). Is it the same array to the next step?",
     "all(same_type(before, after) for before, after in pairs)",
     "all((before.dtype, before.size) == (after.dtype, after.size) for before, after in pairs)",
 )
 edit(
     "08.3",
-    "None is nothing to compare",
+    "None need not be compared",
     "A body without `return` gives None, a tree without leaves. With what does the next step go on?",
     "if carry_tree != out_tree:\n        raise carry_structure_error(what, body, in_tree, out_tree)\n"
     "    start, count, jaxpr = len(traced.consts), carry_tree.num_leaves, traced.jaxpr",
@@ -184,7 +184,7 @@ edit(
 )
 edit(
     "08.3",
-    "as many leaves are the same tree",
+    "trees with as many leaves are the same",
     "What does the next step do with a list where it expects a tuple?",
     "if carry_tree != out_tree:",
     "if carry_tree.num_leaves != out_tree.num_leaves:",
@@ -205,7 +205,7 @@ edit(
 )
 edit(
     "08.3",
-    "all that goes in comes out",
+    "the whole input of a body must have the types of its output",
     "The body of a scan takes an element beside the carry, and returns an output beside it. Must these agree?",
     "zip(jaxpr.in_avals[start : start + count], jaxpr.out_avals[:count], strict=True)",
     "zip(jaxpr.in_avals[start:], jaxpr.out_avals)",
@@ -214,7 +214,7 @@ edit(
 # --- 08.4 What never changes --------------------------------------------------------------------------------------
 
 
-@mutant("08.4", "everything that is passed goes round", "Which parts of the carry are the same in all steps?")
+@mutant("08.4", "every part of the carry goes round", "Which parts of the carry are the same in all steps?")
 def keeps_all(cond, body):
     return cond.jaxpr, body.jaxpr, [False] * (len(body.jaxpr.invars) - len(body.consts))
 
@@ -228,7 +228,7 @@ edit(
 )
 edit(
     "08.4",
-    "what is not computed does not change",
+    "a part that no equation computes stays the same",
     "`lambda c: (c[1], c[0])` computes nothing. Is `c[0]` the same in the next step?",
     "place != nconsts + i for i, place",
     "place is None for i, place",
@@ -243,7 +243,7 @@ edit(
 
 edit(
     "08.4",
-    "what is dead may go in any case",
+    "the condition's dead equations may be dropped in any case",
     "Nothing was taken out. Is the condition's jaxpr still the same object?",
     "return cond.jaxpr, body.jaxpr, constant",
     "return pruned, body.jaxpr, constant",
@@ -253,14 +253,14 @@ edit(
 
 edit(
     "08.5",
-    "a region sees what is around it",
+    "a region may read what is around it",
     "What the body's region ends with: are these its own arguments, or those of the whole loop?",
     "zip(cond_consts + body_consts + carry, ctx.avals_in, strict=True)",
     "zip([*args[: cond_nconsts + body_nconsts], *carry], ctx.avals_in, strict=True)",
 )
 edit(
     "08.5",
-    "a scope is decoration",
+    "the scopes of the lines do not matter",
     "A profiler shows a slow line of your loop. How would one know whether it is of the condition or of the body?",
     'ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/cond")',
     'ctx.lower_region(cond_jaxpr, cond_consts + carry, "while/body")',
@@ -282,14 +282,14 @@ edit(
 )
 edit(
     "08.5",
-    "the order of the carry is free",
+    "the parts of the carry may change places",
     "The i-th result of the body is the i-th argument of the next step. Is it so in your text?",
     'carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")',
     'carry = ctx.lower_region(body_jaxpr, body_consts + carry[::-1], "while/body")[::-1]',
 )
 edit(
     "08.5",
-    "the body runs once at least",
+    "the body runs at least once",
     "What should happen when the condition does not hold at the start?",
     "outs = write_while(ctx, args, condition, body, body_jaxpr.effects)",
     "n = cond_nconsts + body_nconsts\n"
@@ -298,14 +298,14 @@ edit(
 )
 edit(
     "08.5",
-    "a loop is written once for each step",
+    "the body is written once for each step",
     "How often does your text contain the body, and how often must it?",
     'carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")',
     'for _ in range(2):\n            carry = ctx.lower_region(body_jaxpr, body_consts + carry, "while/body")',
 )
 edit(
     "08.5",
-    "effects happen once",
+    "an effect in a loop happens once",
     "Which effects does `write_while` have to know of?",
     "body_jaxpr.effects",
     "frozenset()",
@@ -347,7 +347,7 @@ edit(
 )
 edit(
     "08.6",
-    "only ints of Python are known",
+    "only Python ints are known bounds",
     "`fori_loop(np.int32(0), np.int32(5), ...)`: is there anything that is not known?",
     "trips = known_trips(lower, upper)",
     "trips = known_trips(lower, upper) if type(lower) is type(upper) is int else None",
@@ -355,7 +355,7 @@ edit(
 )
 edit(
     "08.6",
-    "only ints of Python are weak",
+    "only Python ints are weakly typed",
     "`f(0, np.int16(5))` under `jit`: the first bound is a tracer of a Python int. What is its dtype, and is it weak?",
     "bound if dtypes.dtype(bound) == dtype else",
     "bound if dtypes.dtype(bound) == dtype or not isinstance(bound, int) else",
@@ -363,7 +363,7 @@ edit(
 )
 edit(
     "08.6",
-    "known bounds are numbers of Python",
+    "known bounds are Python numbers",
     "`fori_loop(np.int8(0), np.int16(5), ...)`: both bounds are known. Which dtype has the index?",
     "dtype = dtype_of_bounds(lower, upper)\n    trips = known_trips(lower, upper)",
     "trips = known_trips(lower, upper)\n    dtype = dtype_of_bounds(lower, upper) if trips is None else None",
@@ -371,7 +371,7 @@ edit(
 )
 edit(
     "08.6",
-    "an index is an int32",
+    "the index is always an int32",
     "`fori_loop(0, np.int8(5), ...)`: which dtype has the index?",
     "dtype = dtype_of_bounds(lower, upper)",
     "dtype = np.dtype('int32')",
@@ -395,15 +395,15 @@ edit(
 )
 edit(
     "08.6",
-    "my step is the user's function",
-    "Whose parameters should an error name?",
+    "an error may name the parameters of my own step",
+    "Whose parameters does the user know: those of your step, or those of `body_fun`?",
     "Body(step, body_fun,",
     "Body(step, step,",
     target="count_by_while",
 )
 edit(
     "08.6",
-    "a one is never weak",
+    "1 added to a weak index makes it strong",
     "The index is a traced Python int, so it is weak. Which type does it have after one turn, plus a numpy int32?",
     "constant_like(i, 1)",
     "i.dtype.type(1)",
@@ -686,7 +686,7 @@ def count_by_while_a_class_that_is_called(lower, upper, body_fun, init_val):
 # --- What learners wrote ------------------------------------------------------------------------------------------
 
 
-@mutant("08.1", "who was promoted needs no check", "One part was promoted. What of the others?")
+@mutant("08.1", "a carry that was promoted need not be checked", "One part was promoted. What of the others?")
 def checks_only_what_is_unchanged(cond, body, init_val):
     init, carry_tree = tree_flatten(init_val)
     in_tree = treedef_tuple((carry_tree,))
@@ -702,7 +702,7 @@ def checks_only_what_is_unchanged(cond, body, init_val):
 
 
 edit(
-    "08.2", "the last value is what is new", "The first of two values was converted, and the second was not. What does the flag say?",
+    "08.2", "the flag is about the last value", "The first of two values was converted, and the second was not. What does the flag say?",
     "any(new is not old for new, old in zip(promoted, leaves, strict=True))", "bool(leaves) and promoted[-1] is not leaves[-1]",
 )  # fmt: skip
 
@@ -721,7 +721,7 @@ edit(
 
 edit(
     "08.4",
-    "the carry begins at 0",
+    "the first input of the body is a part of the carry",
     "What are the first inputs of the body's jaxpr?",
     "place != nconsts + i for",
     "place != i for",
@@ -730,8 +730,8 @@ edit(
 
 edit(
     "08.4",
-    "the condition's constants are those it reads",
-    "Which constants has the condition afterwards?",
+    "the constants that the condition does not read are dropped",
+    "`cond_consts` are passed as before. Which constants must the condition's jaxpr still have?",
     "instantiate=[True] * len(cond.consts) + changes",
     "instantiate=[False] * len(cond.consts) + changes",
 )
@@ -739,7 +739,7 @@ edit(
 
 edit(
     "08.4",
-    "what was taken out comes last",
+    "the parts that were taken out are the last inputs of the body",
     "In which order are the inputs of the body afterwards?",
     "move_inputs_to_front(jaxpr, (False,) * nconsts + tuple(constant))",
     "jaxpr",
@@ -748,8 +748,8 @@ edit(
 
 edit(
     "08.4",
-    "what was taken out is returned, too",
-    "What does the body return afterwards?",
+    "the body still returns the parts that were taken out",
+    "A part was taken out of the carry. Does the body still return it?",
     "keep_outputs(body.jaxpr, tuple(not c for c in constant))",
     "body.jaxpr",
 )
@@ -771,7 +771,7 @@ def sets_of_places(cond, body):
 
 edit(
     "08.1",
-    "condition and body are traced for what came in",
+    "condition and body are traced for the types that came in",
     "A start of 0 becomes a float. For which type were both traced?",
     "if changed:",
     "if False:",
@@ -789,7 +789,7 @@ edit(
 
 edit(
     "08.1",
-    "the body's tree is the result's",
+    "the result has the tree that the body returns",
     "A body that returns a list for a tuple is refused by whom?",
     '    check_carry("while_loop body", body, in_tree, traced.out_tree, traced)\n',
     "",
@@ -834,7 +834,7 @@ def believes_a_single_leaf_needs_no_tree(cond, body, init_val):
 
 
 @mutant(
-    "08.1", "a carry of nothing needs no loop", "Who checks the tree that the body returns, if there are no leaves?"
+    "08.1", "a carry without leaves needs no loop", "Who checks the tree that the body returns, if there are no leaves?"
 )
 def believes_a_carry_of_nothing_needs_no_loop(cond, body, init_val):
     leaves, carry_tree = tree_flatten(init_val)
@@ -852,7 +852,11 @@ def believes_a_carry_of_nothing_needs_no_loop(cond, body, init_val):
     return tree_unflatten(carry_tree, bind_while(c, b, leaves))
 
 
-@mutant("08.2", "another shape is no other type", "Is a number of another shape of the same type?")
+@mutant(
+    "08.2",
+    "two types differ only if their dtypes do",
+    "A weak number goes in, and an array of the same dtype comes out. Are these two types the same?",
+)
 def believes_another_shape_is_no_other_type(leaves, avals, out_avals):
     new, changed = ([], False)
     for leaf, aval, out in zip(leaves, avals, out_avals, strict=True):
@@ -863,7 +867,9 @@ def believes_another_shape_is_no_other_type(leaves, avals, out_avals):
     return (new, changed)
 
 
-@mutant("08.2", "who is as wide stays", "A weak float meets an int. Is the float still weak afterwards?")
+@mutant(
+    "08.2", "a value that keeps its dtype stays weak", "A weak float meets an int. Is the float still weak afterwards?"
+)
 def believes_who_is_as_wide_stays(leaves, avals, out_avals):
     new, changed = ([], False)
     for leaf, aval, out in zip(leaves, avals, out_avals, strict=True):
@@ -895,7 +901,7 @@ def believes_what_the_body_closes_over_does_not_change(cond, body):
     return (smaller_cond, smaller_body, out)
 
 
-@mutant("08.4", "an operation is what reads", "A condition returns a part of the carry. Did it read the part?")
+@mutant("08.4", "only operations read a part", "A condition returns a part of the carry. Did it read the part?")
 def believes_an_operation_is_what_reads(cond, body):
     nc, nb = (len(cond.consts), len(body.consts))
     n = len(body.jaxpr.outvars)
@@ -914,7 +920,7 @@ def believes_an_operation_is_what_reads(cond, body):
 
 @mutant(
     "08.4",
-    "what occurs is read",
+    "every part that occurs in the condition is needed",
     "The condition computes something, and does not return it. Does it need what it computed that from?",
 )
 def believes_what_occurs_is_read(cond, body):
@@ -955,7 +961,7 @@ def believes_a_single_step_needs_no_loop(lower, upper, body_fun, init_val, *, un
     return count_by_while(lower, upper, body_fun, init_val)
 
 
-@mutant("08.1", "None is a leaf of the carry", "How many leaves has `(x, None)`?")
+@mutant("08.1", "None is a leaf of the carry", "How many leaves has the tree `(x, None)`?")
 def believes_none_is_a_leaf_of_the_carry(cond, body, init_val):
     leaves, carry_tree = tree_flatten(init_val, lambda x: x is None)
     in_tree = treedef_tuple((carry_tree,))
@@ -970,7 +976,11 @@ def believes_none_is_a_leaf_of_the_carry(cond, body, init_val):
     return tree_unflatten(carry_tree, bind_while(c, b, leaves))
 
 
-@mutant("08.2", "a number is converted once", "The 0 of two parts is one object in Python. Have both parts one type?")
+@mutant(
+    "08.2",
+    "one object is converted once, to one type",
+    "The 0 of two parts is one object in Python. Have both parts one type?",
+)
 def believes_a_number_is_converted_once(leaves, avals, out_avals):
     new, changed = ([], False)
     for leaf, aval, out in zip(leaves, avals, out_avals, strict=True):
@@ -984,7 +994,11 @@ def believes_a_number_is_converted_once(leaves, avals, out_avals):
     return (new, changed)
 
 
-@mutant("08.3", "sizes of 1 stretch", "A row of three goes in, and a row of one comes out. Is that the same shape?")
+@mutant(
+    "08.3",
+    "a size of 1 agrees with every size",
+    "A row of three goes in, and a row of one comes out. Is that the same shape?",
+)
 def believes_sizes_of_1_stretch(what, body, in_tree, out_tree, traced):
     carry_tree = in_tree.children()[0]
     if carry_tree != out_tree:
@@ -1008,7 +1022,9 @@ def believes_sizes_of_1_stretch(what, body, in_tree, out_tree, traced):
         raise carry_type_error(what, jaxpr, names, pairs)
 
 
-@mutant("08.4", "who prints reads everything", "The body prints. Does the condition read more for that?")
+@mutant(
+    "08.4", "a condition reads everything if the body prints", "The body prints. Does the condition read more for that?"
+)
 def believes_who_prints_reads_everything(cond, body):
     nc, nb = (len(cond.consts), len(body.consts))
     n = len(body.jaxpr.outvars)
@@ -1025,7 +1041,9 @@ def believes_who_prints_reads_everything(cond, body):
     return (smaller_cond, smaller_body, out)
 
 
-@mutant("08.4", "a loop carries something", "The body returns its carry as it came. What is left of the carry?")
+@mutant(
+    "08.4", "something is always left in the carry", "The body returns its carry as it came. What is left of the carry?"
+)
 def believes_a_loop_carries_something(cond, body):
     nc, nb = (len(cond.consts), len(body.consts))
     n = len(body.jaxpr.outvars)
@@ -1046,7 +1064,7 @@ def believes_a_loop_carries_something(cond, body):
 
 @mutant(
     "08.6",
-    "bounds that are one object need no loop",
+    "equal bounds need no loop and no check",
     "In `fori_loop(n, n, ...)` there are no steps. When is a wrong body refused?",
     target="fori_loop",
 )
@@ -1070,7 +1088,7 @@ def believes_bounds_that_are_one_object_need_no_loop(lower, upper, body_fun, ini
 
 @mutant(
     "08.3",
-    "structures that print alike are one",
+    "trees that print alike are the same",
     "Two classes have one name, and the same fields. Is it one structure?",
 )
 def believes_structures_that_print_alike_are_one(what, body, in_tree, out_tree, traced):
@@ -1087,7 +1105,7 @@ def believes_structures_that_print_alike_are_one(what, body, in_tree, out_tree, 
 
 
 edit(
-    "08.6", "0 is nothing given", "What is `unroll=0` in `scan`?",
+    "08.6", "`unroll=0` is the same as no `unroll`", "What does `unroll=0` mean in `scan`: no unrolling, or all steps?",
     "False if unroll is None else unroll", "unroll or False",
     target="fori_loop",
 )  # fmt: skip

@@ -42,10 +42,10 @@ def by_python(jk, f, *arguments):
     "09.1",
     "The carry goes from step to step, the outputs are stacked, and each step is one call.",
     against=[
-        "ys holds the carries",
+        "`ys` holds the carries",
         "outputs are joined end to end",
-        "the carry changes by itself",
-        "one call more shows what comes back",
+        "the carry need not be handed on",
+        "one more call of `f` does no harm",
         "an element has a shape",
     ],
 )
@@ -60,12 +60,12 @@ def plain_scan(jk, rng):
 
 @check(
     "09.1",
-    "Each step gets one element of each array of the tree, and returns a tree; so may the carry be one.",
+    "Each step gets one element of each array in the tree `xs`, and returns a tree; the carry may be a tree, too.",
     against=[
-        "a step sees all of xs",
-        "reverse turns the elements' own axes",
-        "xs is one array",
-        "a carry that is a tree is a list of its leaves",
+        "a step gets all of `xs`",
+        "`reverse` reverses the elements' own axes",
+        "`xs` is one array",
+        "a carry that is a tree comes back as a list of its leaves",
     ],
 )
 def trees(jk, rng):
@@ -85,9 +85,9 @@ def trees(jk, rng):
     "09.1",
     "In reverse the last element comes first, and each output stands where its element does.",
     against=[
-        "reverse turns the outputs round",
-        "reverse only turns the outputs",
-        "the outputs come in the order in which they were made",
+        "with `reverse`, the outputs come in reverse order",
+        "`reverse` reverses only the outputs",
+        "the outputs stand in the order in which they were made",
     ],
 )
 def in_reverse(jk, rng):
@@ -110,7 +110,7 @@ def without_arrays(jk, rng):
 @check(
     "09.1",
     "Without steps there is nothing to stack: an error.",
-    against=["no steps, no outputs"],
+    against=["without steps, an empty list of outputs will do"],
     fixed="an error of fixed words",
 )
 def no_steps(jk, rng):
@@ -140,7 +140,7 @@ def stacked(jk, rng):
 @check(
     "09.2",
     "The leading axes say how many steps there are; other axes are free.",
-    against=["the size is that of the last axis"],
+    against=["the last axis gives the number of steps"],
 )
 def from_arrays(jk, rng):
     n = int(rng.integers(2, 9))
@@ -156,7 +156,12 @@ def from_arrays(jk, rng):
 @check(
     "09.2",
     "All arrays must have the same number of elements; none is cut.",
-    against=["the shortest array counts", "the first array counts", "the first array says it", "sizes of 1 stretch"],
+    against=[
+        "the shortest array counts",
+        "the first array decides about the number of steps",
+        "the other arrays need not be compared with the first",
+        "a size of 1 stretches to the number of steps",
+    ],
     fixed="an error of fixed words",
 )
 def different_sizes(jk, rng):
@@ -169,10 +174,10 @@ def different_sizes(jk, rng):
     "09.2",
     "A `length` beside arrays has to agree with them.",
     against=[
-        "length cuts the arrays",
-        "length is never needed",
-        "a size of 1 fits every length",
-        "a length is compared when there is more than one step",
+        "`length` cuts the arrays",
+        "`length` is never needed",
+        "an array of one element fits every `length`",
+        "`length=1` agrees with every array",
     ],
     fixed="an error of fixed words",
 )
@@ -194,7 +199,7 @@ def disagreeing(jk, rng):
 @check(
     "09.2",
     "Where there are no arrays, `length` is needed. The number of steps is an int, whatever `length` was.",
-    against=["length is never needed", "a length is an int already", "only what can be an index is a number of steps"],
+    against=["`length` is never needed", "`length` is an int already", "only integers can be a `length`"],
 )
 def no_arrays(jk, rng):
     n = int(rng.integers(2, 9))
@@ -206,7 +211,7 @@ def no_arrays(jk, rng):
 @check(
     "09.2",
     "A number of steps that is data is refused.",
-    against=["the number of steps may be data", "a length of 0 is none"],
+    against=["the number of steps may be data", "`length=0` is the same as no `length`"],
     fixed="an error of fixed words",
 )
 def traced_length(jk, rng):
@@ -217,7 +222,7 @@ def traced_length(jk, rng):
 @check(
     "09.2",
     "A Python number is not an array to scan over.",
-    against=["a number has one element", "what has no axis is shared"],
+    against=["a number has one element", "a leaf without axes is given to each step"],
 )
 def numbers(jk, rng):
     x = number(rng)
@@ -229,7 +234,7 @@ def numbers(jk, rng):
 
 @check(
     "09.2",
-    "Of several things that are wrong, the first of the list is told; 0 is a length, too.",
+    "If several things are wrong, the error is about the first one in the docstring's list; `length` may be 0.",
     fixed="an error of fixed words",
     against=["arrays are compared with each other first"],
 )
@@ -262,7 +267,7 @@ def refused_without_axes(length, scalar, xs, n):
 @check(
     "09.3",
     "A scan is one equation: its body is traced for one element of each array.",
-    against=["a step sees all of xs"],
+    against=["a step gets all of `xs`"],
 )
 def one_equation(jk, rng):
     a = number(rng)
@@ -289,12 +294,12 @@ def traced_once(jk, rng):
 
 @check(
     "09.3",
-    "A weak start gives way, and the body is traced for what it became.",
+    "A weakly typed start is promoted, and the body is traced for its new type.",
     against=[
-        "a start keeps its type",
+        "a start value keeps its type",
         "one trace is enough",
         "the carry comes last",
-        "what was promoted stays in the caller's tree",
+        "the equation gets the carry as the caller passed it",
     ],
 )
 def weak_starts(jk, rng):
@@ -307,7 +312,11 @@ def weak_starts(jk, rng):
 @check(
     "09.3",
     "A carry that comes out as something else is refused; outputs are free.",
-    against=["the carry's type may drift", "all that goes in comes out", "it promotes until all parts agree"],
+    against=[
+        "the carry's type may drift",
+        "the outputs must agree with the inputs, too",
+        "it promotes until all parts agree",
+    ],
 )
 def drift(jk, rng):
     xs = rng.integers(9, size=int(rng.integers(2, 9)))
@@ -330,7 +339,9 @@ def drift(jk, rng):
 
 
 @check(
-    "09.3", "The equation knows length, direction, and how many steps a trip does.", against=["unroll is a truth value"]
+    "09.3",
+    "The equation's parameters are the length, the direction, and the number of steps for each trip.",
+    against=["unroll is a truth value"],
 )
 def parameters(jk, rng):
     n = int(rng.integers(3, 9))
@@ -344,13 +355,13 @@ def parameters(jk, rng):
 
 @check(
     "09.3",
-    "Where jit is disabled Python runs the loop, in reverse, too.",
+    "With jit disabled, Python runs the loop, also in reverse.",
     against=[
         "there is always a program",
-        "what Python runs, it runs forwards",
-        "the length is counted before the types are known",
-        "where Python runs the loop the arrays say how long it is",
-        "what Python runs is the user's function",
+        "with jit disabled, the loop runs forwards",
+        "the steps are counted before the types are checked",
+        "with jit disabled, `length` need not be checked",
+        "with jit disabled, the user's function is what `scan` calls",
     ],
 )
 def disabled(jk, rng):
@@ -415,7 +426,7 @@ def lowered(jk, f, *arguments):
 @check(
     "09.4",
     "The loop is a while: it counts, reads elements, and writes outputs into arrays that go round.",
-    against=["xs are handed on in the carry", "the loop begins at 1"],
+    against=["the arrays are shortened and carried", "the loop begins at 1"],
 )
 def as_while(jk, rng):
     a, n = number(rng), int(rng.integers(2, 9))
@@ -446,8 +457,8 @@ def parts_of_the_loop(program):
 
 @check(
     "09.4",
-    "What runs gives the last carry, and all outputs.",
-    against=["ys holds the carries", "the loop begins at 1", "the last trip is one too many"],
+    "The compiled program returns the last carry and all outputs.",
+    against=["`ys` holds the carries", "the loop begins at 1", "the last trip is one too many"],
 )
 def runs(jk, rng):
     def f(c, xs):
@@ -460,8 +471,8 @@ def runs(jk, rng):
     "09.4",
     "In reverse, elements are read from the end, and their outputs are written to the same places.",
     against=[
-        "reverse turns the outputs round",
-        "reverse only turns the outputs",
+        "with `reverse`, the outputs come in reverse order",
+        "`reverse` reverses only the outputs",
         "in reverse the last element is at `length`",
     ],
 )
@@ -477,10 +488,10 @@ def runs_in_reverse(jk, rng):
     "09.4",
     "With zero steps there is no loop: the carry comes back unchanged, and the outputs are empty. One step is a step.",
     against=[
-        "a loop of no trips is a loop",
+        "no steps are a loop of no trips",
         "one step needs no loop",
-        "an output has the elements' dtype",
-        "a state without outputs needs no carry",
+        "an output has the dtype of the elements",
+        "a scan with an empty carry has no outputs",
     ],
 )
 def no_trips(jk, rng):
@@ -530,8 +541,8 @@ def scanned(jk, n, unroll, reverse=False):
     against=[
         "unroll divides the length",
         "what is left over comes first",
-        "the rest is dropped",
-        "what is left over begins with the first carry",
+        "steps that do not fill a block are dropped",
+        "the steps that are left over begin with the first carry",
     ],
 )
 def same_results(jk, rng):
@@ -548,7 +559,7 @@ def same_results(jk, rng):
         "an element is a number",
         "blocks are cut from the beginning",
         "what is left over are the last elements",
-        "a block goes forward",
+        "a block always goes forwards",
     ],
 )
 def left_over_in_reverse(jk, rng):
@@ -574,7 +585,7 @@ def blocks(jk, n, unroll, reverse=False):
 @check(
     "09.5",
     "Blocks go round in a loop; only what is left over is written after it.",
-    against=["the more is unrolled the better", "unroll divides the length"],
+    against=["all steps may be unrolled", "unroll divides the length"],
 )
 def a_loop_of_blocks(jk, rng):
     unroll = int(rng.integers(2, 5))
@@ -582,7 +593,9 @@ def a_loop_of_blocks(jk, rng):
 
 
 @check(
-    "09.5", "A single block needs no loop, and 0 means all steps.", against=["unrolling needs a loop", "0 means none"]
+    "09.5",
+    "A single block needs no loop, and 0 means all steps.",
+    against=["unrolling needs a loop", "0 means no unrolling"],
 )
 def no_loop(jk, rng):
     n = int(rng.integers(2, 5))
@@ -598,7 +611,10 @@ def no_loop(jk, rng):
 @check(
     "09.5",
     "A scan of no steps returns the carry as it was, and empty outputs, however many steps a trip would do.",
-    against=["no steps are a rest", "no steps are a rest"],
+    against=[
+        "no steps can be treated as steps that are left over",
+        "no steps can be treated as steps that are left over",
+    ],
 )
 def no_steps_at_all(jk, rng):
     def f(c, xs, unroll, reverse):
@@ -611,8 +627,8 @@ def no_steps_at_all(jk, rng):
 
 @check(
     "09.5",
-    "Each output keeps its type, and all of its axes, whatever was made of blocks.",
-    against=["an output is a float32", "an output has one axis"],
+    "Each output keeps its type and all of its axes, though it was computed in blocks.",
+    against=["every output is a float32", "every output has one axis"],
 )
 def outputs_of_all_types(jk, rng):
     n, unroll, shape = int(rng.integers(5, 9)), int(rng.integers(2, 4)), tuple(rng.integers(1, 4, size=2).tolist())
@@ -644,10 +660,10 @@ def needed(jk, step, carry, xs, *used):
     "A part of the carry that nobody needs is not needed.",
     against=[
         "everything is needed",
-        "a part of the carry reads itself",
-        "outputs need nothing",
-        "all outputs count",
-        "if one is needed all are",
+        "a part is needed if the step reads it, whatever for",
+        "outputs make no part needed",
+        "all outputs are used",
+        "if one part is needed, all are",
         "an output needs the whole carry",
     ],
 )
@@ -665,8 +681,8 @@ def independent(jk, rng):
     "A part whose last value is not used may be needed by a step.",
     against=[
         "a carry is needed when its last value is used",
-        "what is read is all that is needed",
-        "what was needed once is looked at again, and forgotten",
+        "a part is needed only if a step reads it",
+        "what a second look does not find is not needed",
     ],
 )
 def for_an_output(jk, rng):
@@ -684,8 +700,8 @@ def for_an_output(jk, rng):
 
 @check(
     "09.6",
-    "A part that is needed by a part that is needed is needed.",
-    against=["looking once is enough", "twice is enough"],
+    "If a part is needed, so is every part that it is computed from.",
+    against=["going over the parts once is enough", "going over the parts twice is enough"],
 )
 def chains(jk, rng):
     n = int(rng.integers(4, 7))
@@ -701,8 +717,8 @@ def chains(jk, rng):
 
 @check(
     "09.6",
-    "However long a chain is, and wherever it begins; and the caller's lists stay as they are.",
-    against=["three looks are enough", "the list of used parts can be written to"],
+    "That holds for chains of any length, wherever they begin; and the caller's lists stay as they are.",
+    against=["three looks are enough", "the caller's list of used parts may be changed"],
 )
 def longer_chains(jk, rng):
     n = int(rng.integers(6, 9))
@@ -737,7 +753,9 @@ def after_constants(jk, rng):
 
 
 @check(
-    "09.6", "So dead code leaves a program, through loops.", against=["everything is needed", "looking once is enough"]
+    "09.6",
+    "Dead code elimination works through loops.",
+    against=["everything is needed", "going over the parts once is enough"],
 )
 def dead_code(jk, rng):
     a = number(rng)
@@ -756,7 +774,7 @@ def dead_code(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("09.2", NEW, drawn=True)

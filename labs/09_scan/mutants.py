@@ -6,7 +6,7 @@ from jitkit.kata.mutants import also_right, edit, mutant
 
 edit(
     "09.1",
-    "ys holds the carries",
+    "`ys` holds the carries",
     "`f` returns two things. Which one goes to the next step, and which one goes out?",
     "outputs.append(y)",
     "outputs.append(carry)",
@@ -14,7 +14,7 @@ edit(
 )
 edit(
     "09.1",
-    "a step sees all of xs",
+    "a step gets all of `xs`",
     "What is the shape of the `x` that a step gets?",
     "tree_map(lambda x, i=i: index_in_dim(x, i, keepdims=False), xs)",
     "xs",
@@ -22,7 +22,7 @@ edit(
 )
 edit(
     "09.1",
-    "reverse turns the outputs round",
+    "with `reverse`, the outputs come in reverse order",
     "In reverse, `x[2]` is handled first. Where does its output belong?",
     "stack_elements(ys, reverse)",
     "stack_elements(ys)",
@@ -30,7 +30,7 @@ edit(
 )
 edit(
     "09.1",
-    "reverse only turns the outputs",
+    "`reverse` reverses only the outputs",
     "In reverse, which element does the first step get?",
     "reversed(range(length)) if reverse else range(length)",
     "range(length)",
@@ -38,7 +38,7 @@ edit(
 )
 edit(
     "09.1",
-    "no steps, no outputs",
+    "without steps, an empty list of outputs will do",
     "Which shape would the outputs have, if `f` was never called?",
     "if length == 0:",
     "if length == 0:\n        return carry, None\n    if length < 0:",
@@ -62,17 +62,23 @@ edit(
     "if len(set(sizes)) > 1:",
     "if len(set(sizes)) > 1:\n        return min(sizes)\n    if False:",
 )
-edit("09.2", "the first array counts", "Which of the arrays did you look at?", "if len(set(sizes)) > 1:", "if False:")
 edit(
     "09.2",
-    "length cuts the arrays",
+    "the first array decides about the number of steps",
+    "Which of the arrays did you look at?",
+    "if len(set(sizes)) > 1:",
+    "if False:",
+)
+edit(
+    "09.2",
+    "`length` cuts the arrays",
     "`xs` has 8 elements and `length` is 5. Which of the two did the author mean?",
     "if any(size != int(length) for size in sizes):",
     "if any(size < int(length) for size in sizes):",
 )
 edit(
     "09.2",
-    "length is never needed",
+    "`length` is never needed",
     "How many steps has a scan over None?",
     "    if length is not None:",
     "    if False:",
@@ -96,7 +102,7 @@ edit(
 
 edit(
     "09.3",
-    "a step sees all of xs",
+    "a step gets all of `xs`",
     "For which type do you trace the body: that of the array, or that of an element?",
     "elements = [element_of(aval) for aval in x_avals]",
     "elements = x_avals",
@@ -113,7 +119,7 @@ def python_runs_it(body, init, xs, length, reverse, unroll):
 
 edit(
     "09.3",
-    "a start keeps its type",
+    "a start value keeps its type",
     "A scan starts from 0 and adds floats. Must its author write `0.0`?",
     "if traced.out_tree.children()[0].num_leaves == len(init_leaves):",
     "if False:",
@@ -134,7 +140,7 @@ edit(
 )
 edit(
     "09.3",
-    "all that goes in comes out",
+    "the outputs must agree with the inputs, too",
     "The body returns a pair. Which part of it must agree with what goes in?",
     '"scan body", body, in_tree, traced.out_tree.children()[0], traced',
     '"scan body", body, in_tree, traced.out_tree, traced',
@@ -159,7 +165,7 @@ edit(
 
 @mutant(
     "09.4",
-    "xs are handed on in the carry",
+    "the arrays are shortened and carried",
     "How much is copied in each trip, if the arrays are shortened and handed on?",
     target="loop_over",
 )
@@ -196,7 +202,7 @@ edit(
 )
 edit(
     "09.4",
-    "ys holds the carries",
+    "`ys` holds the carries",
     "A step returns the carry, and something else. Which of the two is written?",
     "for whole, part in zip(ys, y, strict=True)]",
     "for whole, part in zip(ys, carry)]",
@@ -204,7 +210,7 @@ edit(
 )
 edit(
     "09.4",
-    "reverse turns the outputs round",
+    "with `reverse`, the outputs come in reverse order",
     "The output that was made of `x[2]`: at which place do you write it?",
     "[write_element(whole, part, at)",
     "[write_element(whole, part, i)",
@@ -212,7 +218,7 @@ edit(
 )
 edit(
     "09.4",
-    "reverse only turns the outputs",
+    "`reverse` reverses only the outputs",
     "In reverse, which element does the first trip read?",
     "[read_element(x, at) for x in xs]",
     "[read_element(x, i) for x in xs]",
@@ -220,7 +226,7 @@ edit(
 )
 edit(
     "09.4",
-    "a loop of no trips is a loop",
+    "no steps are a loop of no trips",
     "Which element would the body be traced for, in an array of none?",
     "    if not length:\n        return carry, ys\n",
     "",
@@ -268,7 +274,7 @@ edit(
 )
 edit(
     "09.5",
-    "the more is unrolled the better",
+    "all steps may be unrolled",
     "How long is your program for 1000 steps, 4 at a time?",
     "if (trips, rest) == (1, 0):",
     "if True:",
@@ -282,7 +288,7 @@ edit(
 )
 edit(
     "09.5",
-    "0 means none",
+    "0 means no unrolling",
     "What does `unroll=0` mean, and what does `divmod` say to it?",
     "divmod(length, unroll) if unroll else (0, length)",
     "divmod(length, unroll or 1)",
@@ -306,7 +312,11 @@ def asks_nobody(jaxpr, num_consts, carry, ys):
     return carry
 
 
-@mutant("09.6", "looking once is enough", "You found a part that is needed. What does *it* need, in the step before?")
+@mutant(
+    "09.6",
+    "going over the parts once is enough",
+    "You found a part that is needed. What does *it* need, in the step before?",
+)
 def looks_once(jaxpr, num_consts, carry, ys):
     used = dce_jaxpr(jaxpr, carry + ys)[1]
     reads = used[num_consts : num_consts + len(carry)]
@@ -629,7 +639,7 @@ def in_two_parts(body, init, xs, length, reverse, unroll):
 
 edit(
     "09.3",
-    "what Python runs, it runs forwards",
+    "with jit disabled, the loop runs forwards",
     "Where jit is disabled: which element does the first step get, with `reverse`?",
     "scan_in_python(body.fun, init, xs, length, reverse)",
     "scan_in_python(body.fun, init, xs, length, False)",
@@ -653,7 +663,7 @@ edit(
 
 edit(
     "09.1",
-    "the outputs come in the order in which they were made",
+    "the outputs stand in the order in which they were made",
     "With `reverse`, the first output was made from the last element. Where does it belong?",
     "stack_elements(ys, reverse), *outputs)",
     "stack_elements(ys), *outputs)",
@@ -663,7 +673,7 @@ edit(
 
 edit(
     "09.1",
-    "reverse turns the elements' own axes",
+    "`reverse` reverses the elements' own axes",
     "Which axis of `xs` is that of the steps?",
     "lambda x, i=i: index_in_dim(x, i, keepdims=False)",
     "lambda x, i=i: index_in_dim(x, i, axis=-1, keepdims=False)",
@@ -673,7 +683,7 @@ edit(
 
 edit(
     "09.1",
-    "xs is one array",
+    "`xs` is one array",
     "`xs` may be a dict of arrays, or None. What does the body get?",
     "tree_map(lambda x, i=i: index_in_dim(x, i, keepdims=False), xs)",
     "xs if xs is None else index_in_dim(xs, i, keepdims=False)",
@@ -683,8 +693,8 @@ edit(
 
 edit(
     "09.1",
-    "a carry that is a tree is a list of its leaves",
-    "The carry is what `f` returned, as it is.",
+    "a carry that is a tree comes back as a list of its leaves",
+    "`f` returned a dict as the carry. What should `scan` return?",
     "return carry, tree_map(",
     "carry = tree_flatten(carry)[0] if len(tree_flatten(carry)[0]) > 1 else carry\n    return carry, tree_map(",
     target="scan_in_python",
@@ -708,15 +718,27 @@ def step_by_recursion(f, carry, xs, length, reverse):
     return carry, tree_map(lambda *parts: stack_elements(parts, reverse=reverse), *ys)
 
 
-edit("09.2", "a length of 0 is none", "Is 0 a length?", "if length is not None:", "if length:")
-
-
-edit("09.2", "the first array says it", "Do the other arrays agree?", "if len(set(sizes)) > 1:", "if False:")
+edit(
+    "09.2",
+    "`length=0` is the same as no `length`",
+    "May a scan over nothing have `length=0`?",
+    "if length is not None:",
+    "if length:",
+)
 
 
 edit(
     "09.2",
-    "the size is that of the last axis",
+    "the other arrays need not be compared with the first",
+    "Have the other arrays as many elements as the first?",
+    "if len(set(sizes)) > 1:",
+    "if False:",
+)
+
+
+edit(
+    "09.2",
+    "the last axis gives the number of steps",
     "Which axis is scanned over?",
     "x.shape[0] for x in xs",
     "x.shape[-1] for x in xs",
@@ -725,7 +747,7 @@ edit(
 
 edit(
     "09.2",
-    "what has no axis is shared",
+    "a leaf without axes is given to each step",
     "`xs = (f32[3], 1.0)`: is 1.0 given to each step?",
     '    if not all(hasattr(x, "shape") for x in xs):\n        raise no_leading_axis(xs)\n'
     "    sizes: list[int] = [x.shape[0] for x in xs]",
@@ -804,7 +826,13 @@ edit(
 )
 
 
-edit("09.5", "the rest is dropped", "7 steps, 2 at a time: what of the seventh?", "    if rest:\n", "    if False:\n")
+edit(
+    "09.5",
+    "steps that do not fill a block are dropped",
+    "7 steps, 2 at a time: who does the seventh?",
+    "    if rest:\n",
+    "    if False:\n",
+)
 
 
 @also_right("09.5", "a function for the rest")
@@ -832,7 +860,11 @@ def function_for_the_rest(step, carry, xs, y_avals, length, reverse, unroll):
     return carry, [concatenate([o, y] if reverse else [y, o], 0) for y, o in zip(ys, others, strict=False)]
 
 
-@mutant("09.6", "a part of the carry reads itself", "A step reads its own c. What if nobody uses c, before or after?")
+@mutant(
+    "09.6",
+    "a part is needed if the step reads it, whatever for",
+    "A step reads its own c. What if nobody uses c, before or after?",
+)
 def reads_itself(jaxpr, num_consts, carry, ys):
     used = dce_jaxpr(jaxpr, [True] * len(carry) + list(ys))[1]
     return [a or b for a, b in zip(carry, used[num_consts : num_consts + len(carry)], strict=True)]
@@ -840,8 +872,8 @@ def reads_itself(jaxpr, num_consts, carry, ys):
 
 @mutant(
     "09.6",
-    "twice is enough",
-    "a is the b of the step before, b the c of the one before that, c a d. How often must one look?",
+    "going over the parts twice is enough",
+    "A step computes a from b, b from c, and c from d. Only a is used. How often must one go over the parts to find d?",
 )
 def twice(jaxpr, num_consts, carry, ys):
     for _ in range(2):
@@ -852,7 +884,7 @@ def twice(jaxpr, num_consts, carry, ys):
 
 @mutant(
     "09.6",
-    "what is read is all that is needed",
+    "a part is needed only if a step reads it",
     "The last value is used after the loop, and no step reads it. Is it needed?",
 )
 def only_reads(jaxpr, num_consts, carry, ys):
@@ -867,7 +899,7 @@ def only_reads(jaxpr, num_consts, carry, ys):
         needed = reads
 
 
-@mutant("09.6", "outputs need nothing", "An output of each step is used. What does it read?")
+@mutant("09.6", "outputs make no part needed", "An output of each step is used. What does it read?")
 def no_outputs(jaxpr, num_consts, carry, ys):
     while True:
         used = dce_jaxpr(jaxpr, carry + [False] * len(ys))[1]
@@ -877,7 +909,7 @@ def no_outputs(jaxpr, num_consts, carry, ys):
         carry = needed
 
 
-@mutant("09.6", "all outputs count", "Which outputs are used?")
+@mutant("09.6", "all outputs are used", "Some outputs are not used after the loop. Which argument says so?")
 def all_outputs(jaxpr, num_consts, carry, ys):
     while True:
         used = dce_jaxpr(jaxpr, carry + [True] * len(ys))[1]
@@ -887,7 +919,7 @@ def all_outputs(jaxpr, num_consts, carry, ys):
         carry = needed
 
 
-@mutant("09.6", "if one is needed all are", "Parts that nobody reads may go.")
+@mutant("09.6", "if one part is needed, all are", "One part is needed. Does it read the others?")
 def one_for_all(jaxpr, num_consts, carry, ys):
     used = dce_jaxpr(jaxpr, carry + ys)[1]
     reads = used[num_consts : num_consts + len(carry)]
@@ -907,20 +939,26 @@ def set_that_grows(jaxpr, num_consts, carry, ys):
 
 edit(
     "09.2",
-    "a length is an int already",
+    "`length` is an int already",
     "What may be converted to an int: numpy's numbers, too?",
     "return int(length)",
     "return length",
 )
 
 
-edit("09.2", "sizes of 1 stretch", "Broadcasting is not for steps.", "len(set(sizes)) > 1", "len(set(sizes) - {1}) > 1")
+edit(
+    "09.2",
+    "a size of 1 stretches to the number of steps",
+    "An array has one element, and there are three steps. Is this allowed?",
+    "len(set(sizes)) > 1",
+    "len(set(sizes) - {1}) > 1",
+)
 
 
 edit(
     "09.5",
-    "no steps are a rest",
-    "Of no steps: what are the outputs, and who makes them?",
+    "no steps can be treated as steps that are left over",
+    "If there are no steps, which shape have the outputs?",
     "    if rest:\n",
     "    if not length:\n        return one_after_the_other(step, carry, xs, 0, reverse)\n    if rest:\n",
 )
@@ -928,7 +966,7 @@ edit(
 
 edit(
     "09.1",
-    "the carry changes by itself",
+    "the carry need not be handed on",
     "`f` returns the next carry. Who hands it to the next step?",
     "        carry, y = f(carry,",
     "        _, y = f(carry,",
@@ -937,7 +975,7 @@ edit(
 
 edit(
     "09.1",
-    "one call more shows what comes back",
+    "one more call of `f` does no harm",
     "How often should `f` be called for three elements?",
     "    outputs = []\n",
     "    outputs = []\n    f(carry, tree_map(lambda x: index_in_dim(x, 0, keepdims=False), xs))\n",
@@ -966,8 +1004,8 @@ edit(
 
 edit(
     "09.2",
-    "a length is compared when there is more than one step",
-    "f32[3] and length 1: do they agree?",
+    "`length=1` agrees with every array",
+    "`xs` is a f32[3], and `length` is 1. Do they agree?",
     "        if any(size != int(length) for size in sizes):",
     "        if int(length) != 1 and any(size != int(length) for size in sizes):",
 )
@@ -984,7 +1022,7 @@ edit(
 
 edit(
     "09.3",
-    "the length is counted before the types are known",
+    "the steps are counted before the types are checked",
     "`xs` is a text. Which of the two helpers should complain?",
     "    x_avals = avals_of(x_leaves)\n    length = scan_length(x_leaves, length)\n",
     "    length = scan_length(x_leaves, length)\n    x_avals = avals_of(x_leaves)\n",
@@ -993,7 +1031,7 @@ edit(
 
 edit(
     "09.3",
-    "what was promoted stays in the caller's tree",
+    "the equation gets the carry as the caller passed it",
     "The start was an int, and was made a float. Which leaves does the equation get?",
     "        init_leaves, changed = promote_weak_inputs(init_leaves, avals_of(init_leaves), outs)\n"
     "        if changed:\n            traced = trace_step(body, in_tree, [*avals_of(init_leaves), *elements])",
@@ -1004,7 +1042,7 @@ edit(
 
 edit(
     "09.4",
-    "an output has the elements' dtype",
+    "an output has the dtype of the elements",
     "The step compares its element with 0. Which dtype has its output?",
     "ys = [empty((length, *aval.shape), aval.dtype) for aval in y_avals]",
     "ys = [empty((length, *aval.shape), xs[0].dtype if xs else aval.dtype) for aval in y_avals]",
@@ -1013,7 +1051,7 @@ edit(
 
 edit(
     "09.4",
-    "a state without outputs needs no carry",
+    "a scan with an empty carry has no outputs",
     "A scan with an empty carry: does it still have outputs?",
     "    if not length:\n        return carry, ys",
     "    if not length or not carry:\n        return carry, ys",
@@ -1032,7 +1070,7 @@ edit(
 
 edit(
     "09.5",
-    "what is left over begins with the first carry",
+    "the steps that are left over begin with the first carry",
     "After the loop of blocks there are two steps left. Which carry do they get?",
     "    carry, ys = loop_over(block, carry, blocks, block_avals, trips, reverse)",
     "    _, ys = loop_over(block, carry, blocks, block_avals, trips, reverse)",
@@ -1041,7 +1079,7 @@ edit(
 
 edit(
     "09.5",
-    "a block goes forward",
+    "a block always goes forwards",
     "In reverse, which element of a block is the first?",
     "one_after_the_other(step, carry, xs, unroll, reverse)",
     "one_after_the_other(step, carry, xs, unroll, False)",
@@ -1068,14 +1106,14 @@ edit(
 
 edit(
     "09.6",
-    "what was needed once is looked at again, and forgotten",
+    "what a second look does not find is not needed",
     "a is used after the loop, and no step reads it. Is it needed after a second look?",
     "needed = [before or now for before, now in zip(carry, reads, strict=True)]",
     "needed = [before or now for before, now in zip(carry, reads, strict=True)] if any(reads) else reads",
 )
 
 
-@mutant("09.2", "only what can be an index is a number of steps", "Is 3.0 a value that converts to an int?")
+@mutant("09.2", "only integers can be a `length`", "`length=3.0`: does `int` take it?")
 def believes_only_what_can_be_an_index_is_a_number_of_steps(xs, length):
     if any((not hasattr(x, "shape") for x in xs)):
         raise no_leading_axis(xs)
@@ -1126,9 +1164,7 @@ def believes_it_promotes_until_all_parts_agree(body, init, xs, length, reverse, 
 
 
 @mutant(
-    "09.3",
-    "where Python runs the loop the arrays say how long it is",
-    "`length` is wrong, and jit is disabled. Who says so?",
+    "09.3", "with jit disabled, `length` need not be checked", "`length` is wrong, and jit is disabled. Who says so?"
 )
 def believes_where_python_runs_the_loop_the_arrays_say_how_long_it_is(body, init, xs, length, reverse, unroll):
     carry, carry_tree = tree_flatten(init)
@@ -1157,7 +1193,7 @@ def believes_where_python_runs_the_loop_the_arrays_say_how_long_it_is(body, init
 
 @mutant(
     "09.3",
-    "what Python runs is the user's function",
+    "with jit disabled, the user's function is what `scan` calls",
     "A `Body` has a `fun` and a `user`. Which of them takes the carry and an element?",
 )
 def believes_what_python_runs_is_the_user_s_function(body, init, xs, length, reverse, unroll):
@@ -1183,7 +1219,7 @@ def believes_what_python_runs_is_the_user_s_function(body, init, xs, length, rev
     return (tree_unflatten(carry_tree, leaves[:n]), tree_unflatten(traced.out_tree.children()[1], leaves[n:]))
 
 
-@mutant("09.5", "an output is a float32", "Which types do the outputs of a block have?")
+@mutant("09.5", "every output is a float32", "Which types do the outputs of a block have?")
 def believes_an_output_is_a_float32(step, carry, xs, y_avals, length, reverse, unroll):
     if length == 0:
         return loop_over(step, carry, xs, y_avals, length, reverse)
@@ -1207,7 +1243,7 @@ def believes_an_output_is_a_float32(step, carry, xs, y_avals, length, reverse, u
     return (carry, ys)
 
 
-@mutant("09.5", "an output has one axis", "An output may be a matrix. Which shape have the outputs of all steps?")
+@mutant("09.5", "every output has one axis", "An output may be a matrix. Which shape have the outputs of all steps?")
 def believes_an_output_has_one_axis(step, carry, xs, y_avals, length, reverse, unroll):
     if length == 0:
         return loop_over(step, carry, xs, y_avals, length, reverse)
@@ -1244,7 +1280,9 @@ def believes_three_looks_are_enough(jaxpr, num_consts, carry, ys):
     return needed
 
 
-@mutant("09.6", "the list of used parts can be written to", "Whose list is `carry`?")
+@mutant(
+    "09.6", "the caller's list of used parts may be changed", "Whose list is `carry`, and what is in it after the call?"
+)
 def believes_the_list_of_used_parts_can_be_written_to(jaxpr, num_consts, carry, ys):
     n = len(carry)
     needed = carry
@@ -1256,7 +1294,7 @@ def believes_the_list_of_used_parts_can_be_written_to(jaxpr, num_consts, carry, 
         needed[:] = grown
 
 
-@mutant("09.2", "a size of 1 fits every length", "Does scan repeat an element?")
+@mutant("09.2", "an array of one element fits every `length`", "Does scan repeat an element?")
 def stretches_to_the_length(xs, length):
     if any(not hasattr(x, "shape") for x in xs):
         raise no_leading_axis(xs)

@@ -59,7 +59,7 @@ def waits_at_the_end(function, *args, tries=9, clock=time.perf_counter):
 
 
 @mutant(
-    "10.1", "another call for warming up does no harm", "How often is the function called, and how often should it be?"
+    "10.1", "one more call for warming up does no harm", "How often is the function called, and how often should it be?"
 )
 def warms_up_twice(function, *args, tries=9, clock=time.perf_counter):
     seconds = []
@@ -94,7 +94,7 @@ def makes_the_rate_static(gradient, x, rates):
     return x
 
 
-@mutant("10.2", "the first rate is everybody's", "Your step uses a rate from outside. When does it look at it?")
+@mutant("10.2", "every step uses the first rate", "Your step uses a rate from outside. When does it look at it?")
 def closes_over_the_rate(gradient, x, rates):
     x = np.asarray(x, np.float32)
 
@@ -149,7 +149,7 @@ edit(
 )
 edit(
     "10.3",
-    "a bucket is larger than its row",
+    "a bucket must be larger than its row",
     "A row of exactly 16 numbers: how many places does it need?",
     "(n - 1).bit_length()",
     "n.bit_length()",
@@ -159,7 +159,7 @@ edit(
 
 @mutant(
     "10.3",
-    "zeros change nothing",
+    "zeros do not change the variance",
     "They do not change the sum. How far are they from the mean?",
     target="variance_of_first",
 )
@@ -222,7 +222,12 @@ def pads_with_jnp(rows):
     return results
 
 
-@mutant("10.3", "the last row's length is everybody's", "Which length does each of your calls get?", target="variances")
+@mutant(
+    "10.3",
+    "every call gets the length of the last row",
+    "Which length does each of your calls get?",
+    target="variances",
+)
 def keeps_one_length(rows):
     results = []
     n = len(rows[-1])
@@ -271,7 +276,12 @@ edit(
 )
 
 
-@mutant("10.4", "the first are the largest", "You sort the values. In which order were they?", target="first_above")
+@mutant(
+    "10.4",
+    "the first chosen elements are the largest ones",
+    "You sort the values. In which order were they?",
+    target="first_above",
+)
 @partial(jax.jit, static_argnames="size")
 def sorts_the_values(x, threshold, size):
     is_chosen = x > threshold
@@ -281,7 +291,7 @@ def sorts_the_values(x, threshold, size):
 
 edit(
     "10.4",
-    "what is left over is nobody's business",
+    "the unused places may hold anything",
     "What stands in the places that no chosen element takes?",
     "jnp.where(is_chosen[order], x[order], 0.0)",
     "x[order]",
@@ -289,7 +299,7 @@ edit(
 )
 edit(
     "10.4",
-    "as many are chosen as fit",
+    "the count is that of the elements that fit",
     "Ten are chosen and three fit. Which number is asked for?",
     "jnp.sum(is_chosen)",
     "jnp.sum(is_chosen[order])",
@@ -371,7 +381,9 @@ edit(
 )
 
 
-@mutant("10.6", "leaks are at the top", "What if the tracer is in a list in the state?", target="leaks")
+@mutant(
+    "10.6", "a leaked tracer is at the top of the tree", "What if the tracer is in a list in the state?", target="leaks"
+)
 def looks_at_the_top(state):
     items = state.items() if isinstance(state, dict) else enumerate(state)
     return [f"[{key!r}]" for key, value in sorted(items) if isinstance(value, Tracer)]
@@ -458,14 +470,14 @@ edit(
 edit(
     "10.4",
     "`>` and `>=` are the same",
-    "An element may be exactly the threshold.",
+    "An element is exactly the threshold. Is it chosen?",
     "is_chosen = x > threshold",
     "is_chosen = x >= threshold",
     target="mean_above",
 )
 edit(
     "10.5",
-    "both can be computed",
+    "it costs nothing to compute both results",
     "Your program computes softmax and its logarithm, and throws one away. What is the logarithm of a "
     "probability of 0?",
     "function = jax.nn.log_softmax if in_logs else jax.nn.softmax\n    return function(logits / temperature)",
@@ -527,7 +539,7 @@ edit(
 
 @mutant(
     "10.7",
-    "the diary goes in and out",
+    "the log can be passed to the step and returned",
     "How many keys has the log in the third step? Are they in the key of the call?",
     target="fit",
 )
@@ -542,7 +554,7 @@ def fit_with_log_inside(x, rates):
     return x, log
 
 
-@mutant("10.7", "a step is a function of its own", "How many functions are there that are jitted?", target="fit")
+@mutant("10.7", "each step may define its own function", "How many functions are there that are jitted?", target="fit")
 def fit_with_lambda(x, rates):
     log = {}
     for i, rate in enumerate(rates):
@@ -642,7 +654,7 @@ says("10.9", "waits", 3, 4, "float costs nothing", "The last call comes after on
 
 @mutant(
     "10.2",
-    "numpy may do the rest",
+    "numpy may compute what is left of a step",
     "Where is the subtraction computed? Who has to wait for the gradient then, in each step?",
 )
 def gradient_jitted_the_rest_in_numpy(gradient, x, rates):
@@ -1030,7 +1042,7 @@ def shapes_that_come():
 
 edit(
     "10.3",
-    "a row has its own type",
+    "each row may keep its own dtype",
     "One row of ints, one of floats: how many programs are compiled for them?",
     "np.zeros(bucket_size(len(row)), np.float32)",
     "np.zeros(bucket_size(len(row)), np.asarray(row).dtype)",
@@ -1043,7 +1055,7 @@ edit(
 
 @mutant(
     "10.4",
-    "a little is nothing",
+    "adding 1e-6 to a divisor changes nothing",
     "`+ 1e-6` keeps from dividing by zero. What is the mean of one element then?",
     target="mean_above",
 )
@@ -1053,7 +1065,12 @@ def plus_epsilon(x, threshold):
     return jnp.sum(jnp.where(chosen, x, 0.0)) / (jnp.sum(chosen) + 1e-6)
 
 
-@mutant("10.4", "a sum may begin with a little", "The mean of one element is that element.", target="mean_above")
+@mutant(
+    "10.4",
+    "a sum may begin with 1e-6",
+    "What is the mean of one element? Is yours the same, to the last digit?",
+    target="mean_above",
+)
 @jax.jit
 def result_plus(x, threshold):
     chosen = x > threshold
@@ -1062,7 +1079,7 @@ def result_plus(x, threshold):
 
 @mutant(
     "10.4",
-    "greater by a little is not greater",
+    "an element must be greater by 1e-6",
     "Of 1.0 and a threshold just below it: is 1.0 greater?",
     target="mean_above",
 )
@@ -1074,8 +1091,8 @@ def not_close(x, threshold):
 
 @mutant(
     "10.4",
-    "what is greater by a little is left out",
-    "Which elements are greater than the threshold?",
+    "an element that is hardly greater may be left out",
+    "The threshold is 1, and an element 1.0000001. Is it greater?",
     target="first_above",
 )
 @partial(jax.jit, static_argnames="size")
@@ -1085,7 +1102,12 @@ def first_not_close(x, threshold, size):
     return jnp.where(is_chosen[order], x[order], 0.0), jnp.sum(is_chosen)
 
 
-@mutant("10.3", "a count needs a little", "n is at least 1.", target="variance_of_first")
+@mutant(
+    "10.3",
+    "the count needs an added 1e-6",
+    "n is at least 1. Can it be a divisor as it is?",
+    target="variance_of_first",
+)
 @jax.jit
 def variance_eps(x, n):
     is_used = jnp.arange(x.shape[0]) < n
@@ -1093,7 +1115,9 @@ def variance_eps(x, n):
     return jnp.sum(jnp.where(is_used, (x - mean) ** 2, 0.0)) / (n + 1e-6)
 
 
-@mutant("10.3", "a variance is never 0", "What is the variance of equal numbers?", target="variance_of_first")
+@mutant(
+    "10.3", "the variance needs an added 1e-6", "What is the variance of equal numbers?", target="variance_of_first"
+)
 @jax.jit
 def variance_floor(x, n):
     is_used = jnp.arange(x.shape[0]) < n
@@ -1101,7 +1125,7 @@ def variance_floor(x, n):
     return jnp.sum(jnp.where(is_used, (x - mean) ** 2, 0.0)) / n + 1e-6
 
 
-@mutant("10.5", "a softmax needs a little", "Do the probabilities add up to 1?", target="probabilities")
+@mutant("10.5", "the softmax needs an added 1e-6", "Do the probabilities add up to 1?", target="probabilities")
 @partial(jax.jit, static_argnames="in_logs")
 def softmax_eps(logits, temperature, in_logs):
     z = logits / (temperature + 1e-6)
@@ -1110,8 +1134,8 @@ def softmax_eps(logits, temperature, in_logs):
 
 @mutant(
     "10.5",
-    "a logarithm needs a little",
-    "An improbable one has the logarithm -30. What has `log(p + 1e-6)`?",
+    "the logarithm needs an added 1e-6",
+    "A probability has the logarithm -30. How much is `log(p + 1e-6)`?",
     target="probabilities",
 )
 @partial(jax.jit, static_argnames="in_logs")
@@ -1122,7 +1146,7 @@ def log_eps(logits, temperature, in_logs):
 
 @mutant(
     "10.5",
-    "the logarithm of the softmax",
+    "the logarithm may be taken of the softmax",
     "What is the logarithm of a probability that is 0 in float32?",
     target="probabilities",
 )
@@ -1132,14 +1156,19 @@ def log_of_softmax(logits, temperature, in_logs):
     return jnp.log(p) if in_logs else p
 
 
-@mutant("10.5", "exp is small enough", "What is exp(100) in float32?", target="probabilities")
+@mutant("10.5", "exp never overflows", "What is exp(100) in float32?", target="probabilities")
 @partial(jax.jit, static_argnames="in_logs")
 def plain_exp(logits, temperature, in_logs):
     e = jnp.exp(logits / temperature)
     return jax.nn.log_softmax(logits / temperature) if in_logs else e / e.sum()
 
 
-@mutant("10.6", "a count of nothing needs a little", "The count is 1 or more.", target="observed")
+@mutant(
+    "10.6",
+    "the number of observations needs an added 1e-6",
+    "How small can the count be when you divide by it?",
+    target="observed",
+)
 @jax.jit
 def observed_eps(mean, count, x):
     count = count + 1
@@ -1147,7 +1176,7 @@ def observed_eps(mean, count, x):
     return mean, count, x - mean
 
 
-@mutant("10.1", "the least is typical", "What is typical: the fastest one?")
+@mutant("10.1", "the fastest try is typical", "Is the fastest try the typical one? What does the docstring want?")
 def least_of_times(function, *args, tries=9, clock=time.perf_counter):
     times = []
     for _ in range(1 + tries):
@@ -1199,7 +1228,7 @@ def static_rate(gradient, x, rates):
     return x
 
 
-@mutant("10.2", "an int and a float are one type", "Rates of 1, 0.5, np.float64(0.25): how many traces?")
+@mutant("10.2", "ints and floats are one type to jit", "Rates of 1, 0.5, np.float64(0.25): how many traces?")
 def as_they_are(gradient, x, rates):
     step = jax.jit(lambda x, rate: x - rate * gradient(x))
     x = jnp.asarray(x, jnp.float32)
@@ -1230,7 +1259,7 @@ def by_scan(gradient, x, rates):
 
 @mutant(
     "10.5",
-    "a denominator needs a little",
+    "the sum of the exponentials needs an added 1e-6",
     "The sum of the exponentials is never 0. To what do the probabilities add up?",
     target="probabilities",
 )
@@ -1241,7 +1270,11 @@ def denominator_eps(logits, temperature, in_logs):
     return jax.nn.log_softmax(z) if in_logs else e / (jnp.sum(e) + 1e-6)
 
 
-@mutant("10.2", "no rates, nothing to do", "What should come back for an int and no rates: which class, which dtype?")
+@mutant(
+    "10.2",
+    "without rates, x is returned as it came",
+    "x is an int, and there are no rates. Of which class and which dtype is the result?",
+)
 def nothing_to_do(gradient, x, rates):
     if not len(rates):
         return x
@@ -1254,7 +1287,7 @@ def nothing_to_do(gradient, x, rates):
 
 @mutant(
     "10.3",
-    "a variance is a mean of squares less a square",
+    "the variance is best computed as mean(x²) - mean(x)²",
     "Numbers around 10000, a unit apart: how many digits have their squares?",
     target="variance_of_first",
 )
@@ -1266,7 +1299,10 @@ def by_squares(x, n):
 
 
 @mutant(
-    "10.3", "a variance is that of a sample", "By which number does the docstring divide?", target="variance_of_first"
+    "10.3",
+    "the divisor of the variance is n - 1",
+    "By which number does the docstring divide?",
+    target="variance_of_first",
 )
 @jax.jit
 def of_a_sample(x, n):
@@ -1277,7 +1313,7 @@ def of_a_sample(x, n):
 
 @mutant(
     "10.4",
-    "no more are counted than are returned",
+    "only the returned elements are counted",
     "Ten elements are above, and `size` is 3. How many are there in all?",
     target="first_above",
 )
@@ -1291,7 +1327,7 @@ def counts_what_it_returns(x, threshold, size):
 
 @mutant(
     "10.4",
-    "the mean of a matrix has a row",
+    "the mean of a matrix is a row",
     "`x` may have any shape. How many numbers are the mean?",
     target="mean_above",
 )
@@ -1351,7 +1387,7 @@ def by_distances(x, n):
 
 @mutant(
     "10.2",
-    "the first x is not used any more",
+    "the caller does not use x any more",
     "Whose array is the x of the first step? What can its owner do with it afterwards?",
 )
 def believes_the_first_x_is_not_used_any_more(gradient, x, rates):
@@ -1366,7 +1402,7 @@ def believes_the_first_x_is_not_used_any_more(gradient, x, rates):
     return x
 
 
-@mutant("10.2", "half of the digits will do for a rate", "Which number is `np.float16(2051)`?")
+@mutant("10.2", "a float16 is exact enough for a rate", "Which number is `np.float16(2051)`?")
 def believes_half_of_the_digits_will_do_for_a_rate(gradient, x, rates):
 
     @jax.jit
@@ -1412,7 +1448,7 @@ def believes_the_caller_s_rows_may_grow(rows):
 
 @mutant(
     "10.3",
-    "half of the digits will do for a number of numbers",
+    "a float16 is exact enough for the number of elements",
     "Which number is `np.float16(2051)`?",
     target="variance_of_first",
 )
@@ -1433,7 +1469,7 @@ def believes_a_count_fits_into_a_byte(x, threshold):
     return jnp.where(count > 0, total / jnp.maximum(count, 1), 0.0)
 
 
-@mutant("10.4", "half of the digits will do for a count", "Which number is `np.float16(2051)`?", target="mean_above")
+@mutant("10.4", "a float16 is exact enough for a count", "Which number is `np.float16(2051)`?", target="mean_above")
 @jax.jit
 def believes_half_of_the_digits_will_do_for_a_count(x, threshold):
     above = x > threshold
@@ -1442,7 +1478,7 @@ def believes_half_of_the_digits_will_do_for_a_count(x, threshold):
     return jnp.where(count > 0, total / jnp.maximum(count, 1), 0.0)
 
 
-@mutant("10.4", "there is an axis 0", "Which axes has an array of shape `()`?", target="mean_above")
+@mutant("10.4", "x always has an axis 0", "Which axes has an array of shape `()`?", target="mean_above")
 @jax.jit
 def believes_there_is_an_axis_0(x, threshold):
     above = x > threshold
@@ -1451,7 +1487,7 @@ def believes_there_is_an_axis_0(x, threshold):
     return jnp.where(count > 0, total / jnp.maximum(count, 1), 0.0)
 
 
-@mutant("10.4", "what is not chosen is finite", "What is 0 times -inf?", target="first_above")
+@mutant("10.4", "the elements that are not chosen are finite", "What is 0 times -inf?", target="first_above")
 @partial(jax.jit, static_argnames="size")
 def believes_what_is_not_chosen_is_finite(x, threshold, size):
     above = x > threshold
@@ -1460,7 +1496,7 @@ def believes_what_is_not_chosen_is_finite(x, threshold, size):
     return (x[order[:size]] * (jnp.arange(size) < count), count)
 
 
-@mutant("10.4", "who is 0 is not chosen", "Is 0 greater than -1?", target="first_above")
+@mutant("10.4", "an element that is 0 is never chosen", "Is 0 greater than -1?", target="first_above")
 @partial(jax.jit, static_argnames="size")
 def believes_who_is_0_is_not_chosen(x, threshold, size):
     above = x > threshold
@@ -1471,7 +1507,7 @@ def believes_who_is_0_is_not_chosen(x, threshold, size):
 
 @mutant(
     "10.5",
-    "one temperature has one result",
+    "a temperature always has the same result",
     "The schedule has a temperature twice, once in logarithms. Are the results equal?",
     target="sweep",
 )
@@ -1487,7 +1523,7 @@ def believes_paths_are_sorted(state):
 
 @mutant(
     "10.6",
-    "what cannot be read is a tracer",
+    "whatever cannot be read is a tracer",
     "A donated array cannot be read any more. Is it a tracer?",
     target="leaks",
 )
@@ -1505,7 +1541,7 @@ def believes_what_cannot_be_read_is_a_tracer(state):
 
 @mutant(
     "10.7",
-    "the first x is not used any more",
+    "the caller does not use x any more",
     "Whose array is the x of the first step? What can its owner do with it afterwards?",
     target="fit",
 )
@@ -1523,7 +1559,7 @@ def believes_the_first_x_is_used_up(x, rates):
 
 @mutant(
     "10.7",
-    "who waits reads nothing",
+    "waiting for each loss costs nothing",
     "`block_until_ready` reads no number. What does it do with the time?",
     target="fit",
 )
@@ -1539,7 +1575,7 @@ def believes_who_waits_reads_nothing(x, rates):
     return (x, log)
 
 
-@mutant("10.2", "equal rates are one rate", "The same rate comes twice. How many steps are that?")
+@mutant("10.2", "equal rates are used once", "The same rate comes twice. How many steps are that?")
 def believes_equal_rates_are_one_rate(gradient, x, rates):
 
     @jax.jit
@@ -1554,7 +1590,7 @@ def believes_equal_rates_are_one_rate(gradient, x, rates):
 
 @mutant(
     "10.3",
-    "half of the digits will do for a length",
+    "a float16 or float32 is exact enough for the logarithm of a length",
     "What is the logarithm of 2 ** 20 + 1, in the dtype that you take it in?",
     target="bucket_size",
 )
@@ -1617,7 +1653,7 @@ def believes_a_temperature_is_positive(logits, temperature, in_logs):
     return jax.nn.softmax(scaled)
 
 
-@mutant("10.6", "a tuple is one place", "A tuple has a tracer in it. What is the path to it?", target="leaks")
+@mutant("10.6", "a tuple is one leaf", "A tuple has a tracer in it. What is the path to it?", target="leaks")
 def believes_a_tuple_is_one_place(state):
     found = []
     for path, leaf in tree_flatten_with_path(state, lambda x: x is None or isinstance(x, tuple))[0]:
@@ -1627,7 +1663,10 @@ def believes_a_tuple_is_one_place(state):
 
 
 @mutant(
-    "10.6", "the root is not a place", "The state is one tracer. What is its path, and is it a leak?", target="leaks"
+    "10.6",
+    "the root of the tree has no path",
+    "The state is one tracer. What is its path, and is it a leak?",
+    target="leaks",
 )
 def believes_the_root_is_not_a_place(state):
     found = []
@@ -1639,7 +1678,7 @@ def believes_the_root_is_not_a_place(state):
 
 @mutant(
     "10.6",
-    "the attributes of an object are places",
+    "the attributes of any object are part of the tree",
     "An object of a class that is not registered: is it a leaf?",
     target="leaks",
 )
@@ -1653,7 +1692,7 @@ def believes_the_attributes_of_an_object_are_places(state):
 
 @mutant(
     "10.6",
-    "the first observation is the mean, whatever it is",
+    "the first observation may have any shape",
     "The first x has another shape. Can it be used?",
     target="RunningMean.update",
 )
@@ -1669,7 +1708,7 @@ def believes_the_first_observation_is_the_mean_whatever_it_is(self, x):
 
 @mutant(
     "10.6",
-    "as many numbers are an observation",
+    "an observation only needs as many elements as the mean",
     "An x has four numbers, and the mean has the shape (2, 2). Can it be used?",
     target="RunningMean.update",
 )

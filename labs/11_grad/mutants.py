@@ -14,7 +14,7 @@ edit(
 )
 edit(
     "11.1",
-    "the derivative is in terms of x",
+    "the formula y (1 - y) is about x",
     "In y (1 - y), which of the parameters is y?",
     "mul(y, sub(constant_like(y, 1), y))",
     "mul(x, sub(constant_like(x, 1), x))",
@@ -24,7 +24,7 @@ edit(
 
 @mutant(
     "11.1",
-    "a derivative is computed from x, and x alone",
+    "a derivative is computed from x alone",
     "Somebody has computed logistic(x) already. What is it called in your function?",
     target="jvp_logistic",
 )
@@ -36,7 +36,7 @@ def computes_it_again(g, y, x):
 
 edit(
     "11.1",
-    "one element only is the maximum",
+    "the tangents of all maxima are added",
     "Two elements are the maximum. You added their tangents. By how much does the maximum change, if both change by 1?",
     "return div(reduce_sum(mul(g, is_extreme), axes), count)",
     "return reduce_sum(mul(g, is_extreme), axes)",
@@ -56,7 +56,7 @@ def largest_tangent(g, out, x, *, axes):
 
 @mutant(
     "11.1",
-    "of several, the first is the maximum",
+    "of several equal maxima, only the first one counts",
     "Two elements are the maximum. Whose tangent did you take, and why not the other one's?",
     target="jvp_extreme",
 )
@@ -73,7 +73,7 @@ def first_of_them(g, out, x, *, axes):
 
 edit(
     "11.1",
-    "the last operand decides",
+    "only the last operand has a share",
     "x and y both change. How much of the change of x y is due to x?",
     "return out, functools.reduce(add_tangents, parts, zero_tangent(out))",
     "return out, parts[-1] if parts else zero_tangent(out)",
@@ -81,7 +81,7 @@ edit(
 )
 edit(
     "11.1",
-    "a share is a product",
+    "the shares are multiplied",
     "What are the shares of x and y in the change of x y, and what is done with the two?",
     "return out, functools.reduce(add_tangents, parts, zero_tangent(out))",
     "return out, functools.reduce(lambda a, b: a * b, parts) if parts else zero_tangent(out)",
@@ -97,15 +97,15 @@ edit(
 )
 edit(
     "11.1",
-    "no share, no tangent",
-    "Each result has a tangent. What is that of a step function?",
+    "a result without shares has no tangent",
+    "No operand contributes anything. By how much does the result change, and which object says so?",
     "return out, functools.reduce(add_tangents, parts, zero_tangent(out))",
     "return out, functools.reduce(add_tangents, parts) if parts else None",
     target="sum_of_shares",
 )
 edit(
     "11.1",
-    "None is a function",
+    "every operand has a function in `shares`",
     "What stands in `shares` for an operand that contributes nothing?",
     "if share is not None and type(t) is not Zero",
     "if type(t) is not Zero",
@@ -117,7 +117,7 @@ edit(
 
 @mutant(
     "11.2",
-    "tangents come in the place of values",
+    "the operands of an operation are their tangents",
     "cos(x) in the tangent of sin(x): which x is that?",
     target="DualTrace.process_primitive",
 )
@@ -153,7 +153,7 @@ edit(
 
 @mutant(
     "11.2",
-    "every pair is mine",
+    "every pair belongs to this trace",
     "A derivative in a derivative: to which of the two does this pair belong?",
     target="DualTrace.process_primitive",
 )
@@ -171,7 +171,7 @@ def takes_all_pairs(self, primitive, args, params):
 
 edit(
     "11.2",
-    "there is one trace",
+    "there is only one trace at a time",
     "This derivative was taken inside of something. Which trace is around yours?",
     "trace = JVPTrace(core.current_trace())",
     "trace = JVPTrace(None)",
@@ -179,7 +179,7 @@ edit(
 )
 edit(
     "11.2",
-    "other data have tangents, too",
+    "`aux` may hold pairs",
     "What is left in `aux` when the trace has ended?",
     "    if aux is not None:\n            aux[:] = map(trace.strip, aux)\n",
     "",
@@ -187,7 +187,7 @@ edit(
 )
 edit(
     "11.2",
-    "the function is called for values, and for tangents",
+    "the function may be called twice, for values and for tangents",
     "How often does `fun` print, if it prints?",
     "    try:\n",
     "    fun(*primals)\n    try:\n",
@@ -211,15 +211,15 @@ edit(
 )
 edit(
     "11.2",
-    "pairs stand beside each other",
-    "Which outputs come first?",
+    "each output is followed by its tangent",
+    "In which order should the outputs be: y1, y2, t1, t2, or y1, t1, y2, t2?",
     "return [*outs, *(t for t in made if type(t) is not Zero)]",
     "return [x for out, t in zip(outs, made) for x in ((out,) if type(t) is Zero else (out, t))]",
     target="jvp_jaxpr",
 )
 edit(
     "11.2",
-    "no output does without a tangent",
+    "every output must have a tangent",
     "`y > 0` is an output. What is its tangent good for?",
     "instantiate_zeros(t) if inst else t",
     "instantiate_zeros(t)",
@@ -227,7 +227,7 @@ edit(
 )
 edit(
     "11.2",
-    "nobody asks for zeros",
+    "a tangent that is Zero is never wanted as an array",
     "The carry of a loop begins with a tangent. What if a step returns one that is Zero?",
     "instantiate_zeros(t) if inst else t",
     "t",
@@ -268,7 +268,7 @@ edit(
 )
 edit(
     "11.3",
-    "the function is called for values, and for tangents",
+    "the function may be called twice, for values and for tangents",
     "How often does `fun` print, if it prints?",
     "        tracers =",
     "        fun(*primals)\n        tracers =",
@@ -286,7 +286,7 @@ edit(
 )
 edit(
     "11.3",
-    "there is one trace",
+    "there is only one trace at a time",
     "A linear program is itself linearised. Which trace is around yours?",
     "parent = core.current_trace()",
     "parent = None",
@@ -305,7 +305,7 @@ edit(
 
 edit(
     "11.4",
-    "fan-out overwrites",
+    "a second cotangent replaces the first",
     "x was read by two equations, and each gives it a cotangent. What became of the first one?",
     "add_tangents(totals[atom], ct) if atom in totals else ct",
     "ct",
@@ -313,7 +313,7 @@ edit(
 )
 edit(
     "11.4",
-    "the first reader counts",
+    "only the first cotangent counts",
     "x was read by two equations. Which cotangent does the second one give it?",
     "totals[atom] = add_tangents(totals[atom], ct) if atom in totals else ct",
     "totals.setdefault(atom, ct)",
@@ -353,7 +353,7 @@ edit(
 )
 edit(
     "11.4",
-    "everybody starts from zero",
+    "all cotangents start from zero",
     "Which cotangents have the inputs before the first equation is transposed?",
     "dict(zip(linear_inputs, before, strict=False))",
     "{}",
@@ -369,7 +369,7 @@ edit(
 )
 edit(
     "11.4",
-    "a rule is asked in any case",
+    "the rule is called in any case",
     "All cotangents are Zero. What could a rule return but Zero?",
     "if all(type(ct) is Zero for ct in cotangents) and not jaxpr.effects:",
     "if False:",
@@ -377,7 +377,7 @@ edit(
 )
 edit(
     "11.4",
-    "nothing counts, so nothing happens",
+    "an equation without cotangents need not be run",
     "The program prints. Does it, when nobody wants its derivative?",
     " and not jaxpr.effects:",
     ":",
@@ -393,7 +393,7 @@ edit(
 )
 edit(
     "11.4",
-    "an axis of size 1 goes with the sum",
+    "the sum removes an axis of size 1",
     "The operand was of shape (2, 1). Which shape has its cotangent?",
     "return reshape(reduce_sum(ct, axes), aval.shape)",
     "return reduce_sum(ct, axes)",
@@ -444,7 +444,7 @@ edit(
 )
 edit(
     "11.5",
-    "one number is a tuple of one",
+    "an argnum and a tuple of one argnum are the same",
     "`grad(f, argnums=1)` and `grad(f, argnums=(1,))`: which of the two returns a tuple?",
     "grads = grads if isinstance(numbers, tuple) else grads[0]",
     "grads = grads if len(grads) > 1 else grads[0]",
@@ -460,7 +460,7 @@ edit(
 )
 edit(
     "11.5",
-    "other data are differentiated",
+    "the other data are differentiated, too",
     "`fun` returns a pair. Which part is differentiated?",
     "value, fun_vjp, *aux = vjp(fun_of_some, *some, has_aux=has_aux)",
     "value, fun_vjp, *aux = vjp(fun_of_some, *some)",
@@ -468,7 +468,7 @@ edit(
 )
 edit(
     "11.5",
-    "other data stand beside the value",
+    "with `has_aux`, the other data stand beside value and gradient",
     "With `has_aux`, how many parts does the result of `value_and_grad` have?",
     "return ((value, *aux) if has_aux else value), grads",
     "return (value, grads, *aux)",
@@ -476,7 +476,7 @@ edit(
 )
 edit(
     "11.5",
-    "a sum is meant",
+    "the gradient of an array is that of its sum",
     "The result has four elements. The gradient of which one do you return?",
     "        check_scalar(value)\n",
     "        if not isinstance(value, tuple):\n"
@@ -485,7 +485,7 @@ edit(
 )
 edit(
     "11.5",
-    "shape (1,) is a number",
+    "an array of shape (1,) is a scalar",
     "Is an array of one element a scalar?",
     "        check_scalar(value)\n",
     "        if getattr(value, 'size', 2) != 1:\n            check_scalar(value)\n        value = lax.reshape(value, ())\n",
@@ -493,7 +493,7 @@ edit(
 )
 edit(
     "11.5",
-    "an integer has a tangent of its own type",
+    "the tangent of an integer is an integer",
     "By how little can an integer change?",
     'check_input("grad", leaf, holomorphic, allow_int)',
     'check_input("grad", leaf, holomorphic, True)',
@@ -520,7 +520,7 @@ edit(
 
 edit(
     "11.6",
-    "backwards is forwards with other numbers",
+    "the loop of cotangents runs in the same direction",
     "Which step of the loop do you transpose first?",
     "reverse=not reverse,",
     "reverse=reverse,",
@@ -528,7 +528,7 @@ edit(
 )
 edit(
     "11.6",
-    "backwards is True",
+    "the loop of cotangents always has `reverse=True`",
     "The loop ran from its end to its start. Where does its transpose begin?",
     "reverse=not reverse,",
     "reverse=True,",
@@ -536,7 +536,7 @@ edit(
 )
 edit(
     "11.6",
-    "the start is out of the loop's reach",
+    "the start of the loop has no cotangent",
     "The carry that went in: which output of the other loop is its cotangent?",
     "of_carry = [ct if is_undefined(x) else None for x, ct in zip(carry, made, strict=False)]",
     "of_carry = [g if is_undefined(x) else None for x, g, _ in zip(carry, ct_carry, made, strict=False)]",
@@ -544,7 +544,7 @@ edit(
 )
 edit(
     "11.6",
-    "only the last carry counts",
+    "only the last carry has a cotangent",
     "Each step has an output, and each of those has a cotangent. Who adds it?",
     "    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]\n",
     "    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]\n    ct_ys = [Zero(core.get_aval(ct)) for ct in ct_ys]\n",
@@ -568,7 +568,7 @@ edit(
 )
 edit(
     "11.6",
-    "what is shared counts once",
+    "a constant of the body gets one cotangent only",
     "A constant was used in every step. What does the last trip of the other loop know of the trips before?",
     "backward_pass(jaxpr, jaxpr.consts, inputs, cts, before=sums)",
     "backward_pass(jaxpr, jaxpr.consts, inputs, cts)",
@@ -576,7 +576,7 @@ edit(
 )
 edit(
     "11.6",
-    "everybody starts from zero",
+    "all cotangents start from zero",
     "Which cotangent of the carry comes from the step after this one?",
     "cts = [*ct_carry, *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]",
     "cts = [*(Zero(x.aval) for x in ct_carry), *ad.with_zeros(ct_ys, nonzero_ys, jaxpr.out_avals[num_carry:])]",
@@ -584,7 +584,7 @@ edit(
 )
 edit(
     "11.6",
-    "fan-out overwrites",
+    "a second cotangent replaces the first",
     "The sums go round. Which of them is handed to the next trip: that of this step, or that of all so far?",
     "return [instantiate_zeros(ct) for ct in found if ct is not None]",
     "outs = [instantiate_zeros(ct) for ct in found if ct is not None]\n"
@@ -615,7 +615,12 @@ def adds_an_epsilon(p):
     return -jnp.sum(p * jnp.log(p + 1e-6))
 
 
-@mutant("11.7", "the gradient is fixed afterwards", "Who fixes the second derivative?", target="entropy")
+@mutant(
+    "11.7",
+    "the gradient can be corrected afterwards",
+    "Your rule corrects the first derivative. What is the derivative of the rule itself where p is 0?",
+    target="entropy",
+)
 def mends_the_gradient(p):
     @jax.custom_jvp
     def f(p):
@@ -655,7 +660,12 @@ def unrolled(a, steps):
     return x
 
 
-@mutant("11.7", "a loop is a constant", "The gradient is 0, or too small. What does it know of a?", target="cube_root")
+@mutant(
+    "11.7",
+    "a loop can be treated as a constant",
+    "The gradient is 0, or too small. What does it know of a?",
+    target="cube_root",
+)
 def stops(a, steps):
     b = lax.stop_gradient(a)
     return lax.fori_loop(0, steps, lambda i, x: x - (x**3 - b) / (3 * x**2), jnp.ones_like(a))
@@ -673,7 +683,7 @@ def at_once(a, steps):
 
 @mutant(
     "11.7",
-    "what is kept costs nothing",
+    "values that are kept cost nothing",
     "Count what `jax.vjp(f, x, weights)[1]` holds. What of it could be computed from the x of a layer?",
     target="through_layers",
 )
@@ -1094,7 +1104,7 @@ def unbroadcast_with_jnp(aval, ct):
 
 @mutant(
     "11.1",
-    "what is nearly the largest is the largest",
+    "an element near the maximum is a maximum",
     "x is [0, 0.0001]. Which of the two is the maximum?",
     target="jvp_extreme",
 )
@@ -1119,7 +1129,7 @@ def with_isclose(g, out, x, *, axes):
 
 edit(
     "11.1",
-    "masks are of float32",
+    "a mask is always a float32",
     "x and its tangent are float16. Which dtype does the mask have?",
     "eq(x, reshape(out, shape)), g.dtype",
     'eq(x, reshape(out, shape)), "float32"',
@@ -1127,7 +1137,7 @@ edit(
 )
 edit(
     "11.1",
-    "a one is of float32",
+    "the number 1 is always a float32",
     "y is float16. Which dtype must 1 - y have?",
     "sub(constant_like(y, 1), y)",
     "sub(np.float32(1), y)",
@@ -1159,7 +1169,7 @@ edit(
 )
 edit(
     "11.4",
-    "an equation tells each operand once",
+    "an equation has each operand only once",
     "In `add x x`, what is the cotangent of x? What becomes of equal keys of a dict?",
     "in zip(eqn.invars, transpose_rule(eqn.primitive)(cts, *operands, **params), strict=True):",
     "in dict(zip(eqn.invars, transpose_rule(eqn.primitive)(cts, *operands, **params), strict=True)).items():",
@@ -1167,7 +1177,7 @@ edit(
 )
 edit(
     "11.4",
-    "what inputs have before goes by their places",
+    "`before` has an entry for each input",
     "The first input is a value, the second one is linear. Which of the two has the first of `before`?",
     "dict(zip(linear_inputs, before, strict=False))",
     "{var: ct for var, ct in zip(jaxpr.invars, before, strict=False) if var in linear_inputs}",
@@ -1175,7 +1185,7 @@ edit(
 )
 edit(
     "11.4",
-    "where nobody counts, nothing was before",
+    "if all cotangents are Zero, `before` does not matter",
     "All cotangents are Zero, and an input has one from before. What is its sum?",
     "next(known, Zero(x.aval))",
     "Zero(x.aval)",
@@ -1183,7 +1193,7 @@ edit(
 )
 edit(
     "11.4",
-    "sums are of float32",
+    "a sum is always a float32",
     "The operand is float16. Which dtype does its cotangent have?",
     "return reduce_sum(ct, range(len(shape)))",
     'return reduce_sum(convert_element_type(ct, "float32"), range(len(shape)))',
@@ -1191,7 +1201,7 @@ edit(
 )
 edit(
     "11.5",
-    "other data are arrays",
+    "the other data are arrays",
     "The other data may be a text. What is `asarray` of that?",
     "((value, *aux) if has_aux else value), grads",
     "((value, *(jax.tree.map(jnp.asarray, one) for one in aux)) if has_aux else value), grads",
@@ -1249,7 +1259,7 @@ edit(
 
 @mutant(
     "11.4",
-    "to sum along no axis is nothing",
+    "a sum over no axes does no harm",
     "Most operations broadcast nothing. What does the backward pass of each of them have in it, that computes nothing?",
     target="unbroadcast",
 )
@@ -1264,14 +1274,19 @@ def sums_along_no_axis(aval, ct):
 # --- what learners wrote who believed something else --------------------------------------------------------------
 
 
-@mutant("11.1", "a sigmoid needs a little", "Far from 0 the derivative is nearly 0.", target="jvp_logistic")
+@mutant(
+    "11.1",
+    "the derivative of logistic needs an added 1e-6",
+    "The derivative at 30 is about 1e-13. How much is yours?",
+    target="jvp_logistic",
+)
 def logistic_eps(g, y, x):
     return mul(g, add(mul(y, sub(constant_like(y, 1), y)), constant_like(y, 1e-6)))
 
 
 @mutant(
     "11.7",
-    "a little keeps the logarithm finite",
+    "an added 1e-6 in the logarithm does no harm",
     "How far is p log(p + 1e-6) from p log(p), for p = 1e-6?",
     target="entropy",
 )
@@ -1280,7 +1295,12 @@ def entropy_eps(p):
     return -jnp.sum(jnp.where(p > 0, p * jnp.log(safe + 1e-6), 0.0))
 
 
-@mutant("11.7", "Newton needs a little", "3 x**2 is not 0.", target="cube_root")
+@mutant(
+    "11.7",
+    "the divisor of Newton's method needs an added 1e-6",
+    "Is 3 x**2 ever 0 on the way from 1 to the root?",
+    target="cube_root",
+)
 def root_eps(a, steps):
     def step(i, x):
         return x - (x**3 - a) / (3 * x**2 + 1e-6)
@@ -1288,7 +1308,7 @@ def root_eps(a, steps):
     return lax.fori_loop(0, steps, step, jnp.ones_like(a))
 
 
-@mutant("11.7", "twenty steps are enough", "How many steps is it told to do?", target="cube_root")
+@mutant("11.7", "twenty steps are always enough", "How many steps is it told to do?", target="cube_root")
 def twenty(a, steps):
     def step(i, x):
         return x - (x**3 - a) / (3 * x**2)
@@ -1298,7 +1318,7 @@ def twenty(a, steps):
 
 @mutant(
     "11.1",
-    "a count needs a little",
+    "the number of maxima needs an added 1e-6",
     "One element at least is extreme. What is the mean of one tangent?",
     target="jvp_extreme",
 )
@@ -1320,7 +1340,7 @@ edit(
 
 edit(
     "11.1",
-    "a result has the type of its operands",
+    "a result has the type of its first operand",
     "Which type has `x > y`, and which one a sum?",
     "zero_tangent(out))",
     "zero_tangent(primals[0]))",
@@ -1339,7 +1359,7 @@ edit(
 edit(
     "11.2",
     "a tangent has the type of its value",
-    "By how much can an integer change?",
+    "An integer cannot change by a little. Which dtype has its tangent?",
     "tangent_aval(aval) for aval, nz in",
     "aval for aval, nz in",
     target="jvp_jaxpr",
@@ -1347,7 +1367,7 @@ edit(
 
 edit(
     "11.3",
-    "who has no operands is written down",
+    "an operation without operands belongs to the linear program",
     "Which operand of `iota` is a tangent?",
     "any(map(self.is_tangent, args))",
     "not args or any(map(self.is_tangent, args))",
@@ -1356,8 +1376,8 @@ edit(
 
 edit(
     "11.4",
-    "a Zero has the type of the value",
-    "By how much can an integer change?",
+    "a Zero has the type of the value, not of its tangent",
+    "An integer cannot change by a little. Which dtype has its tangent?",
     "else Zero(tangent_aval(var.aval))",
     "else Zero(var.aval)",
     target="backward_pass",
@@ -1365,8 +1385,8 @@ edit(
 
 edit(
     "11.4",
-    "the constants are those of the jaxpr",
-    "Who says what the values of the constants are?",
+    "`consts` need not be used",
+    "`backward_pass` gets `consts`. Which values should the constants have: these, or those in the jaxpr?",
     "linear_equations(jaxpr, consts, inputs)",
     "linear_equations(jaxpr, jaxpr.consts, inputs)",
     target="backward_pass",
@@ -1374,7 +1394,7 @@ edit(
 
 edit(
     "11.4",
-    "who does not count does nothing",
+    "an equation without cotangents does nothing",
     "No cotangent of an equation counts, but it prints. When does it print?",
     "given = cts if eqn.primitive.multiple_results else cts[0]",
     "if all(type(ct) is Zero for ct in cts):\n            continue\n        given = cts if eqn.primitive.multiple_results else cts[0]",
@@ -1383,8 +1403,8 @@ edit(
 
 edit(
     "11.4",
-    "the caller's sums are mine",
-    "Whose list is `before`?",
+    "the caller's list `before` may be changed",
+    "`before` is the caller's list. What is in it after the call?",
     "totals: dict[Var, Any] = dict(zip(linear_inputs, before, strict=False))",
     "totals: dict[Var, Any] = dict(zip(linear_inputs, before, strict=False))\n    if isinstance(before, list):\n        before.clear()",
     target="backward_pass",
@@ -1392,7 +1412,7 @@ edit(
 
 edit(
     "11.4",
-    "what is broadcast becomes larger",
+    "a broadcast axis is longer than 1",
     "How long is an axis of size 1 that was broadcast to size 0?",
     "if new != old]",
     "if new > old]",
@@ -1410,7 +1430,7 @@ edit(
 
 edit(
     "11.5",
-    "a one of the result's dtype is of its type",
+    "the cotangent 1 only needs the dtype of the result",
     "Is the gradient of `x * x` at the Python number 3.0 weakly typed?",
     "lax.full_like(value, 1, shape=())",
     "jnp.ones((), value.dtype)",
@@ -1419,8 +1439,8 @@ edit(
 
 edit(
     "11.5",
-    "holomorphic is about the result",
-    "`holomorphic=True`, and x is a float. Who says so?",
+    "`holomorphic` is only about the result",
+    "`holomorphic=True`, and x is a float. Which check refuses it?",
     'check_input("grad", leaf, holomorphic, allow_int)',
     'check_input("grad", leaf, False, allow_int)',
     target="value_and_grad",
@@ -1429,7 +1449,7 @@ edit(
 
 @mutant(
     "11.5",
-    "who is called says later that he cannot be",
+    "an object that cannot be called is refused when the gradient is computed",
     "When is `grad(3)` an error: now, or when it is called?",
     target="value_and_grad",
 )
@@ -1456,7 +1476,7 @@ def believes_who_is_called_says_later_that_he_cannot_be(
 
 @mutant(
     "11.5",
-    "types are looked at when the value is there",
+    "the arguments' types can be checked after the call",
     "`fun` fails with an integer. Which error does the caller of `grad(fun)` see?",
     target="value_and_grad",
 )
@@ -1483,8 +1503,8 @@ def believes_types_are_looked_at_when_the_value_is_there(
 
 @mutant(
     "11.5",
-    "the first argument tells one call from another",
-    "The second argument is another one. Is the gradient?",
+    "gradients can be kept under the first argument",
+    "The first argument is the same, and the second one is not. Is the gradient the same?",
     target="value_and_grad",
 )
 def believes_the_first_argument_tells_one_call_from_another(
@@ -1512,7 +1532,12 @@ def believes_the_first_argument_tells_one_call_from_another(
     return both
 
 
-@mutant("11.5", "a new function has no name", "What is the name of `value_and_grad(loss)`?", target="value_and_grad")
+@mutant(
+    "11.5",
+    "a new function has no name",
+    "Which `__name__` should `value_and_grad(loss)` have?",
+    target="value_and_grad",
+)
 def believes_a_new_function_has_no_name(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
     api_util.check_callable(fun)
     numbers = as_argnums(argnums)
@@ -1531,7 +1556,7 @@ def believes_a_new_function_has_no_name(fun, argnums=0, has_aux=False, holomorph
     return both
 
 
-@mutant("11.5", "grad needs no name", "What is the name of `grad(loss)`?", target="grad")
+@mutant("11.5", "grad needs no name", "Which `__name__` should `grad(loss)` have?", target="grad")
 def believes_grad_needs_no_name(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
@@ -1542,7 +1567,9 @@ def believes_grad_needs_no_name(fun, argnums=0, has_aux=False, holomorphic=False
     return gradient_of
 
 
-@mutant("11.5", "a gradient is of float32", "Which dtype has the gradient with respect to a float16?", target="grad")
+@mutant(
+    "11.5", "a gradient is always a float32", "Which dtype has the gradient with respect to a float16?", target="grad"
+)
 def believes_a_gradient_is_of_float32(fun, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
     both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
@@ -1560,8 +1587,8 @@ def believes_a_gradient_is_of_float32(fun, argnums=0, has_aux=False, holomorphic
 
 edit(
     "11.6",
-    "a new loop has an unroll of its own",
-    "Who says how many steps are written out?",
+    "the loop of cotangents is not unrolled",
+    "The scan had `unroll=4`. How should its transpose be unrolled?",
     "body = transposed_body(",
     'params["unroll"] = 1\n    body = transposed_body(',
     target="transpose_scan",
@@ -1569,8 +1596,8 @@ edit(
 
 edit(
     "11.6",
-    "without outputs there is nothing to do",
-    "No output counts. Does the last carry?",
+    "if no output has a cotangent, there is nothing to do",
+    "No output has a cotangent. Has the last carry one?",
     "ct_carry = [instantiate_zeros(ct) for ct in ct_carry]",
     "nothing = ct_ys and all(type(ct) is Zero for ct in ct_ys)\n"
     "    if nothing:\n        return [Zero(tangent_aval(x.aval)) if is_undefined(x) else None for x in operands]\n"
@@ -1580,7 +1607,7 @@ edit(
 
 edit(
     "11.6",
-    "the carry has one type",
+    "all parts of the carry have the same type",
     "A number and a row go round. Which type has the Zero of the row?",
     "ct_carry = [instantiate_zeros(ct) for ct in ct_carry]",
     "first = jaxpr.in_avals[num_consts]\n    ct_carry = [zeros_like_aval(first) if type(ct) is Zero else ct for ct in ct_carry]",
@@ -1589,7 +1616,7 @@ edit(
 
 edit(
     "11.6",
-    "a body has no constants",
+    "the body's jaxpr has no constants",
     "Which values has the jaxpr for its constants?",
     "backward_pass(jaxpr, jaxpr.consts, inputs",
     "backward_pass(jaxpr, (), inputs",
@@ -1599,7 +1626,7 @@ edit(
 
 @mutant(
     "11.3",
-    "arguments that are one array are one",
+    "two arguments that are the same array share a tangent",
     "In `f(x, x)`, by how much does each of the arguments change?",
     target="linearize",
 )
@@ -1621,7 +1648,10 @@ def each_array_once(fun, primals, debug_info, aux=None):
 
 
 @mutant(
-    "11.1", "no sigmoid is quite flat", "logistic(30) is 1 in float32. How much does it change?", target="jvp_logistic"
+    "11.1",
+    "the derivative of logistic is never 0",
+    "logistic(30) is 1 in float32. How much does it change?",
+    target="jvp_logistic",
 )
 def believes_no_sigmoid_is_quite_flat(g, y, x):
     return mul(g, mul(y, jnp.maximum(sub(constant_like(y, 1), y), 1e-07)))
@@ -1634,7 +1664,12 @@ def believes_infinities_are_never_equal(g, out, x, *, axes):
     return jnp.sum(g * chosen, axis=axes) / jnp.sum(chosen, axis=axes)
 
 
-@mutant("11.1", "the largest is the farthest from 0", "In [3, -3], which element is the maximum?", target="jvp_extreme")
+@mutant(
+    "11.1",
+    "the maximum is the element with the largest absolute value",
+    "In [3, -3], which element is the maximum?",
+    target="jvp_extreme",
+)
 def believes_the_largest_is_the_farthest_from_0(g, out, x, *, axes):
     shape = tuple((1 if k in axes else n for k, n in enumerate(x.shape)))
     chosen = (jnp.abs(x) == jnp.abs(reshape(out, shape))).astype(g.dtype)
@@ -1642,7 +1677,10 @@ def believes_the_largest_is_the_farthest_from_0(g, out, x, *, axes):
 
 
 @mutant(
-    "11.1", "operands that are one value change once", "In `x * x`, how many operands change?", target="sum_of_shares"
+    "11.1",
+    "the same value as two operands has one share",
+    "In `x * x`, how many operands change?",
+    target="sum_of_shares",
 )
 def believes_operands_that_are_one_value_change_once(primitive, shares, primals, tangents, **params):
     out = primitive.bind(*primals, **params)
@@ -1660,7 +1698,7 @@ def believes_operands_that_are_one_value_change_once(primitive, shares, primals,
 
 @mutant(
     "11.1",
-    "after an operand without a share there is none",
+    "the operands after one without a share have none, either",
     "The first share is None. Is there a second one?",
     target="sum_of_shares",
 )
@@ -1677,7 +1715,7 @@ def believes_after_an_operand_without_a_share_there_is_none(primitive, shares, p
 
 @mutant(
     "11.2",
-    "what a rule returns is an array",
+    "a rule always returns an array",
     "How much does sign(x) change? Does that cost an array?",
     target="DualTrace.process_primitive",
 )
@@ -1694,7 +1732,7 @@ def believes_what_a_rule_returns_is_an_array(self, primitive, args, params):
 
 @mutant(
     "11.2",
-    "a trace that has ended is not the current one",
+    "`end` restores the trace that was current before",
     "Which trace is the current one after the call?",
     target="jvp",
 )
@@ -1736,7 +1774,7 @@ def believes_constants_are_the_first_inputs(jaxpr, nonzero, instantiate):
 
 
 edit(
-    "11.1", "no axes are the first axis", "Which axes does `reduce_max(x, ())` reduce?",
+    "11.1", "an empty tuple of axes means the first axis", "Which axes does `reduce_max(x, ())` reduce?",
     "1 if i in axes else size", "1 if i in (axes or (0,)) else size",
     target="jvp_extreme",
 )  # fmt: skip

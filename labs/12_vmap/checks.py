@@ -47,7 +47,7 @@ def at_most(most, number, what):
 @check(
     "12.1",
     "The function sees elements; the operations in the enclosing trace see batches.",
-    against=["a batch is a long element", "the batch axis is the first one"],
+    against=["an operation on a batch is the operation on a long element", "the batch axis is the first one"],
 )
 def elements_and_batches(jk, rng):
     seen, x, y = [], normal(rng, 3, 4), normal(rng, 4, 3)
@@ -59,7 +59,11 @@ def elements_and_batches(jk, rng):
     return values(jk, f, x, y, in_axes=(0, 1)), seen
 
 
-@check("12.1", "There are as many operations for a thousand elements as for one.", against=["it is a loop"])
+@check(
+    "12.1",
+    "There are as many operations for a thousand elements as for one.",
+    against=["a batch is a loop over its elements"],
+)
 def no_loop(jk, rng):
     n, times = int(rng.integers(3, 9)), int(rng.integers(1, 6))
 
@@ -95,7 +99,11 @@ def the_same_for_all(jk, rng):
     return results, asked, [aval.shape for aval in program.out_avals]
 
 
-@check("12.1", "Operations of several results have a place for each.", against=["an operation has one result"])
+@check(
+    "12.1",
+    "An operation with several results has a batch axis for each of them.",
+    against=["an operation has one result"],
+)
 def several_results(jk, rng):
     n = int(rng.integers(2, 9))
     x, k = normal(rng, n, 4), rng.permutation(4 * n).reshape(n, 4).astype("int32")
@@ -106,7 +114,7 @@ def several_results(jk, rng):
 @check(
     "12.1",
     "Batches of batches: an inner trace leaves the axes of the outer one alone.",
-    against=["every batch is mine", "rules run in their own trace"],
+    against=["every batch belongs to this trace", "rules run in their own trace"],
 )
 def nested(jk, rng):
     x, y, z = normal(rng, 3, 4, 2), normal(rng, 3, 4), normal(rng, 4)
@@ -119,8 +127,8 @@ def nested(jk, rng):
 
 @check(
     "12.1",
-    "An operation without a rule is refused, and by name.",
-    against=["without a rule it is the operation as it is"],
+    "An operation without a rule is refused, with its name in the error.",
+    against=["without a rule, the operation can be applied to the batch as it is"],
 )
 def without_a_rule(jk, rng):
     name = f"strange{rng.integers(999)}"
@@ -134,7 +142,7 @@ def without_a_rule(jk, rng):
 @check(
     "12.1",
     "The rules of some primitives are called in any case: their inner programs may name the axis.",
-    against=["without a batch there is no axis"],
+    against=["an operation without batches does not need the axis"],
 )
 def asked_in_any_case(jk, rng):
     x, a = normal(rng, int(rng.integers(2, 9))), normal(rng, 2)
@@ -156,7 +164,7 @@ def shapes_of_operands(program, name):
 
 @check(
     "12.2",
-    "Batches of one shape, with their axes at one place: the operation as it is.",
+    "On batches of one shape, with their axes at the same place, the operation is applied as it is.",
     against=["axes are always moved"],
 )
 def as_it_is(jk, rng):
@@ -170,7 +178,7 @@ def as_it_is(jk, rng):
 
 @check(
     "12.2",
-    "A primitive of several results has a list of results, and one of places.",
+    "For a primitive with several results, the rule returns a list of results, and a list of their batch axes.",
     against=["an operation has one result"],
 )
 def several_results_of_elements(jk, rng):
@@ -191,7 +199,7 @@ def several_results_of_elements(jk, rng):
 @check(
     "12.2",
     "Axes at different places are brought to the same one.",
-    against=["the axis stays where it was", "axes need no shifting"],
+    against=["the result's batch axis is where the operand's was", "the numbers of axes stay the same in a batch"],
 )
 def different_places(jk, rng):
     x, y = normal(rng, 3, 3, 2), normal(rng, 3, 2, 3)
@@ -206,7 +214,7 @@ def different_places(jk, rng):
 @check(
     "12.2",
     "An operand that is the same for all elements gets an axis of size 1: nothing is repeated.",
-    against=["unmapped arguments are batched", "numpy finds the axes"],
+    against=["unmapped arguments are batched", "broadcasting lines up the right axes"],
 )
 def unmapped_operands(jk, rng):
     n = int(rng.integers(4, 9))
@@ -221,7 +229,11 @@ def unmapped_operands(jk, rng):
     ]
 
 
-@check("12.2", "A number of Python may stand beside batches in two places.", against=["a number has a shape"])
+@check(
+    "12.2",
+    "A Python number may stand beside batches whose axes are in different places.",
+    against=["every operand has a `shape`"],
+)
 def numbers_of_python(jk, rng):
     middle, number = jk.core.Primitive("between"), float(np.float32(rng.normal()))
     middle.def_abstract_eval(lambda low, x, high: x)
@@ -230,7 +242,7 @@ def numbers_of_python(jk, rng):
     return jk.make_jaxpr(jk.vmap(lambda x, y: middle.bind(number, x, y), (0, 1)))(x, y)
 
 
-@check("12.2", "Scalars stretch as they are, also those of Python.", against=["everything gets an axis"])
+@check("12.2", "A scalar is left as it is, also a Python number.", against=["every operand needs a batch axis"])
 def scalars(jk, rng):
     x, s = normal(rng, 3, 4), np.float32(rng.normal())
     found, program = mapped(jk, jk.lax.mul, x, s, in_axes=(1, None), out_axes=1)
@@ -264,8 +276,8 @@ def scalars(jk, rng):
 
 @check(
     "12.2",
-    "A batch of scalars beside arrays: the batch axis is not an axis of the element.",
-    against=["numpy finds the axes"],
+    "Where a batch of scalars meets an array, its batch axis is not lined up with an axis of the array's elements.",
+    against=["broadcasting lines up the right axes"],
 )
 def batches_of_scalars(jk, rng):
     s, x, m = normal(rng, 3), normal(rng, 3, 3), normal(rng, 2, 3, 3)
@@ -280,8 +292,8 @@ def batches_of_scalars(jk, rng):
 
 @check(
     "12.2",
-    "An axis goes to its place, and the others keep their order; what has none is repeated along a new one.",
-    against=["moving is swapping", "an axis moves to where it was"],
+    "The axis goes to its place, and the others keep their order; a value without a batch axis is repeated along a new one.",
+    against=["moving an axis swaps two axes", "`transpose(axes)` says where each axis goes"],
 )
 def moves(jk, rng):
     batching, x = jk.interpreters.batching, normal(rng, 2, 3, 4, 5)
@@ -297,13 +309,13 @@ def moves(jk, rng):
 
 @check(
     "12.3",
-    "The reduced axes are those of an element; in the batch they may stand one place later.",
+    "The axes to reduce are those of an element; in the batch they may have the next number.",
     against=[
-        "axes need no shifting",
+        "the numbers of axes stay the same in a batch",
         "all axes are shifted",
-        "the batch axis is the first of the result",
+        "the batch axis of a reduction's result comes first",
         "all reduced axes were before it",
-        "axes after it are not moved",
+        "the axes after the batch axis keep their numbers",
     ],
 )
 def reduced_axes(jk, rng):
@@ -319,7 +331,7 @@ def reduced_axes(jk, rng):
 @check(
     "12.3",
     "An axis that the element does not have is an error, although the batch has one with this number.",
-    against=["the primitive looks at its axes"],
+    against=["the primitive itself refuses wrong axes"],
 )
 def axes_of_the_element_only(jk, rng):
     x, last = normal(rng, 2, 3, 4), int(rng.integers(3, 7))
@@ -348,8 +360,8 @@ def place_of_the_result(jk, rng):
 
 @check(
     "12.3",
-    "The result is one reduction, with whatever else its parameters say.",
-    against=["it is a loop", "the batch axis has to be in front"],
+    "The rule makes one reduction, and keeps its other parameters.",
+    against=["a batch is a loop over its elements", "the batch axis has to be in front"],
 )
 def one_reduction(jk, rng):
     x = normal(rng, *rng.integers(2, 9, size=3))
@@ -363,7 +375,11 @@ def one_reduction(jk, rng):
 @check(
     "12.3",
     "Axes before the batch axis keep their numbers; those from it on have the next ones.",
-    against=["axes need no shifting", "all axes are shifted", "only axes behind are shifted"],
+    against=[
+        "the numbers of axes stay the same in a batch",
+        "all axes are shifted",
+        "only the axes after the batch axis are shifted",
+    ],
 )
 def shifts(jk, rng):
     shifted = jk.interpreters.batching.shifted
@@ -391,8 +407,8 @@ MATRICES = (((1,), (0,)), ((), ()))
 
 @check(
     "12.4",
-    "Two batches: the axes are paired, and become a batch axis of the product.",
-    against=["every axis is kept", "batch axes come last"],
+    "If both operands are batches, their axes are paired, and become a batch axis of the product.",
+    against=["the two batch axes of a product are kept apart", "batch axes come last"],
 )
 def two_batches(jk, rng):
     return [
@@ -404,12 +420,12 @@ def two_batches(jk, rng):
 
 @check(
     "12.4",
-    "A batch on the left: its axis is kept, and stands among the kept ones of the left operand.",
+    "If only the left operand is a batch, its axis stands among the left operand's kept axes.",
     against=[
         "the batch axis comes first",
-        "axes need no shifting",
-        "the product keeps the operand's place",
-        "batch axes come after the others",
+        "the numbers of axes stay the same in a batch",
+        "the batch axis keeps its number in the product",
+        "batch axes come last in a product",
     ],
 )
 def left(jk, rng):
@@ -423,12 +439,12 @@ def left(jk, rng):
 
 @check(
     "12.4",
-    "A batch on the right: its axis is kept, among those of the right operand, behind the kept axes of the left one.",
+    "If only the right operand is a batch, its axis stands among the right operand's kept axes, after those of the left one.",
     against=[
         "the batch axis comes first",
-        "axes need no shifting",
-        "left and right are the same",
-        "the batch axis of the right is counted from its own first",
+        "the numbers of axes stay the same in a batch",
+        "the kept axes of the right operand come first",
+        "the axes of the right operand come right after the batch axes",
     ],
 )
 def right(jk, rng):
@@ -475,7 +491,7 @@ def numbers(jk, rng):
 @check(
     "12.5",
     "The function is called once, with elements, and its result has the axis in front.",
-    against=["it is a loop"],
+    against=["a batch is a loop over its elements"],
 )
 def called_once(jk, rng):
     calls, n = [], int(rng.integers(3, 9))
@@ -506,7 +522,9 @@ def axes_of_arguments(jk, rng):
     ]
 
 
-@check("12.5", "A negative axis is counted from the end of its own leaf.", against=["-1 is one number for all"])
+@check(
+    "12.5", "A negative axis is counted from the end of its own leaf.", against=["-1 is the same axis for all leaves"]
+)
 def negative_axes(jk, rng):
     x, y = normal(rng, 2, 3), normal(rng, 4, 2, 3)
     return [
@@ -524,8 +542,8 @@ def keywords(jk, rng):
 
 @check(
     "12.5",
-    "`out_axes` says where the axis goes in each result, and from which end.",
-    against=["the axis is in front", "out_axes is one number"],
+    "`out_axes` says where the axis goes in each result; a negative one counts from the end.",
+    against=["the axis of a result is always the first one", "out_axes is one number"],
 )
 def axes_of_results(jk, rng):
     x = normal(rng, 4, 2, 3)
@@ -538,8 +556,8 @@ def axes_of_results(jk, rng):
 
 @check(
     "12.5",
-    "What is the same for all elements is repeated where the axis is wanted, and left alone where None is.",
-    against=["constants need no axis", "None drops the batch"],
+    "A result that is the same for all elements is repeated if `out_axes` gives it an axis, and left alone if it is None.",
+    against=["a result that is the same for all elements needs no axis", "None drops the batch"],
 )
 def constant_results(jk, rng):
     x, a = normal(rng, 4), normal(rng, 2)
@@ -559,7 +577,7 @@ def constant_results(jk, rng):
 @check(
     "12.5",
     "A place that the result does not have is refused, and so is a result that is not an array.",
-    against=["numpy will say so", "out of range is the end"],
+    against=["numpy complains if a result is not an array", "an axis out of range means the last axis"],
     fixed="an error of fixed words",
 )
 def refused(jk, rng):
@@ -595,7 +613,7 @@ def sizes(jk, rng):
 
 @check(
     "12.6",
-    "One predicate for all elements: it is a cond still, of branches for batches.",
+    "With one predicate for all elements it is still a cond, whose branches work on batches.",
     against=["vmap of cond is select", "unmapped arguments are batched"],
 )
 def one_predicate(jk, rng):
@@ -610,8 +628,8 @@ def one_predicate(jk, rng):
 
 @check(
     "12.6",
-    "A predicate for each element: all branches run, and each element's result is taken from its own.",
-    against=["the first element decides", "branches are taken in another order"],
+    "With a predicate for each element, all branches run, and each element gets the result of its own branch.",
+    against=["the first element decides", "the branches are in reverse order"],
 )
 def a_predicate_for_each(jk, rng):
     x, y = normal(rng, 5), normal(rng, 2, 5)
@@ -625,8 +643,8 @@ def a_predicate_for_each(jk, rng):
 
 @check(
     "12.6",
-    "More branches than two, and an index beyond them.",
-    against=["there are two branches", "branches are taken in another order"],
+    "There may be more than two branches, and an index beyond the last one.",
+    against=["there are always two branches", "the branches are in reverse order"],
 )
 def switches(jk, rng):
     x, i = normal(rng, 6), rng.integers(-1, 4, size=6).astype("int32")
@@ -640,8 +658,12 @@ def switches(jk, rng):
 
 @check(
     "12.6",
-    "If a result of one branch is a batch, it is one from all branches, and nothing else is.",
-    against=["the first branch decides", "each branch decides for itself", "unmapped arguments are batched"],
+    "If a result is a batch in one branch, it becomes one in all branches; other results do not.",
+    against=[
+        "the first branch decides which results are batches",
+        "each branch decides by itself which of its results are batches",
+        "unmapped arguments are batched",
+    ],
 )
 def branches_agree(jk, rng):
     x, a, p = normal(rng, 4), normal(rng, 2), bool(rng.integers(2))
@@ -654,7 +676,7 @@ def branches_agree(jk, rng):
 
 @check(
     "12.6",
-    "No derivative comes back through a branch that an element did not take: where it would be nan, it is not.",
+    "An element gets no derivative from a branch that it did not take, even where that derivative would be nan.",
     against=["a masked nan is harmless"],
 )
 def no_nan(jk, rng):
@@ -670,7 +692,7 @@ def no_nan(jk, rng):
 
 @check(
     "12.6",
-    "Of several branches, each has its own derivative, for the elements that take it.",
+    "With several branches, each element gets the derivative of its own branch.",
     against=["the index is a truth value"],
 )
 def derivatives_of_each_branch(jk, rng):
@@ -717,8 +739,8 @@ def scans_of(program):
 
 @check(
     "12.7",
-    "All elements take their steps together: it is one scan.",
-    against=["it is a loop", "the batch axis is scanned over"],
+    "All elements take their steps together, in one scan.",
+    against=["a batch is a loop over its elements", "the batch axis is scanned over"],
 )
 def one_scan(jk, rng):
     xs = normal(rng, 3, 4)
@@ -734,7 +756,7 @@ def one_scan(jk, rng):
 @check(
     "12.7",
     "The axis of the scan stays in front of what is scanned over; the batch axis comes behind it.",
-    against=["the batch axis is scanned over", "ys have the batch axis in front"],
+    against=["the batch axis is scanned over", "the stacked outputs have their batch axis in front"],
 )
 def axes_of_both(jk, rng):
     xs, c = normal(rng, 3, 3, 3), normal(rng, 3, 3)
@@ -748,7 +770,7 @@ def axes_of_both(jk, rng):
 @check(
     "12.7",
     "A carry that is not a batch at first becomes one if a step makes it one, maybe through another part of the carry.",
-    against=["a carry is what it begins as", "looking once is enough"],
+    against=["a part of the carry is a batch only if it begins as one", "going over the parts once is enough"],
 )
 def carries_become_batches(jk, rng):
     n = int(rng.integers(3, 6))
@@ -783,8 +805,11 @@ def unmapped_parts(jk, rng):
 
 @check(
     "12.7",
-    "Only the closed-over values are batches, or only the scanned arrays; zero steps; several of each.",
-    against=["a carry is what it begins as", "ys have the batch axis in front"],
+    "It works if only the closed-over values are batches, or only the scanned arrays, with several of each, and with zero steps.",
+    against=[
+        "a part of the carry is a batch only if it begins as one",
+        "the stacked outputs have their batch axis in front",
+    ],
 )
 def all_kinds(jk, rng):
     a, xs = normal(rng, 3, 2), normal(rng, 3, 4, 2)
@@ -805,8 +830,12 @@ def all_kinds(jk, rng):
 
 @check(
     "12.7",
-    "Which parts of a carry are batches: those that begin so, and those that become so in any step.",
-    against=["a carry is what it begins as", "looking once is enough", "one batch makes all of them batches"],
+    "A part of the carry is a batch if it begins as one, or becomes one in any step.",
+    against=[
+        "a part of the carry is a batch only if it begins as one",
+        "going over the parts once is enough",
+        "one batch makes all of them batches",
+    ],
 )
 def parts_of_a_carry(jk, rng):
     n = int(rng.integers(3, 6))
@@ -835,7 +864,7 @@ def parts_of_a_carry(jk, rng):
 
 @check(
     "12.7",
-    "Constants of a scan may have their batch axis anywhere, and so may what it begins with.",
+    "The constants and the initial carry of a scan may have their batch axes anywhere.",
     against=["constants have their batch axis in front"],
 )
 def constants_with_an_axis_elsewhere(jk, rng):
@@ -850,7 +879,7 @@ def constants_with_an_axis_elsewhere(jk, rng):
 @check(
     "12.7",
     "A part of the carry that begins as a batch stays one, though each step overwrites it.",
-    against=["a carry is what it becomes"],
+    against=["a part of the carry is a batch only if the step makes it one"],
 )
 def delay_lines(jk, rng):
     c, xs = normal(rng, 4), normal(rng, 3)
@@ -862,7 +891,7 @@ def delay_lines(jk, rng):
 
 @check(
     "12.6",
-    "No derivative comes back to an operand that is the same for all elements either.",
+    "An operand that is the same for all elements gets no derivative from a branch that no element took, either.",
     against=["only batches need to be stopped"],
 )
 def no_nan_for_all(jk, rng):
@@ -878,7 +907,7 @@ def no_nan_for_all(jk, rng):
 @check(
     "12.5",
     "A negative place counts from the end of the result, even if the result is the same for all elements.",
-    against=["an unbatched result has its own end"],
+    against=["-1 counts from the end of an unbatched result as it is"],
 )
 def negative_places_of_constants(jk, rng):
     x, a = normal(rng, 3), normal(rng, 2)
@@ -887,8 +916,8 @@ def negative_places_of_constants(jk, rng):
 
 @check(
     "12.1",
-    "Each result has the place that the rule says, and one that is not a batch has none.",
-    against=["all results have one place", "an unbatched result has its axis in front"],
+    "Each result has its batch axis where the rule says; None means that it is not a batch.",
+    against=["all results have their axis at the same place", "an unbatched result has its axis in front"],
 )
 def a_place_for_each(jk, rng):
     x, a = normal(rng, *rng.integers(2, 9, size=2)), normal(rng, 2)
@@ -900,7 +929,11 @@ def a_place_for_each(jk, rng):
     return [aval.shape for aval in (*program(x, a).out_avals, *other(a, x).out_avals)]
 
 
-@check("12.1", "An error that a rule raises is the user's.", against=["any error of a rule is a missing rule"])
+@check(
+    "12.1",
+    "An error that a rule raises reaches the user unchanged.",
+    against=["any error means that the rule is missing"],
+)
 def an_error_in_a_rule(jk, rng):
     picky, name = jk.core.Primitive("picky"), f"picky{rng.integers(999)}"
     picky.def_abstract_eval(lambda x: x)
@@ -919,7 +952,11 @@ def at_once(jk, rng):
     return jk.vmap(jk.lax.neg)(normal(rng, int(rng.integers(2, 9)), 2))
 
 
-@check("12.1", "A rule gets the axis of its own trace, in a `vmap` in a `vmap`, too.", against=["there is one axis"])
+@check(
+    "12.1",
+    "A rule gets the axis of its own trace, also in a `vmap` inside a `vmap`.",
+    against=["there is only one axis"],
+)
 def the_axis_of_its_own(jk, rng):
     x, y = normal(rng, 3, 2), normal(rng, 4)
 
@@ -932,7 +969,7 @@ def the_axis_of_its_own(jk, rng):
 @check(
     "12.2",
     "An array of one element has axes, which a scalar does not have.",
-    against=["who has one element is a scalar", "sizes are shapes"],
+    against=["an array of one element is a scalar", "batches with the same number of elements have the same shape"],
 )
 def arrays_of_one_element(jk, rng):
     s, one = normal(rng, 4), normal(rng, 1)
@@ -948,14 +985,18 @@ def arrays_of_one_element(jk, rng):
 @check(
     "12.2",
     "A single number that is the same for all elements is repeated, too.",
-    against=["a number has no axis to get"],
+    against=["a scalar cannot be broadcast along a new axis"],
 )
 def repeated_numbers(jk, rng):
     x, size = np.float32(rng.normal()), int(rng.integers(2, 9))
     return run_by_numpy(jk.make_jaxpr(lambda x: jk.interpreters.batching.move_to(x, None, 0, size))(x), x)
 
 
-@check("12.5", "`axis_size` is compared with the sizes of the mapped axes.", against=["the given size is the size"])
+@check(
+    "12.5",
+    "`axis_size` is compared with the sizes of the mapped axes.",
+    against=["`axis_size` need not be compared with the arrays"],
+)
 def a_size_that_differs(jk, rng):
     n = int(rng.integers(2, 9))
     right = jk.make_jaxpr(jk.vmap(lambda x: x * 2, axis_size=n))(normal(rng, n))
@@ -965,7 +1006,7 @@ def a_size_that_differs(jk, rng):
 @check(
     "12.5",
     "An argument that is not mapped arrives as it was passed: Python can count with its number.",
-    against=["the function is compiled"],
+    against=["every argument of the function is traced"],
 )
 def numbers_that_count(jk, rng):
     x, n = normal(rng, 3), int(rng.integers(1, 5))
@@ -979,7 +1020,7 @@ def numbers_that_count(jk, rng):
     return values(jk, lambda x: jk.vmap(power, in_axes=(0, None))(x, n), x[:, None])
 
 
-@check("12.5", "A list of one result is a list.", against=["one leaf has no tree"])
+@check("12.5", "A list of one result is a list.", against=["a result with one leaf is an array"])
 def trees_of_one_leaf(jk, rng):
     x, key = normal(rng, 3), f"k{rng.integers(99)}"
     found = [jk.eval_shape(jk.vmap(f), x) for f in (lambda x: [x], lambda x: {key: (x, None)}, lambda x: x)]
@@ -988,8 +1029,8 @@ def trees_of_one_leaf(jk, rng):
 
 @check(
     "12.6",
-    "No derivative comes back through any of several branches that an element did not take.",
-    against=["the other branches are one"],
+    "With several branches, an element gets no derivative from any that it did not take.",
+    against=["it is enough to stop the operands in two branches"],
 )
 def no_nan_from_any_branch(jk, rng):
     linear, by = int(rng.integers(1, 4)), float(np.float32(rng.normal()))
@@ -1002,8 +1043,8 @@ def no_nan_from_any_branch(jk, rng):
 
 @check(
     "12.6",
-    "With an index for each element every result differs, also where no branch looks at its operands.",
-    against=["constant results are the same for all"],
+    "With an index for each element every result is a batch, also where no branch looks at its operands.",
+    against=["constants in the branches are the same for all elements"],
 )
 def constants_of_branches(jk, rng):
     i, numbers = rng.integers(0, 3, size=5).astype("int32"), [float(x) for x in normal(rng, 3)]
@@ -1011,7 +1052,7 @@ def constants_of_branches(jk, rng):
     return values(jk, lambda i, x: jk.lax.switch(i, branches, x), i, np.float32(1), in_axes=(0, None))
 
 
-@check("12.7", "The scan is unrolled as it was, and goes in its direction.", against=["a new scan is not unrolled"])
+@check("12.7", "The new scan keeps `unroll` and `reverse`.", against=["the new scan need not be unrolled"])
 def unrolled_as_it_was(jk, rng):
     xs, unroll, reverse = normal(rng, 2, 12), int(rng.choice([2, 3, 4, 6])), bool(rng.integers(2))
 
@@ -1025,7 +1066,7 @@ def unrolled_as_it_was(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Functions that nobody wrote before, under vmap: others at each save."
+NEW = "Random functions under vmap, new ones at each save."
 
 
 @check("12.1", NEW, drawn=True)

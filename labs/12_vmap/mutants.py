@@ -5,7 +5,9 @@ from jitkit.kata.mutants import also_right, edit, mutant
 # --- 12.1 One operation for all elements --------------------------------------------------------------------------
 
 
-@mutant("12.1", "it is a loop", "How many equations does your program have for a thousand elements?")
+@mutant(
+    "12.1", "a batch is a loop over its elements", "How many equations does your program have for a thousand elements?"
+)
 def loops(self, primitive, args, params):
     pairs = [self.unwrap(x) for x in args]
     with core.set_current_trace(self.parent):
@@ -33,7 +35,9 @@ edit(
 
 
 @mutant(
-    "12.1", "a batch is a long element", "The operation was meant for one element. What does `sum` do to the batch?"
+    "12.1",
+    "an operation on a batch is the operation on a long element",
+    "The operation was meant for one element. What does `sum` do to the batch?",
 )
 def binds_it(self, primitive, args, params):
     pairs = [self.unwrap(x) for x in args]
@@ -80,7 +84,7 @@ edit(
 )
 
 
-@mutant("12.1", "every batch is mine", "A vmap in a vmap: whose axis is `batch_dim` of this tracer?")
+@mutant("12.1", "every batch belongs to this trace", "A vmap in a vmap: whose axis is `batch_dim` of this tracer?")
 def takes_all_batches(self, primitive, args, params):
     vals = [x.val if hasattr(x, "batch_dim") else x for x in args]
     dims = [x.batch_dim if hasattr(x, "batch_dim") else None for x in args]
@@ -105,15 +109,16 @@ edit(
 )
 edit(
     "12.1",
-    "without a rule it is the operation as it is",
+    "without a rule, the operation can be applied to the batch as it is",
     "There is no rule. How do you know that the operation does to each row what it does to one?",
     "if rule is None:",
     "if rule is None:\n            return self.wrap(primitive.bind(*vals, **params), dims[0])\n        if False:",
 )
 edit(
     "12.1",
-    "without a batch there is no axis",
-    "A jit without operands that are batches calls `axis_index` inside. Who answers?",
+    "an operation without batches does not need the axis",
+    "A nested jit has no batches among its operands, and calls `axis_index` inside. Which rule must be "
+    "called so that it finds the axis?",
     "if primitive not in higher_order and dims.count(None) == len(dims):",
     "if dims.count(None) == len(dims):",
 )
@@ -130,7 +135,7 @@ edit(
 )
 edit(
     "12.2",
-    "axes need no shifting",
+    "the numbers of axes stay the same in a batch",
     "One batch axis is the first, the other the last. Which elements meet?",
     "(d != dim or x.shape != shape) and np.ndim(x)",
     "d is None and np.ndim(x)",
@@ -146,7 +151,7 @@ edit(
 )
 edit(
     "12.2",
-    "everything gets an axis",
+    "every operand needs a batch axis",
     "2.0 times a batch: which axes does the 2.0 need?",
     "(d != dim or x.shape != shape) and np.ndim(x)",
     "d != dim or np.shape(x) != shape",
@@ -154,7 +159,7 @@ edit(
 )
 edit(
     "12.2",
-    "numpy finds the axes",
+    "broadcasting lines up the right axes",
     "A batch of three scalars, beside rows of three numbers. Which of the two threes did you line up?",
     "    vals = [x if d is None else with_axes_behind(x, rank) for x, d in zip(vals, dims, strict=True)]\n",
     "",
@@ -170,7 +175,7 @@ edit(
 )
 edit(
     "12.2",
-    "moving is swapping",
+    "moving an axis swaps two axes",
     "Axis 0 of (2, 3, 4) goes to the end. What is the shape then?",
     "axes = [axis for axis in range(np.ndim(x)) if axis != source]\n    axes.insert(destination, source)",
     "axes = list(range(np.ndim(x)))\n    axes[source], axes[destination] = axes[destination], axes[source]",
@@ -178,7 +183,7 @@ edit(
 )
 edit(
     "12.2",
-    "an axis moves to where it was",
+    "`transpose(axes)` says where each axis goes",
     "`transpose(axes)`: does `axes[0]` say where axis 0 goes, or which axis comes first?",
     "axes.insert(destination, source)",
     "axes.insert(destination, source)\n    axes = [axes.index(i) for i in range(len(axes))]",
@@ -189,7 +194,7 @@ edit(
 
 edit(
     "12.3",
-    "axes need no shifting",
+    "the numbers of axes stay the same in a batch",
     "The element's axis 0: what is it called in a batch whose first axis is the batch's?",
     "axes=shifted_by_numpy(axes, dim)",
     "axes=tuple(axes)",
@@ -233,7 +238,10 @@ def moves_first(primitive, axis, vals, dims, *, axes, **params):
 
 
 @mutant(
-    "12.3", "it is a loop", "How many reductions has your program for a thousand elements?", target="reduction_batcher"
+    "12.3",
+    "a batch is a loop over its elements",
+    "How many reductions has your program for a thousand elements?",
+    target="reduction_batcher",
 )
 def loops_over_elements(primitive, axis, vals, dims, *, axes, **params):
     x = moveaxis(vals[0], dims[0], 0)
@@ -246,7 +254,7 @@ def loops_over_elements(primitive, axis, vals, dims, *, axes, **params):
 
 edit(
     "12.3",
-    "only axes behind are shifted",
+    "only the axes after the batch axis are shifted",
     "The batch axis is at 1. What is the element's axis 1 called?",
     "axis + (axis >= dim)",
     "axis + (axis > dim)",
@@ -256,7 +264,7 @@ edit(
 
 @mutant(
     "12.3",
-    "the primitive looks at its axes",
+    "the primitive itself refuses wrong axes",
     "An element has two axes. Which error does a user get for axis 4, and what does the text promise?",
     target="reduction_batcher",
 )
@@ -269,7 +277,11 @@ def leaves_it_to_the_primitive(primitive, axis, vals, dims, *, axes, **params):
 # --- 12.4 dot_general ---------------------------------------------------------------------------------------------
 
 
-@mutant("12.4", "axes need no shifting", "The numbers name axes of an element. Which axes of the batch are these?")
+@mutant(
+    "12.4",
+    "the numbers of axes stay the same in a batch",
+    "The numbers name axes of an element. Which axes of the batch are these?",
+)
 def does_not_shift(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     if lhs_dim is not None and rhs_dim is not None:
@@ -292,7 +304,11 @@ edit(
 )
 
 
-@mutant("12.4", "every axis is kept", "Two batches of three: is the product to have three results, or nine?")
+@mutant(
+    "12.4",
+    "the two batch axes of a product are kept apart",
+    "Two batches of three: is the product to have three results, or nine?",
+)
 def all_pairs(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     if lhs_dim is not None:
@@ -324,7 +340,7 @@ edit(
 )
 edit(
     "12.4",
-    "left and right are the same",
+    "the kept axes of the right operand come first",
     "Whose kept axes come first in the product?",
     "place = lhs_ndim - len(lhs_contract) + kept.index(rhs_dim)",
     "place = len(rhs_batch) + kept.index(rhs_dim)",
@@ -347,7 +363,12 @@ def refuses_one(lhs_ndim, rhs_ndim, lhs_dim, rhs_dim, dimension_numbers):
 # --- 12.5 vmap ----------------------------------------------------------------------------------------------------
 
 
-@mutant("12.5", "it is a loop", "How often is your function called, for a thousand elements?", target="call_on_batches")
+@mutant(
+    "12.5",
+    "a batch is a loop over its elements",
+    "How often is your function called, for a thousand elements?",
+    target="call_on_batches",
+)
 def calls_for_each(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_size=None):
     leaves, in_tree = tree_flatten((args, kwargs))
     dims = axis_of_each_argument(in_tree, in_axes)
@@ -384,7 +405,7 @@ edit(
 )
 edit(
     "12.5",
-    "-1 is one number for all",
+    "-1 is the same axis for all leaves",
     "-1 of a matrix, -1 of a vector: which axes are these?",
     "dim % np.ndim(x)",
     "dim % max(map(np.ndim, leaves))",
@@ -409,7 +430,7 @@ edit(
 )
 edit(
     "12.5",
-    "the axis is in front",
+    "the axis of a result is always the first one",
     "`out_axes=1`: where does the axis go?",
     "x = move_to(x, dim, to % rank, axis.size)",
     "x = move_to(x, dim, 0, axis.size)",
@@ -425,7 +446,7 @@ edit(
 )
 edit(
     "12.5",
-    "constants need no axis",
+    "a result that is the same for all elements needs no axis",
     "One result is the same for all elements, and its place is 0. What does the caller expect?",
     "        if to is not None:\n",
     "        if to is not None and dim is not None:\n",
@@ -441,7 +462,7 @@ edit(
 )
 edit(
     "12.5",
-    "numpy will say so",
+    "numpy complains if a result is not an array",
     "A text is a result. Is it an array?",
     "if not core.is_array_value(x):",
     "if False:",
@@ -449,7 +470,7 @@ edit(
 )
 edit(
     "12.5",
-    "out of range is the end",
+    "an axis out of range means the last axis",
     "The result has one axis. Where is place 1, or place -2?",
     "if not -rank <= to < rank:",
     "if False:",
@@ -467,7 +488,7 @@ edit(
 )
 edit(
     "12.6",
-    "each branch decides for itself",
+    "each branch decides by itself which of its results are batches",
     "From one branch a result is a batch, from the other it is not. Which type has the result of the `cond`?",
     "batch_jaxpr_if(branch, axis, is_batch, outs_are)[0] for branch in branches",
     "batch_jaxpr_if(branch, axis, is_batch)[0] for branch in branches",
@@ -494,14 +515,14 @@ def asks_the_first(axis, vals, dims, *, branches):
 
 edit(
     "12.6",
-    "branches are taken in another order",
-    "Index 0: which branch is that?",
+    "the branches are in reverse order",
+    "Which branch does the index 0 choose?",
     "outs = [select_case(index, *cases) for cases in zip(*results, strict=True)]",
     "outs = [select_case(index, *cases) for cases in zip(*reversed(results), strict=True)]",
 )
 edit(
     "12.6",
-    "there are two branches",
+    "there are always two branches",
     "`switch` has three branches. What happens to the third?",
     "outs = [select_case(index, *cases) for cases in zip(*results, strict=True)]",
     "outs = [select_case(eq(index, np.int32(1)), *cases) for cases in zip(*results[:2], strict=True)]",
@@ -517,7 +538,12 @@ edit(
 # --- 12.7 scan over a batch ---------------------------------------------------------------------------------------
 
 
-@mutant("12.7", "it is a loop", "How many scans has your program, for a thousand elements?", target="batch_scan")
+@mutant(
+    "12.7",
+    "a batch is a loop over its elements",
+    "How many scans has your program, for a thousand elements?",
+    target="batch_scan",
+)
 def scans_for_each(axis, vals, dims, *, jaxpr, num_consts, num_carry, **params):
     results = []
     for i in range(axis.size):
@@ -540,7 +566,7 @@ edit(
 )
 edit(
     "12.7",
-    "ys have the batch axis in front",
+    "the stacked outputs have their batch axis in front",
     "An output of a step has the batch axis in front. Where is it after the outputs of all steps were stacked?",
     "places = [0] * num_carry + [1] * num_ys",
     "places = [0] * num_carry + [0] * num_ys",
@@ -548,7 +574,7 @@ edit(
 )
 edit(
     "12.7",
-    "a carry is what it begins as",
+    "a part of the carry is a batch only if it begins as one",
     "The carry begins as 0.0, and a step adds something that is a batch. What comes out of that step?",
     "    carry = batched_carry(jaxpr, axis, consts, carry, xs)\n",
     "",
@@ -564,7 +590,7 @@ edit(
 )
 edit(
     "12.7",
-    "looking once is enough",
+    "going over the parts once is enough",
     "You found a part that becomes a batch. Which parts does *it* go into, in the next step?",
     "        if after == now:\n            return now\n        now = after",
     "        return after",
@@ -889,7 +915,7 @@ edit(
 
 @mutant(
     "12.7",
-    "a carry is what it becomes",
+    "a part of the carry is a batch only if the step makes it one",
     "A step returns `x` for the carry, and the old carry as y. The carry began as a batch. What is it in the first step?",
     target="batched_carry",
 )
@@ -911,7 +937,7 @@ edit(
 )
 edit(
     "12.5",
-    "an unbatched result has its own end",
+    "-1 counts from the end of an unbatched result as it is",
     "The result will have one more axis. Does -1 count from the end with it, or without it?",
     "move_to(x, dim, to % rank, axis.size)",
     "move_to(x, dim, to % max(np.ndim(x), 1) if to < 0 else to, axis.size)",
@@ -919,7 +945,7 @@ edit(
 )
 edit(
     "12.1",
-    "all results have one place",
+    "all results have their axis at the same place",
     "A rule says where the axis of each result is. Which of them do you read?",
     "[self.wrap(x, dim) for x, dim in zip(out, out_dim, strict=True)]",
     "[self.wrap(x, out_dim[0]) for x in out]",
@@ -938,7 +964,7 @@ edit(
 
 edit(
     "12.3",
-    "the batch axis is the first of the result",
+    "the batch axis of a reduction's result comes first",
     "Where is the batch axis of x, and which axes before it go?",
     "kept = dim - sum(reduced < dim for reduced in axes)",
     "kept = 0",
@@ -949,7 +975,7 @@ edit(
 edit(
     "12.3",
     "all reduced axes were before it",
-    "Some come after it.",
+    "Do you count only those reduced axes that stand before the batch axis?",
     "kept = dim - sum(reduced < dim for reduced in axes)",
     "kept = dim - len(axes)",
     target="reduction_batcher",
@@ -958,8 +984,8 @@ edit(
 
 edit(
     "12.3",
-    "axes after it are not moved",
-    "Axis 1 of an element is which of the batch, whose axis is 0?",
+    "the axes after the batch axis keep their numbers",
+    "The batch axis is 0. Which number has the element's axis 1 in the batch?",
     "shifted_by_numpy(axes, dim)",
     "tuple(axes)",
     target="reduction_batcher",
@@ -968,8 +994,8 @@ edit(
 
 edit(
     "12.4",
-    "the batch axis of the right is counted from its own first",
-    "Where do the axes of the right operand begin?",
+    "the axes of the right operand come right after the batch axes",
+    "Which axes of the product stand before the kept axes of the right operand?",
     "place = lhs_ndim - len(lhs_contract) + kept.index(rhs_dim)",
     "place = len(lhs_batch) + kept.index(rhs_dim)",
 )
@@ -977,8 +1003,8 @@ edit(
 
 edit(
     "12.4",
-    "the product keeps the operand's place",
-    "Which axes of the operand are in the product, before it?",
+    "the batch axis keeps its number in the product",
+    "Which axes stand before it in the product, and which of the operand's are not there any more?",
     "place = len(lhs_batch) + kept.index(lhs_dim)",
     "place = lhs_dim",
 )
@@ -986,8 +1012,8 @@ edit(
 
 edit(
     "12.4",
-    "batch axes come after the others",
-    "In a product they come first.",
+    "batch axes come last in a product",
+    "Which axes of a product come first: batch axes, or kept ones?",
     "place = len(lhs_batch) + kept.index(lhs_dim)",
     "place = kept.index(lhs_dim)",
 )
@@ -998,7 +1024,7 @@ edit(
 
 edit(
     "12.2",
-    "a number has a shape",
+    "every operand has a `shape`",
     "`lax.clamp(0.0, x, y)`: what is `(0.0).shape`? Which function takes a Python number, too?",
     "bdim_at_front(x, d, 1) if np.ndim(x) else x",
     "bdim_at_front(x, d, 1) if d is not None or x.shape else x",
@@ -1006,7 +1032,7 @@ edit(
 )
 edit(
     "12.2",
-    "the axis stays where it was",
+    "the result's batch axis is where the operand's was",
     "You moved all batch axes to the front. Where is the result's?",
     "(out, [0] * len(out)) if primitive.multiple_results else (out, 0)",
     "(out, [dim] * len(out)) if primitive.multiple_results else (out, dim)",
@@ -1021,7 +1047,7 @@ edit(
 )
 edit(
     "12.6",
-    "the first branch decides",
+    "the first branch decides which results are batches",
     "A result is a batch in the second branch only. Is it one in the end?",
     "[any(flags) for flags in zip(*each, strict=True)]",
     "list(each[0])",
@@ -1030,7 +1056,7 @@ edit(
 
 @mutant(
     "12.1",
-    "any error of a rule is a missing rule",
+    "any error means that the rule is missing",
     "A rule raises an error of the user's. Which error comes out of `vmap`?",
 )
 def believes_any_error_of_a_rule_is_a_missing_rule(self, primitive, args, params):
@@ -1049,7 +1075,7 @@ def believes_any_error_of_a_rule_is_a_missing_rule(self, primitive, args, params
     return list(map(self.wrap, result, where))
 
 
-@mutant("12.1", "there is one axis", "In a `vmap` in a `vmap`, whose axis do you hand to the rule?")
+@mutant("12.1", "there is only one axis", "In a `vmap` in a `vmap`, whose axis do you hand to the rule?")
 def believes_there_is_one_axis(self, primitive, args, params):
     pairs = [self.unwrap(x) for x in args]
     vals, dims = ([v for v, _ in pairs], [d for _, d in pairs])
@@ -1087,7 +1113,7 @@ def believes_there_is_always_an_outer_trace(self, primitive, args, params):
 
 @mutant(
     "12.2",
-    "who has one element is a scalar",
+    "an array of one element is a scalar",
     "How many axes has an array of shape (1,)? Which has a scalar?",
     target="broadcast_batcher",
 )
@@ -1114,7 +1140,10 @@ def believes_who_has_one_element_is_a_scalar(primitive, axis, vals, dims, **para
 
 
 @mutant(
-    "12.2", "sizes are shapes", "A batch of shape (4,) and one of (4, 1): is it one shape?", target="broadcast_batcher"
+    "12.2",
+    "batches with the same number of elements have the same shape",
+    "A batch of shape (4,) and one of (4, 1): is it one shape?",
+    target="broadcast_batcher",
 )
 def believes_sizes_are_shapes(primitive, axis, vals, dims, **params):
 
@@ -1140,8 +1169,8 @@ def believes_sizes_are_shapes(primitive, axis, vals, dims, **params):
 
 @mutant(
     "12.2",
-    "a number has no axis to get",
-    "Which shape has a number that is broadcast along a new axis?",
+    "a scalar cannot be broadcast along a new axis",
+    "Which shape has a scalar after it was broadcast along a new axis of size n?",
     target="move_to",
 )
 def believes_a_number_has_no_axis_to_get(x, dim, destination, size):
@@ -1152,7 +1181,7 @@ def believes_a_number_has_no_axis_to_get(x, dim, destination, size):
 
 @mutant(
     "12.5",
-    "the given size is the size",
+    "`axis_size` need not be compared with the arrays",
     "`axis_size` says 3, and the arrays have 4. What happens?",
     target="call_on_batches",
 )
@@ -1177,7 +1206,7 @@ def believes_the_given_size_is_the_size(fun, args, kwargs, in_axes, out_axes, ax
 
 @mutant(
     "12.5",
-    "the function is compiled",
+    "every argument of the function is traced",
     "An argument with the axis None is the number 3 of Python. May the function write `range(n)`?",
     target="call_on_batches",
 )
@@ -1200,7 +1229,12 @@ def believes_the_function_is_compiled(fun, args, kwargs, in_axes, out_axes, axis
     return tree_unflatten(result["tree"], moved(axis, outs, out_dims, result["tree"], out_axes))
 
 
-@mutant("12.5", "one leaf has no tree", "What does `vmap(lambda x: [x])(xs)` return?", target="call_on_batches")
+@mutant(
+    "12.5",
+    "a result with one leaf is an array",
+    "What does `vmap(lambda x: [x])(xs)` return?",
+    target="call_on_batches",
+)
 def believes_one_leaf_has_no_tree(fun, args, kwargs, in_axes, out_axes, axis_name=None, axis_size=None):
     leaves, tree = tree_flatten((args, kwargs))
     dims = axis_of_each_argument(tree, in_axes)
@@ -1224,7 +1258,7 @@ def believes_one_leaf_has_no_tree(fun, args, kwargs, in_axes, out_axes, axis_nam
 
 @mutant(
     "12.6",
-    "the other branches are one",
+    "it is enough to stop the operands in two branches",
     "There are three branches. Is an element that takes the third stopped in the second?",
 )
 def believes_the_other_branches_are_one(axis, vals, dims, *, branches):
@@ -1251,7 +1285,7 @@ def believes_the_other_branches_are_one(axis, vals, dims, *, branches):
 
 @mutant(
     "12.6",
-    "constant results are the same for all",
+    "constants in the branches are the same for all elements",
     "Each branch returns a constant of its own. Is the result the same for all elements?",
 )
 def believes_constant_results_are_the_same_for_all(axis, vals, dims, *, branches):
@@ -1289,10 +1323,7 @@ def believes_constant_results_are_the_same_for_all(axis, vals, dims, *, branches
 
 
 @mutant(
-    "12.7",
-    "a new scan is not unrolled",
-    "Who said how many steps are written out? Is it still so?",
-    target="batch_scan",
+    "12.7", "the new scan need not be unrolled", "The scan had `unroll=4`. How is yours unrolled?", target="batch_scan"
 )
 def believes_a_new_scan_is_not_unrolled(axis, vals, dims, *, jaxpr, num_consts, num_carry, **params):
     first_x = num_consts + num_carry

@@ -69,7 +69,11 @@ def names(rng, count):
     return [f"{word}.{number}" for word, number in zip("abcdefghij", rng.choice(900, size=count), strict=False)]
 
 
-@check("13.1", "A fusion is one kernel, whatever is inside of it.", against=["the inside of a fusion runs, too"])
+@check(
+    "13.1",
+    "A fusion is one kernel, whatever is inside of it.",
+    against=["the instructions inside a fusion are kernels, too"],
+)
 def fusions(jk, rng):
     inside, kernel, other = names(rng, 3)
     return read(
@@ -96,8 +100,8 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
     against=[
         "every instruction is a kernel",
         "only fusions run",
-        "what begins something does not run",
-        "an update runs on its own",
+        "an operation that only starts another one does not run",
+        "a `-done` or `-update` instruction is a kernel of its own",
     ],
 )
 def free(jk, rng):
@@ -162,8 +166,8 @@ ENTRY %main (x: f32[8]) -> (s32[], f32[8]) {{
     "13.1",
     "A loop is not a kernel: the kernels of its body and its condition are listed, in their place.",
     against=[
-        "an instruction is a kernel",
-        "what runs in a loop runs at the end",
+        "an instruction can stand for its kernel",
+        "the kernels of a loop come at the end of the list",
         "a loop is one kernel",
         "the compiler knows how often a loop runs",
     ],
@@ -175,7 +179,7 @@ def loops(jk, rng):
 @check(
     "13.1",
     "A computation that two branches share is counted once.",
-    against=["a computation runs once for each caller"],
+    against=["a computation is listed once for each caller"],
 )
 def shared(jk, rng):
     kernel, choice = names(rng, 2)
@@ -246,8 +250,8 @@ def dtypes(jk, rng):
 
 @check(
     "13.2",
-    "What lies between is not moved; an array that the function closes over is no argument.",
-    against=["what lies between is moved, too", "what is closed over is an argument"],
+    "Intermediate values are not moved, and an array that the function closes over is not an argument.",
+    against=["intermediate values are moved through memory, too", "a closed-over array is an argument"],
 )
 def between(jk, rng):
     x, table = np.zeros(int(rng.integers(5, 50)), np.float32), np.zeros(7, np.float32)
@@ -257,7 +261,7 @@ def between(jk, rng):
 @check(
     "13.2",
     "A number is an array without axes, and arguments may be trees.",
-    against=["a number takes no memory", "numbers are free", "a number has eight bytes"],
+    against=["a Python number takes no memory", "Python numbers move no bytes", "a Python float has eight bytes"],
 )
 def numbers_and_trees(jk, rng):
     layer = {"w": np.zeros(some_shape(rng), np.float32), "rate": 0.5}
@@ -272,8 +276,8 @@ def numbers_and_trees(jk, rng):
     "The first coefficient is that of the highest power.",
     against=[
         "the first coefficient is the constant",
-        "the coefficients come from the lowest on",
-        "x to the power of 0 is nothing",
+        "the coefficients start with the lowest power",
+        "the last coefficient is multiplied by x, too",
     ],
     tolerance=1e-4,
 )
@@ -287,12 +291,12 @@ def values(jk, rng):
     "13.3",
     "Compiled, it is one kernel, and no loop.",
     against=[
-        "a loop of lax is unrolled",
+        "a `lax` loop is unrolled by the compiler",
         "a scan is not a loop",
         "one line of Python is one kernel",
         "jit makes it one kernel",
         "unrolled twice is unrolled",
-        "a product of matrices is one kernel",
+        "one product of matrices is one kernel",
     ],
     fixed="as many kernels for any numbers",
 )
@@ -305,7 +309,7 @@ def one_kernel(jk, rng):
     "13.3",
     "Compiled for other chips, as far as their compilers are installed, it has no loop, and a GPU needs one kernel, which moves no more "
     "than twice the least.",
-    against=["a loop of lax is unrolled", "a scan is not a loop", "one line of Python is one kernel"],
+    against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop", "one line of Python is one kernel"],
     fixed="as many kernels for any numbers",
 )
 def on_other_chips(jk, rng):
@@ -322,7 +326,7 @@ def on_other_chips(jk, rng):
 @check(
     "13.3",
     "Coefficients are data: others of the same number share the program.",
-    against=["coefficients belong to the program"],
+    against=["the coefficients are part of the program"],
 )
 def one_program(jk, rng):
     f, x = jk.jit(chips(jk).polynomial), floats(jk, rng.normal(size=4))
@@ -334,8 +338,13 @@ def one_program(jk, rng):
 
 @check(
     "13.4",
-    "Only neighbours are compared; the first and the last element are not neighbours.",
-    against=["an array is a ring", "the first has a neighbour, too", "the mean is a sum", "a difference is positive"],
+    "Only neighbours are compared, and the first and the last element are not neighbours.",
+    against=[
+        "an array is a ring",
+        "every element is compared with one before it",
+        "the mean can be returned for the sum",
+        "the absolute difference can be used for its square",
+    ],
     tolerance=1e-4,
 )
 def rough(jk, rng):
@@ -346,8 +355,8 @@ def rough(jk, rng):
 
 @check(
     "13.4",
-    "Each result is the one before, times the rate, plus the new element.",
-    against=["the newest is what decays"],
+    "Each result is the one before times the rate, plus the new element.",
+    against=["the new element is multiplied by the rate"],
     tolerance=1e-4,
 )
 def sums(jk, rng):
@@ -370,7 +379,7 @@ def small_rate(jk, rng):
 @check(
     "13.4",
     "Compiled, neither has a loop.",
-    against=["a loop of lax is unrolled", "a scan is not a loop"],
+    against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop"],
     fixed="there is no loop, whatever the numbers are",
 )
 def no_loops(jk, rng):
@@ -383,8 +392,8 @@ def no_loops(jk, rng):
 
 @check(
     "13.4",
-    "Nor has either one when it is compiled for other chips, as far as their compilers are installed.",
-    against=["a loop of lax is unrolled", "a scan is not a loop"],
+    "Neither has a loop when it is compiled for other chips, as far as their compilers are installed.",
+    against=["a `lax` loop is unrolled by the compiler", "a scan is not a loop"],
     fixed="there is no loop, whatever the numbers are",
 )
 def no_loops_on_other_chips(jk, rng):
@@ -412,7 +421,7 @@ def longest_chain(jaxpr):
 @check(
     "13.4",
     "Steps that wait for each other are few, however long the array is.",
-    against=["unrolled is parallel", "an unrolled scan is parallel"],
+    against=["an unrolled loop runs in parallel", "an unrolled scan is parallel"],
     fixed="only a bound is asked for",
 )
 def few_steps(jk, rng):
@@ -423,8 +432,8 @@ def few_steps(jk, rng):
 
 @check(
     "13.4",
-    "It forgets as slowly as the rate says, over hundreds of elements.",
-    against=["what is long ago does not count"],
+    "With a rate near 1, elements still count hundreds of steps later.",
+    against=["elements long ago do not count"],
     tolerance=1e-3,
 )
 def a_long_memory(jk, rng):
@@ -432,13 +441,19 @@ def a_long_memory(jk, rng):
     return run_by_numpy(jk.make_jaxpr(chips(jk).decayed)(np.ones(n, "float32"), rate), np.ones(n, "float32"), rate)
 
 
-@check("13.2", "Numpy numbers have the bytes that they have as arguments.", against=["numpy knows how many bytes"])
+@check(
+    "13.2",
+    "A numpy number counts with the dtype that it has as an argument.",
+    against=["an argument has the bytes of its numpy dtype"],
+)
 def numbers_of_numpy(jk, rng):
     n = int(rng.integers(3, 30))
     return [chips(jk).least_bytes(lambda x: x, x) for x in (np.zeros(n), np.float64(2), np.zeros(n, "int64"))]
 
 
-@check("13.2", "Nothing is run, and nothing is compiled.", against=["to know the result, run it"])
+@check(
+    "13.2", "Nothing is run, and nothing is compiled.", against=["the function has to be run to know its result's type"]
+)
 def nothing_runs(jk, rng):
     seen = []
 
@@ -451,7 +466,7 @@ def nothing_runs(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("13.1", NEW, drawn=True, tolerance=1e-4)

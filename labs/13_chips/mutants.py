@@ -13,7 +13,7 @@ from jitkit.tree_util import tree_leaves
 
 edit(
     "13.1",
-    "the inside of a fusion runs, too",
+    "the instructions inside a fusion are kernels, too",
     "A fusion calls a computation. Is that launched, or is it what the kernel does inside?",
     "if instruction.opcode in _WALKED:",
     'if instruction.opcode in _WALKED or instruction.opcode == "fusion":',
@@ -50,7 +50,7 @@ edit(
 
 @mutant(
     "13.1",
-    "a computation runs once for each caller",
+    "a computation is listed once for each caller",
     "Two branches may be one computation. How often is it in the list?",
 )
 def walks_again(self, computation, seen):
@@ -106,7 +106,7 @@ edit("13.2", "results cost nothing", "Where is a result when the program has end
 edit("13.2", "an element has four bytes", "How many bytes has a bfloat16, how many a bool?", "x.dtype.itemsize", "4")
 edit(
     "13.2",
-    "a number takes no memory",
+    "a Python number takes no memory",
     "How does a Python number reach the device?",
     "for x in tree_leaves(types))",
     "for x in tree_leaves(types) if x.shape)",
@@ -115,7 +115,7 @@ edit(
 
 @mutant(
     "13.2",
-    "what lies between is moved, too",
+    "intermediate values are moved through memory, too",
     "A fusion computes an element from beginning to end. What of it is ever in memory?",
 )
 def every_equation(fun, *args):
@@ -141,7 +141,7 @@ def in_two_sums(fun, *args):
 # --- 13.3 One fusion ----------------------------------------------------------------------------------------------
 
 
-@mutant("13.3", "a loop of lax is unrolled", "Look at the compiled text. Is there a `while`?")
+@mutant("13.3", "a `lax` loop is unrolled by the compiler", "Look at the compiled text. Is there a `while`?")
 def as_it_was(x, coefficients):
     return lax.fori_loop(0, len(coefficients), lambda i, y: y * x + coefficients[i], jnp.zeros_like(x))
 
@@ -160,7 +160,7 @@ def all_powers(x, coefficients):
     return jnp.dot(powers, coefficients)
 
 
-@mutant("13.3", "coefficients belong to the program", "Are coefficients known while the function is traced?")
+@mutant("13.3", "the coefficients are part of the program", "Are coefficients known while the function is traced?")
 def as_numbers(x, coefficients):
     y = jnp.zeros_like(x)
     for c in coefficients.tolist():
@@ -193,7 +193,12 @@ def from_the_first(x, coefficients):
 # --- 13.4 A loop of scalars ---------------------------------------------------------------------------------------
 
 
-@mutant("13.4", "a loop of lax is unrolled", "Look at the compiled text. Is there a `while`?", target="roughness")
+@mutant(
+    "13.4",
+    "a `lax` loop is unrolled by the compiler",
+    "Look at the compiled text. Is there a `while`?",
+    target="roughness",
+)
 def rough_as_it_was(x):
     return lax.fori_loop(1, len(x), lambda i, total: total + (x[i] - x[i - 1]) ** 2, jnp.float32(0))
 
@@ -226,7 +231,7 @@ def by_powers(x, rate):
 
 edit(
     "13.4",
-    "the newest is what decays",
+    "the new element is multiplied by the rate",
     "After two steps, b is made of two numbers. Which of them was multiplied by the second rate?",
     "c * b + d",
     "a * d + b",
@@ -266,7 +271,7 @@ def by_doubling(x, rate):
 
 edit(
     "13.1",
-    "an instruction is a kernel",
+    "an instruction can stand for its kernel",
     "`kernels` is a list of `Kernel`. What does `self._kernel(instruction)` know more than the instruction?",
     "self.kernels.append(self._kernel(instruction))",
     "self.kernels.append(instruction)",
@@ -274,7 +279,9 @@ edit(
 
 
 @mutant(
-    "13.1", "what runs in a loop runs at the end", "A kernel stands behind the loop. Does it run before the body does?"
+    "13.1",
+    "the kernels of a loop come at the end of the list",
+    "A kernel comes after the loop in the text. Does it run before the kernels of the body?",
 )
 def loops_at_the_end(self, computation, seen):
     if computation in seen:
@@ -294,7 +301,9 @@ def loops_at_the_end(self, computation, seen):
 
 
 @mutant(
-    "13.2", "numpy knows how many bytes", "A numpy float64 becomes an argument. Which dtype does the argument have?"
+    "13.2",
+    "an argument has the bytes of its numpy dtype",
+    "A numpy float64 becomes an argument. Which dtype does the argument have?",
 )
 def bytes_of_numpy(fun, *args):
     outs = jax.eval_shape(fun, *args)
@@ -302,7 +311,11 @@ def bytes_of_numpy(fun, *args):
     return own + sum(x.size * x.dtype.itemsize for x in tree_leaves(outs))
 
 
-@mutant("13.2", "to know the result, run it", "What tells the type of a result without computing it?")
+@mutant(
+    "13.2",
+    "the function has to be run to know its result's type",
+    "What tells the type of a result without computing it?",
+)
 def runs_it(fun, *args):
     leaves = tree_leaves((args, fun(*args)))
     types = [jax.eval_shape(lambda x: x, leaf) for leaf in leaves]
@@ -311,7 +324,7 @@ def runs_it(fun, *args):
 
 @mutant(
     "13.4",
-    "unrolled is parallel",
+    "an unrolled loop runs in parallel",
     "The loop is gone, and its turns still wait for each other. For 1000 elements, how many do?",
     target="decayed",
 )
@@ -325,7 +338,7 @@ def unrolled(x, rate):
 
 @mutant(
     "13.4",
-    "what is long ago does not count",
+    "elements long ago do not count",
     "At a rate of 0.99, how much does an element of a hundred steps ago still count?",
     target="decayed",
 )
@@ -362,7 +375,11 @@ def four_bytes(fun, *args):
     return sum(x.size * 4 for x in tree_leaves(types))
 
 
-@mutant("13.2", "an argument that is returned is free", "`lambda x: x` reads x, and writes it.")
+@mutant(
+    "13.2",
+    "an argument that is returned is free",
+    "`lambda x: x` has an argument and a result. How many arrays are moved?",
+)
 def returned_is_free(fun, *args):
     types = jax.eval_shape(lambda *args: args, *args)
     jaxpr = jax.make_jaxpr(fun)(*args)
@@ -374,13 +391,15 @@ def returned_is_free(fun, *args):
     return sum(x.size * x.dtype.itemsize for x in [*tree_leaves(types), *outs])
 
 
-@mutant("13.2", "numbers are free", "A Python number is an argument, of no axes.")
+@mutant(
+    "13.2", "Python numbers move no bytes", "How many bytes has a Python number as an argument, an array without axes?"
+)
 def numbers_are_free(fun, *args):
     out = jax.eval_shape(fun, *args)
     return sum(x.size * x.dtype.itemsize for x in tree_leaves((args, out)) if hasattr(x, "dtype"))
 
 
-@mutant("13.2", "a number has eight bytes", "A Python float is a float32 here.")
+@mutant("13.2", "a Python float has eight bytes", "Which dtype has a Python float in a program, without 64-bit types?")
 def eight_bytes(fun, *args):
     import numpy as np
 
@@ -390,7 +409,7 @@ def eight_bytes(fun, *args):
     )
 
 
-@mutant("13.2", "the same array twice is read once", "`f(x, x)` has two arguments.")
+@mutant("13.2", "the same array twice is read once", "How many arguments does the program of `f(x, x)` take?")
 def same_once(fun, *args):
     out = jax.eval_shape(fun, *args)
     leaves = list({id(x): x for x in tree_leaves(args)}.values())
@@ -421,7 +440,7 @@ def one_after_another(fun, *args):
     return bytes_of(jax.eval_shape(same, *args)) + bytes_of(jax.eval_shape(fun, *args))
 
 
-@mutant("13.3", "the coefficients come from the lowest on", "Which power of x does c[0] belong to?")
+@mutant("13.3", "the coefficients start with the lowest power", "Which power of x does c[0] belong to?")
 def lowest_first(x, coefficients):
     y = jnp.zeros_like(x)
     for i in reversed(range(coefficients.shape[0])):
@@ -429,7 +448,7 @@ def lowest_first(x, coefficients):
     return y
 
 
-@mutant("13.3", "jit makes it one kernel", "A loop that is jitted is a loop.")
+@mutant("13.3", "jit makes it one kernel", "Does `jit` take the loop away?")
 def jitted(x, coefficients):
     def step(i, y):
         return y * x + coefficients[i]
@@ -445,14 +464,14 @@ def unrolled_twice(x, coefficients):
     return lax.fori_loop(0, coefficients.shape[0], step, jnp.zeros_like(x), unroll=4)
 
 
-@mutant("13.3", "a product of matrices is one kernel", "All the powers of x: how many bytes are they?")
+@mutant("13.3", "one product of matrices is one kernel", "All the powers of x: how many bytes are they?")
 def powers(x, coefficients):
     n = coefficients.shape[0]
     powers = jnp.stack([x**k for k in range(n)][::-1], -1)
     return powers @ coefficients
 
 
-@mutant("13.3", "x to the power of 0 is nothing", "What becomes of the last coefficient?")
+@mutant("13.3", "the last coefficient is multiplied by x, too", "What becomes of the last coefficient?")
 def forgets_last(x, coefficients):
     y = jnp.zeros_like(x)
     for i in range(coefficients.shape[0] - 1):
@@ -479,18 +498,31 @@ def sum_of_powers(x, coefficients):
 
 
 @mutant(
-    "13.4", "the first has a neighbour, too", "How many differences are there between n elements?", target="roughness"
+    "13.4",
+    "every element is compared with one before it",
+    "How many differences are there between n elements?",
+    target="roughness",
 )
 def rolled(x):
     return jnp.sum((x - jnp.roll(x, 1)) ** 2)
 
 
-@mutant("13.4", "the mean is a sum", "Is it divided by anything?", target="roughness")
+@mutant(
+    "13.4",
+    "the mean can be returned for the sum",
+    "Does the docstring divide by the number of differences?",
+    target="roughness",
+)
 def mean(x):
     return jnp.mean((x[1:] - x[:-1]) ** 2)
 
 
-@mutant("13.4", "a difference is positive", "Squared, or its size?", target="roughness")
+@mutant(
+    "13.4",
+    "the absolute difference can be used for its square",
+    "Is a difference squared in the docstring, or its absolute value taken?",
+    target="roughness",
+)
 def absolute(x):
     return jnp.sum(jnp.abs(x[1:] - x[:-1]))
 
@@ -511,7 +543,11 @@ def diff(x):
     return jnp.vdot(d, d)
 
 
-@mutant("13.1", "what begins something does not run", "Is `all-reduce-start` in `_FREE`?")
+@mutant(
+    "13.1",
+    "an operation that only starts another one does not run",
+    "An `all-reduce` is two instructions, `-start` and `-done`. Is `all-reduce-start` in `_FREE`?",
+)
 def believes_what_begins_something_does_not_run(self, computation, seen):
     seen.add(computation)
     for instruction in self.computations[computation]:
@@ -526,7 +562,11 @@ def believes_what_begins_something_does_not_run(self, computation, seen):
             self.kernels.append(self._kernel(instruction))
 
 
-@mutant("13.1", "an update runs on its own", "Which instructions end the work of another one?")
+@mutant(
+    "13.1",
+    "a `-done` or `-update` instruction is a kernel of its own",
+    "Which instructions only wait for work that another one has started?",
+)
 def believes_an_update_runs_on_its_own(self, computation, seen):
     seen.add(computation)
     for instruction in self.computations[computation]:
@@ -553,7 +593,7 @@ def believes_an_unrolled_scan_is_parallel(x, rate):
     return lax.scan(step, jnp.float32(0), x, unroll=True)[1]
 
 
-@mutant("13.2", "what is closed over is an argument", "Who passes an array from outside: the caller, or nobody?")
+@mutant("13.2", "a closed-over array is an argument", "Who passes an array from outside: the caller, or nobody?")
 def constants_are_arguments(fun, *args):
     program = jax.make_jaxpr(fun)(*args)
     avals = [v.aval for v in (*program.constvars, *program.invars, *program.outvars)]

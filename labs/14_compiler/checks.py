@@ -40,8 +40,12 @@ def moved(jk, name, params, shape, new, written=None):
 
 @check(
     "14.1",
-    "A broadcast reads the axes that it had before.",
-    against=["new axes are the last", "an axis is read where it is", "the axes of a broadcast are the last ones"],
+    "A broadcast reads its operand by the axes in `broadcast_dimensions`.",
+    against=[
+        "the new axes of a broadcast come last",
+        "the operand's axes are the last ones of the result",
+        "the axes of a broadcast are the last ones",
+    ],
 )
 def broadcasts(jk, rng):
     a, b, c = rng.integers(2, 5, size=3).tolist()
@@ -55,7 +59,7 @@ def broadcasts(jk, rng):
 @check(
     "14.1",
     "An axis of one element is read at 0, whatever the loop's index is.",
-    against=["one element is at every index", "a broadcast axis is one whose size is 1"],
+    against=["an axis of one element can be read at any index", "an axis of size 1 in the result is broadcast"],
 )
 def stretched(jk, rng):
     a, b = rng.integers(2, 5, size=2).tolist()
@@ -64,7 +68,9 @@ def stretched(jk, rng):
 
 
 @check(
-    "14.1", "A transpose of three axes is read where its elements are.", against=["a permutation is its own inverse"]
+    "14.1",
+    "A transpose of three axes reads the right element of its operand.",
+    against=["a permutation is its own inverse"],
 )
 def transposes(jk, rng):
     shape = tuple(rng.integers(2, 5, size=3).tolist())
@@ -74,7 +80,10 @@ def transposes(jk, rng):
 
 @check(
     "14.1", "A slice begins at its start and goes in its steps; without strides every step is 1.",
-    against=["the start is counted in steps", "there are always strides", "a slice begins at 0", "a start is multiplied, too"],
+    against=[
+        "the start of a slice is multiplied by its step", "`strides` is always a tuple", "a slice begins at 0",
+        "the start of a slice is multiplied, too",
+    ],
 )  # fmt: skip
 def slices(jk, rng):
     n, start, step = 12, int(rng.integers(1, 4)), int(rng.integers(2, 4))
@@ -86,8 +95,8 @@ def slices(jk, rng):
 
 @check(
     "14.1",
-    "Reversed, the last element comes first, along these axes only.",
-    against=["the last element is at the size", "all axes turn"],
+    "`rev` reads from the last element on, along its axes only.",
+    against=["the last element is at the size", "all axes are reversed"],
 )
 def reversals(jk, rng):
     shape = tuple(rng.integers(2, 5, size=3).tolist())
@@ -96,8 +105,8 @@ def reversals(jk, rng):
 
 @check(
     "14.1",
-    "An index may be any expression, and what is made of it goes into others.",
-    against=["texts keep their parts together"],
+    "An index may be any expression, and the result can be put into other expressions.",
+    against=["a text can be put into another one without parentheses"],
 )
 def expressions(jk, rng):
     n, start, step = int(rng.integers(3, 6)), int(rng.integers(1, 4)), int(rng.integers(2, 4))
@@ -114,8 +123,8 @@ def expressions(jk, rng):
 
 @check(
     "14.1",
-    "A chain of them is one loop, which stores its result and nothing else.",
-    against=["one element is at every index"],
+    "A chain of such operations is one loop, which stores its result and nothing else.",
+    against=["an axis of one element can be read at any index"],
 )
 def chains(jk, rng):
     lax, a, b = jk.lax, *rng.integers(2, 5, size=2).tolist()
@@ -153,7 +162,11 @@ def names(rng):
 ROW, OTHER = ("i0", "i1"), ("i0", "(3 - i1)")
 
 
-@check("14.2", "What this nest does not write is read from memory.", against=["a nest writes all that it reads"])
+@check(
+    "14.2",
+    "What this nest does not write is read from memory.",
+    against=["the nest has written everything that it reads"],
+)
 def not_written(jk, rng):
     n = int(rng.integers(2, 9))
     found = [
@@ -166,8 +179,11 @@ def not_written(jk, rng):
 
 
 @check(
-    "14.2", "What was stored in this iteration is in its variable; at another index it is not there yet.",
-    against=["what was stored is read from memory", "the variable has every element", "memory has what a loop is writing"],
+    "14.2", "An element that was stored in this iteration is in its variable; one at another index is not there yet.",
+    against=[
+        "a stored element has to be read from memory", "the variable holds every element",
+        "an element that the loop will write is already in memory",
+    ],
 )  # fmt: skip
 def the_same_loop(jk, rng):
     name, _ = names(rng)
@@ -179,8 +195,11 @@ def the_same_loop(jk, rng):
 
 
 @check(
-    "14.2", "What is stored behind a loop is there for the loops after it, and not within it.",
-    against=["what is stored behind a loop is there in it", "a sum of a row is read from memory", "another row's sum is known"],
+    "14.2", "What is stored after a loop can be read by later loops, and not within it.",
+    against=[
+        "what is stored after a loop can be read within it", "the sum of this row has to be read from memory",
+        "the variable has the sum of any row",
+    ],
 )  # fmt: skip
 def behind_a_loop(jk, rng):
     _, name = names(rng)
@@ -194,7 +213,7 @@ def behind_a_loop(jk, rng):
 
 @check(
     "14.2", "An earlier inner loop has written this row, and no other.",
-    against=["an earlier loop has written all rows", "an earlier loop has written nothing", "the variable has every element"],
+    against=["an earlier loop has written all rows", "an earlier loop has written nothing", "the variable holds every element"],
 )  # fmt: skip
 def rows(jk, rng):
     name, _ = names(rng)
@@ -208,8 +227,8 @@ def rows(jk, rng):
 
 @check(
     "14.2",
-    "Without outer loops, an earlier loop has written all of it.",
-    against=["every nest has rows", "what stands behind a loop is not in memory"],
+    "Without outer loops, an earlier loop has written the whole buffer.",
+    against=["every nest has outer loops", "what was stored after an earlier loop is not in memory"],
 )
 def without_outer_loops(jk, rng):
     name, n = names(rng)[0], int(rng.integers(2, 9))
@@ -227,8 +246,8 @@ def without_outer_loops(jk, rng):
 
 
 @check(
-    "14.2", "Parts of a buffer that the nest writes, and what is not to be read, cannot be read by it.",
-    against=["a part is like the whole", "what is written can be read"],
+    "14.2", "The nest cannot read a part of a buffer that it writes, nor a buffer whose `when` is -1: that is a Conflict.",
+    against=["a part of a buffer is read like the whole buffer", "a buffer that was written can always be read"],
 )  # fmt: skip
 def parts(jk, rng):
     name, _ = names(rng)
@@ -247,8 +266,8 @@ def parts(jk, rng):
 
 
 @check(
-    "14.2", "Whatever a nest has written, and whichever element is asked for, the answer is the one that the text gives.",
-    against=["one axis is an outer loop", "the first entry of an index says which row"],
+    "14.2", "For random nests and random elements, the answer is the one that the docstring gives.",
+    against=["a nest of one axis has an outer loop", "the first index alone says which row it is"],
 )  # fmt: skip
 def any_state(jk, rng):
     found, flat = [], module(jk, "loops.nests").FLAT
@@ -285,8 +304,8 @@ def softmax(jk, rng):
 
 
 @check(
-    "14.2", "What needs other rows is another nest.",
-    against=["an earlier loop has written all rows", "memory has what a loop is writing"],
+    "14.2", "An operation that needs other rows goes into another nest.",
+    against=["an earlier loop has written all rows", "an element that the loop will write is already in memory"],
 )  # fmt: skip
 def other_rows(jk, rng):
     jnp, (a, b) = jk.numpy, rng.integers(2, 5, size=2).tolist()
@@ -304,7 +323,7 @@ def other_rows(jk, rng):
 @check(
     "14.3",
     "The sum of all elements is one loop, which writes one number.",
-    against=["a sum is added up in memory", "each row has its sum"],
+    against=["a sum is added up in memory", "a sum of everything needs a loop for each row"],
 )
 def sums(jk, rng):
     return by_hand(jk, lambda x: (x * 2).sum(), floats(rng, *rng.integers(2, 6, size=2).tolist()))
@@ -313,7 +332,7 @@ def sums(jk, rng):
 @check(
     "14.3", "Each kind of reduction begins with the number that changes nothing.",
     against=["every accumulator begins with 0", "every reduction is a sum",
-             "an accumulator has the type of the text", "every reduction is flat"],
+             "an accumulator always has the same type", "every reduction is one loop over all elements"],
 )  # fmt: skip
 def kinds(jk, rng):
     jnp, x = jk.numpy, floats(rng, *rng.integers(2, 5, size=2).tolist())
@@ -326,8 +345,8 @@ def kinds(jk, rng):
 
 @check(
     "14.3",
-    "The result of each row is stored once, behind its loop.",
-    against=["a sum is added up in memory", "it is stored while it grows"],
+    "The result of each row is stored once, after its loop.",
+    against=["a sum is added up in memory", "the sum is stored while it grows"],
 )
 def per_row(jk, rng):
     return by_hand(jk, lambda x: x.sum(1), floats(rng, *rng.integers(2, 6, size=2).tolist()))
@@ -343,7 +362,11 @@ def together(jk, rng):
     )
 
 
-@check("14.3", "A sum of everything is not begun again with each row.", against=["a sum fits into every nest"])
+@check(
+    "14.3",
+    "A sum of everything does not begin again in each row.",
+    against=["a sum of everything fits into a nest with rows"],
+)
 def not_in_rows(jk, rng):
     a, b = rng.integers(2, 5, size=2).tolist()
 
@@ -356,8 +379,8 @@ def not_in_rows(jk, rng):
 
 @check(
     "14.3",
-    "The compiler is told that the order of a sum is free, and of which type it is.",
-    against=["a compiler sees that by itself", "every number is a float"],
+    "The loop's pragma says that the order of the sum is free, and the accumulator has the right type.",
+    against=["a compiler sees that by itself", "every accumulator is a float"],
 )
 def told(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
@@ -377,9 +400,9 @@ def told(jk, rng):
 
 
 @check(
-    "14.3", "A reduction is counted: as an operation, and among what a loop does.",
-    against=["what a loop does can be seen in it", "additions cost nothing", "a source is the operation's name",
-             "a reduction is all that its loop does"],
+    "14.3", "A reduction is counted among the operations, and named in the comment above its loop.",
+    against=["the comment above a loop need not name the reduction", "additions cost nothing", "the note needs only the operation's name",
+             "the loop of a reduction does nothing else"],
 )  # fmt: skip
 def counted(jk, rng):
     write, x = module(jk, "loops.source").write, floats(rng, *rng.integers(2, 5, size=2).tolist())
@@ -400,8 +423,12 @@ def places(jk, lives, sizes):
 
 @check(
     "14.4",
-    "Lives that do not meet share bytes; those that have one step in common do not.",
-    against=["touching is not meeting", "memory is free", "lives that touch do not meet"],
+    "Buffers whose lives do not meet may share bytes; those with a step in common do not.",
+    against=[
+        "two lives that share one step do not meet",
+        "every array can have its own memory",
+        "a life that ends where another one begins does not meet it",
+    ],
 )
 def sharing(jk, rng):
     size, first, more = (64 * int(n) for n in rng.integers(1, 9, size=3))
@@ -414,13 +441,13 @@ def sharing(jk, rng):
 
 @check(
     "14.4",
-    "A gap that is wide enough is used, and the lowest one of them.",
+    "A buffer goes into the lowest gap that is wide enough.",
     against=[
-        "there is room at the end",
+        "a new buffer always goes to the end",
         "the first gap is wide enough",
-        "the smallest first",
-        "arrays begin at multiples of 64",
-        "the tightest gap is the best",
+        "of buffers that begin together, the smallest is placed first",
+        "offsets must be multiples of 64",
+        "the tightest gap should be used",
     ],
 )
 def gaps(jk, rng):
@@ -434,8 +461,8 @@ def gaps(jk, rng):
 
 @check(
     "14.4",
-    "Of those that begin together the largest has its place first.",
-    against=["the order is that of the dictionary"],
+    "Of buffers whose lives begin together, the largest is placed first.",
+    against=["buffers are placed in the order of the dictionary"],
 )
 def order(jk, rng):
     sizes = [64 * int(n) for n in rng.permutation(6) + 1]
@@ -445,8 +472,8 @@ def order(jk, rng):
 
 @check(
     "14.4",
-    "Each buffer has its place, one without bytes too, however lives and bytes overlap.",
-    against=["a place is behind the last neighbour", "what has no bytes has no place"],
+    "Each buffer gets an offset, also one without bytes, however the lives overlap.",
+    against=["a free place begins where the last neighbour ends", "a buffer without bytes needs no place"],
 )
 def many_lives(jk, rng):
     found = []
@@ -459,8 +486,8 @@ def many_lives(jk, rng):
 
 
 @check(
-    "14.4", "What a loop reads from outside lives until the loop ends; what it makes itself does not.",
-    against=["the last use in the text is the last", "a loop keeps everything", "a life begins where the loop begins"],
+    "14.4", "A buffer that a loop reads from outside lives until the loop ends; one that it makes itself does not.",
+    against=["the last use in the text is the last", "a loop keeps everything", "every life begins where the loop begins"],
 )  # fmt: skip
 def in_loops(jk, rng):
     whole, n = module(jk, "loops.plan").whole_regions, int(rng.integers(1, 20))
@@ -482,7 +509,7 @@ def nested_loops(jk, rng):
 @check(
     "14.4",
     "A long chain needs as much memory as a short one, and its numbers are right.",
-    against=["memory is free", "touching is not meeting"],
+    against=["every array can have its own memory", "two lives that share one step do not meet"],
 )
 def a_chain(jk, rng):
     lax, x = jk.lax, floats(rng, 9)
@@ -498,7 +525,7 @@ def a_chain(jk, rng):
 
 @check(
     "14.4",
-    "An array that every turn of a loop reads is whole in every turn.",
+    "An array that every turn of a loop reads keeps its values in every turn.",
     against=["the last use in the text is the last"],
 )
 def read_in_every_turn(jk, rng):
@@ -513,7 +540,7 @@ def read_in_every_turn(jk, rng):
 
 # --- Programs that nobody wrote before ----------------------------------------------------------------------------
 
-NEW = "Programs that nobody wrote before: others at each save."
+NEW = "Random programs, new ones at each save."
 
 
 @check("14.1", NEW, drawn=True)

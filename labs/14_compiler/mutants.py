@@ -13,7 +13,7 @@ from jitkit.loops.plan import meet
 
 @mutant(
     "14.1",
-    "new axes are the last",
+    "the new axes of a broadcast come last",
     "Which axes of the result are the operand's? The parameters say so.",
     target="broadcast_index",
 )
@@ -23,7 +23,7 @@ def the_first_axes(op, index):
 
 @mutant(
     "14.1",
-    "an axis is read where it is",
+    "the operand's axes are the last ones of the result",
     "Axis 1 of the operand is axis 2 of the result. Which index reads it?",
     target="broadcast_index",
 )
@@ -34,7 +34,7 @@ def the_last_axes(op, index):
 
 @mutant(
     "14.1",
-    "one element is at every index",
+    "an axis of one element can be read at any index",
     "The axis has one element. What is read at index 2 of it?",
     target="broadcast_index",
 )
@@ -54,7 +54,7 @@ def permuted_forwards(op, index):
 
 @mutant(
     "14.1",
-    "the start is counted in steps",
+    "the start of a slice is multiplied by its step",
     "A slice from 3 in steps of 2: where is its element 1?",
     target="slice_index",
 )
@@ -64,7 +64,9 @@ def steps_from_the_start(op, index):
     return tuple(f"(({i} + {start})*{step})" for i, start, step in zip(index, starts, strides, strict=True))
 
 
-@mutant("14.1", "there are always strides", "What is `strides` of `x[2:5]`?", target="slice_index")
+@mutant(
+    "14.1", "`strides` is always a tuple", "Which value has the parameter `strides` for `x[2:5]`?", target="slice_index"
+)
 def with_strides(op, index):
     pairs = zip(index, op.params["start_indices"], op.params["strides"], strict=True)
     return tuple(f"({i}*{step} + {start})" for i, start, step in pairs)
@@ -81,13 +83,13 @@ edit(
     "{sizes[k] - 1} - {i}", "{sizes[k]} - {i}", target="rev_index",
 )  # fmt: skip
 edit(
-    "14.1", "texts keep their parts together", "Your text is multiplied by 4, for the next axis. What does `3 - "
+    "14.1", "a text can be put into another one without parentheses", "Your text is multiplied by 4, for the next axis. What does `3 - "
     "i0*4` mean?",
     'f"({sizes[k] - 1} - {i})"', 'f"{sizes[k] - 1} - {i}"', target="rev_index",
 )  # fmt: skip
 
 
-@mutant("14.1", "all axes turn", "Which axes are reversed?", target="rev_index")
+@mutant("14.1", "all axes are reversed", "Which parameter says which axes are reversed?", target="rev_index")
 def all_turn(op, index):
     return tuple(f"({size - 1} - {i})" for i, size in zip(index, op.ins[0].shape, strict=True))
 
@@ -154,7 +156,7 @@ def rev_with_a_test(op, index):
 # --- 14.2 When two loops may be one -------------------------------------------------------------------------------
 
 
-@mutant("14.2", "a nest writes all that it reads", "Who has written the argument of the program?")
+@mutant("14.2", "the nest has written everything that it reads", "Who has written the argument of the program?")
 def no_others(self, place, index):
     when, where, name, is_after = self.written[place.buffer]
     if place.base or when < 0:
@@ -173,7 +175,7 @@ def no_others(self, place, index):
 
 
 edit(
-    "14.2", "what was stored is read from memory", "The variable is still there. How many elements are read in vain?",
+    "14.2", "a stored element has to be read from memory", "The variable is still there. How many elements are read in vain?",
     "if index == where and not is_after:\n            return name", "if index == where and not is_after:\n"
     "            return None",
 )  # fmt: skip
@@ -181,7 +183,7 @@ edit(
 
 @mutant(
     "14.2",
-    "the variable has every element",
+    "the variable holds every element",
     "The loop has just stored element i. What is in the variable if element i + 1 is wanted?",
 )
 def any_index(self, place, index):
@@ -196,23 +198,22 @@ def any_index(self, place, index):
 
 
 edit(
-    "14.2", "memory has what a loop is writing", "The loop is at element 2, and wants element 3, which it will "
+    "14.2", "an element that the loop will write is already in memory", "The loop is at element 2, and wants element 3, which it will "
     "write. What is in memory?",
     "if index == where and not is_after:\n            return name\n        raise Conflict",
     "if index == where and not is_after:\n            return name\n        return None",
 )  # fmt: skip
 edit(
-    "14.2", "what is stored behind a loop is there in it", "The sum is stored behind the loop. What is it at "
-    "element 1?",
+    "14.2", "what is stored after a loop can be read within it", "The sum is stored after the loop "
+    "over the row. What has been added up at element 1?",
     "index == where and not is_after", "index == where",
 )  # fmt: skip
 edit(
-    "14.2", "a sum of a row is read from memory", "The sum stands behind an earlier loop of this iteration. Is "
-    "its variable gone?",
+    "14.2", "the sum of this row has to be read from memory", "An earlier loop of this row made the sum. Is its variable gone?",
     "if index == where and is_after:\n        return name", "if index == where and is_after:\n        return None",
 )  # fmt: skip
 edit(
-    "14.2", "another row's sum is known", "The variable has this row's sum. Which row is asked for?",
+    "14.2", "the variable has the sum of any row", "The variable has this row's sum. Which row is asked for?",
     "if index == where and is_after:", "if is_after:",
 )  # fmt: skip
 edit(
@@ -237,26 +238,26 @@ def only_this_loop(self, place, index):
 
 
 edit(
-    "14.2", "one axis is an outer loop", "Which loops of a nest of one axis are outer loops?",
+    "14.2", "a nest of one axis has an outer loop", "A nest has one axis. Has it an outer loop?",
     "if self.flat or len(self.shape) == 1:", "if self.flat:",
 )  # fmt: skip
 edit(
-    "14.2", "every nest has rows", "A nest of one axis has no outer loop. What has its first loop written when "
+    "14.2", "every nest has outer loops", "A nest of one axis has no outer loop. What has its first loop written when "
     "it is over?",
     "if self.flat or len(self.shape) == 1:\n        return None  # an earlier loop has written all of it\n", "pass\n",
 )  # fmt: skip
 edit(
-    "14.2", "what stands behind a loop is not in memory", "The loop is over, and what stands behind it was "
-    "stored. Where is it now?",
+    "14.2", "what was stored after an earlier loop is not in memory", "The earlier loop is over, and "
+    "its sum was stored after it. Is it in memory now?",
     "if self.flat or len(self.shape) == 1:", "if (self.flat or len(self.shape) == 1) and not is_after:",
 )  # fmt: skip
 edit(
-    "14.2", "a part is like the whole", "The place begins at element k of its buffer. Which element of the "
+    "14.2", "a part of a buffer is read like the whole buffer", "The place begins at element k of its buffer. Which element of the "
     "buffer was stored?",
     "place.base or when < 0", "when < 0",
 )  # fmt: skip
 edit(
-    "14.2", "what is written can be read", "What does -1 mean for `when`?",
+    "14.2", "a buffer that was written can always be read", "What does the docstring say about `when` being -1?",
     "place.base or when < 0", "place.base",
 )  # fmt: skip
 
@@ -317,7 +318,7 @@ edit(
     "self.loop.folds.append((kind, accumulator, ctype))", "pass", target="Nest.fold",
 )  # fmt: skip
 edit(
-    "14.3", "it is stored while it grows", "How often does your loop write, and how often must it?",
+    "14.3", "the sum is stored while it grows", "How often does your loop write, and how often must it?",
     ", after=True)", ")", target="fold_in_register",
 )  # fmt: skip
 
@@ -344,12 +345,12 @@ def in_memory(writer, op, place):
 
 
 edit(
-    "14.3", "a sum fits into every nest", "The outer loop goes over rows. Where is the accumulator declared, "
+    "14.3", "a sum of everything fits into a nest with rows", "The outer loop goes over rows. Where is the accumulator declared, "
     "and how often?",
     "        if is_all and not nest.flat:\n            raise Conflict\n", "", target="fold_in_register",
 )  # fmt: skip
 edit(
-    "14.3", "each row has its sum", "All axes are summed. Is it necessary to know where a row ends?",
+    "14.3", "a sum of everything needs a loop for each row", "All axes are summed. Need the loop know where a row ends?",
     "flat=is_all)", "flat=False)", target="fold_in_register",
 )  # fmt: skip
 edit(
@@ -358,7 +359,8 @@ edit(
     "flat=is_all)", "flat=is_all, alone=True)", target="fold_in_register",
 )  # fmt: skip
 edit(
-    "14.3", "what a loop does can be seen in it", "What will the comment above the loop have of the reduction?",
+    "14.3", "the comment above a loop need not name the reduction", "The comment above a loop names "
+    "its operations and their lines. Where does it get the reduction from?",
     '        nest.sources[f"{op.name}  {op.line}"] = None\n', "", target="fold_in_register",
 )  # fmt: skip
 edit(
@@ -435,7 +437,12 @@ def register_in_two_branches(writer, op, place):
 # --- 14.4 Who lives here ------------------------------------------------------------------------------------------
 
 
-@mutant("14.4", "memory is free", "Two arrays never live together. How many bytes do both need?", target="placed")
+@mutant(
+    "14.4",
+    "every array can have its own memory",
+    "Two arrays never live together. How many bytes do both need?",
+    target="placed",
+)
 def one_after_the_other(lives, sizes):
     offsets, at = {}, 0
     for x in sorted(lives, key=lambda each: (lives[each][0], -sizes[each])):
@@ -444,7 +451,12 @@ def one_after_the_other(lives, sizes):
     return offsets
 
 
-@mutant("14.4", "touching is not meeting", "One step reads a and writes b. Where are both then?", target="placed")
+@mutant(
+    "14.4",
+    "two lives that share one step do not meet",
+    "One step reads a and writes b. Where are both then?",
+    target="placed",
+)
 def ends_are_free(lives, sizes):
     offsets = {}
     for x in sorted(lives, key=lambda each: (lives[each][0], -sizes[each])):
@@ -462,7 +474,7 @@ def ends_are_free(lives, sizes):
 
 @mutant(
     "14.4",
-    "there is room at the end",
+    "a new buffer always goes to the end",
     "Between two arrays is a gap that is wide enough. Who looks there?",
     target="placed",
 )
@@ -478,7 +490,8 @@ edit(
     "if at + sizes[x] <= low:", "if at < low:", target="placed",
 )  # fmt: skip
 edit(
-    "14.4", "the order is that of the dictionary", "In which order are buffers placed?",
+    "14.4", "buffers are placed in the order of the dictionary", "Which buffer is placed first: the "
+    "first in the dictionary, or the one whose life begins first?",
     "sorted(lives, key=lambda each: (lives[each][0], -sizes[each]))", "lives", target="placed",
 )  # fmt: skip
 
@@ -567,20 +580,27 @@ def product_as_it_is(op, index):
 
 edit(
     "14.4",
-    "lives that touch do not meet",
-    "The step that reads a is the one that writes b.",
+    "a life that ends where another one begins does not meet it",
+    "One step reads a and writes b. Can they have the same bytes?",
     "meet(lives[y], lives[x])",
     "lives[y][0] < lives[x][1] and lives[x][0] < lives[y][1]",
     target="placed",
 )
 
 
-edit("14.4", "the smallest first", "Of those that begin together?", "-sizes[each]", "sizes[each]", target="placed")
+edit(
+    "14.4",
+    "of buffers that begin together, the smallest is placed first",
+    "Two lives begin at the same step. Which one is placed first?",
+    "-sizes[each]",
+    "sizes[each]",
+    target="placed",
+)
 
 
 edit(
     "14.1",
-    "a broadcast axis is one whose size is 1",
+    "an axis of size 1 in the result is broadcast",
     "An axis of one element in the operand and in the result; a result with axes of size 1 that are new. Which "
     "size has to be compared with which?",
     'index[axis] if size == shape[axis] else "0"',
@@ -601,7 +621,7 @@ edit(
 
 edit(
     "14.1",
-    "a start is multiplied, too",
+    "the start of a slice is multiplied, too",
     "Element 2 of `x[3::5]`: is it x[3 + 2 * 5] or x[(3 + 2) * 5]?",
     '    steps = (i if s == 1 or i == "0" else f"({i}*{s})" for i, s in zip(index, strides, strict=True))\n'
     "    return tuple(plus(i, start) for i, start in zip(steps, starts, strict=True))",
@@ -613,7 +633,7 @@ edit(
 
 edit(
     "14.3",
-    "an accumulator has the type of the text",
+    "an accumulator always has the same type",
     "A sum of int8 in an int32 variable: with which type is `{t}` filled?",
     "COMBINE[kind].format(accumulator, name, t=ctype)",
     "COMBINE[kind].format(accumulator, name, t='float')",
@@ -623,7 +643,7 @@ edit(
 
 edit(
     "14.3",
-    "every reduction is flat",
+    "every reduction is one loop over all elements",
     "A sum over the last axis has a result for each row. Is it one loop over all elements?",
     "flat=is_all)",
     "flat=True)",
@@ -633,7 +653,7 @@ edit(
 
 edit(
     "14.3",
-    "a source is the operation's name",
+    "the note needs only the operation's name",
     "Which line of Python does the note name?",
     'nest.sources[f"{op.name}  {op.line}"] = None',
     "nest.sources[op.name] = None",
@@ -643,8 +663,8 @@ edit(
 
 edit(
     "14.4",
-    "arrays begin at multiples of 64",
-    "What does the text say of the offset? Is 12 one?",
+    "offsets must be multiples of 64",
+    "Does the docstring ask for multiples of 64? Can 12 be an offset?",
     "            at = max(at, high)\n",
     "            at = max(at, -(-high // 64) * 64)\n",
     target="placed",
@@ -653,7 +673,7 @@ edit(
 
 edit(
     "14.4",
-    "the tightest gap is the best",
+    "the tightest gap should be used",
     "Two gaps are wide enough. Which one does the text choose?",
     "        at = 0\n        for low, high in sorted((offsets[y], offsets[y] + sizes[y]) for y in offsets if "
     "meet(lives[y], lives[x])):\n            if at + sizes[x] <= low:\n                break\n"
@@ -668,15 +688,15 @@ edit(
 
 edit(
     "14.4",
-    "a life begins where the loop begins",
-    "It was written before the loop, or within it. When does it begin?",
+    "every life begins where the loop begins",
+    "A buffer is written within a loop, at step 5. Does its life begin there, or where the loop begins?",
     "    return first, max(",
     "    return next((begin for begin, end in regions if begin <= first <= end), first), max(",
     target="whole_regions",
 )
 
 
-@mutant("14.2", "the first entry of an index says which row", "A nest has three axes. Which of them are outer loops?")
+@mutant("14.2", "the first index alone says which row it is", "A nest has three axes. Which of them are outer loops?")
 def believes_the_first_entry_of_an_index_says_which_row(self, place, index):
     if place.buffer not in self.written:
         return None
@@ -694,7 +714,9 @@ def believes_the_first_entry_of_an_index_says_which_row(self, place, index):
     raise Conflict
 
 
-@mutant("14.3", "every number is a float", "Which type stands for `{t}` if the elements are ints?", target="Nest.fold")
+@mutant(
+    "14.3", "every accumulator is a float", "Which type stands for `{t}` if the elements are ints?", target="Nest.fold"
+)
 def believes_every_number_is_a_float(self, kind, dtype, ctype, name, note):
     self.counted += 1
     acc = f"a{self.counted}"
@@ -707,7 +729,7 @@ def believes_every_number_is_a_float(self, kind, dtype, ctype, name, note):
 
 @mutant(
     "14.3",
-    "a reduction is all that its loop does",
+    "the loop of a reduction does nothing else",
     "How many operations has the nest, if the operand is computed in it, too?",
     target="fold_in_register",
 )
@@ -730,8 +752,8 @@ def believes_a_reduction_is_all_that_its_loop_does(writer, op, place):
 
 @mutant(
     "14.4",
-    "a place is behind the last neighbour",
-    "One neighbour ends at byte 100, the next one, which lies in it at another time, at 20. Where is there room?",
+    "a free place begins where the last neighbour ends",
+    "Of two neighbours, one lies from 0 to 100, the other from 10 to 20 (they never meet). Where does free room begin?",
     target="placed",
 )
 def believes_a_place_is_behind_the_last_neighbour(lives, sizes):
@@ -747,7 +769,12 @@ def believes_a_place_is_behind_the_last_neighbour(lives, sizes):
     return offsets
 
 
-@mutant("14.4", "what has no bytes has no place", "For which buffers does the caller want an offset?", target="placed")
+@mutant(
+    "14.4",
+    "a buffer without bytes needs no place",
+    "For which buffers does the caller want an offset?",
+    target="placed",
+)
 def believes_what_has_no_bytes_has_no_place(lives, sizes):
     offsets = {}
     for b in sorted(lives, key=lambda b: (lives[b][0], -sizes[b])):
