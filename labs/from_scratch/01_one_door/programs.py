@@ -118,7 +118,7 @@ def refused(jk, rng):
     return [raised(jk.numpy.sin, "three"), raised(jk.numpy.add, {}, 1.0)]
 
 
-@program("01", "Each function of integers, floats and half floats, of negative numbers and of 0.")
+@program("01", "Each function takes integers, floats and half floats, also negative ones and 0.")
 def every_name(jk, rng):
     names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "negative", "abs", "sign", "floor")
     x = np.concatenate([rng.uniform(-1.4, 1.4, 3), [0.0, -1.0]])
@@ -126,7 +126,7 @@ def every_name(jk, rng):
     return {name: [getattr(jk.numpy, name)(k) for k in kinds] for name in names}
 
 
-@program("01", "Each operator, on either side, with numbers and numpy arrays; `~` and `&` of truth values.")
+@program("01", "Each operator works on either side of numbers and numpy arrays; `~` and `&` take truth values.")
 def every_operator(jk, rng):
     a, c = floats(rng, 3), float(rng.uniform(1, 2))
     x, b = jk.numpy.asarray(floats(rng, 3)), jk.numpy.asarray(rng.uniform(size=3) > 0.5)
@@ -355,7 +355,7 @@ def every_refusal(jk, rng):
 
 @program(
     "01",
-    "Each function, of small and unsigned integers, truth values, arrays without axes and arrays without numbers.",
+    "Each function takes small and unsigned integers, truth values, arrays without axes and empty arrays.",
     against=["small integers give half floats", "an unsigned number has a negative"],
 )
 def every_kind(jk, rng):

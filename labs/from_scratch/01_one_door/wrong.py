@@ -40,7 +40,7 @@ edit(
 )
 edit(
     "`==` asks whether two arrays are equal",
-    "What does numpy answer to `[1, 2] == [1, 3]`: one word, or two?",
+    "What does numpy answer to `[1, 2] == [1, 3]`: one truth value, or two?",
     """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
 """,
     """Value.__eq__ = lambda x, y: bool(np.array_equal(np.asarray(x), np.asarray(y)))
@@ -110,7 +110,7 @@ edit(
 )
 edit(
     "an array is true if a number in it is",
-    "`if x:` for an x of two numbers, one of them 0: what does numpy do?",
+    "x has two numbers, and one of them is 0. What does numpy do at `if x:`?",
     """# >>> print(3 - numpy.sqrt(4) * numpy.asarray([1.0, 2.0]))
 """,
     """Array.__bool__ = lambda self: bool(np.asarray(self).any())
@@ -335,7 +335,7 @@ edit(
 )
 edit(
     "what cannot be compared is not less",
-    "Is an array less than None, and who says so?",
+    "Can an array be less than None? What does `[1, 2] < None` say in Python?",
     "    function = lambda *xs: primitive(*promote(xs, to_float))\n",
     """    is_number = lambda x: isinstance(x, (Value, bool, int, float, np.ndarray, np.generic))
     function = lambda *xs: (
@@ -358,7 +358,7 @@ edit(
 )
 edit(
     "an array without axes is no array that changes",
-    "x = np.array(1.5); x[...] = 7.0: may the Array have its memory?",
+    "`x = np.array(1.5)`, `y = asarray(x)`, `x[...] = 7.0`: what is y now?",
     "        return Array(np.array(x, narrow(np.asarray(x).dtype)), weak_type=type(x) in (int, float))\n",
     "        copy = np.array if np.ndim(x) else np.asarray\n        return Array(copy(x, narrow(np.asarray(x).dtype)), weak_type=type(x) in (int, float))\n",
 )

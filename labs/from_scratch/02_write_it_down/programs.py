@@ -115,7 +115,9 @@ def many(jk, rng):
     return words(jk.make_jaxpr(f)(floats(rng, 1)))
 
 
-@program("02", "What is computed and not returned stands there, too, printed with an underscore.")
+@program(
+    "02", "An operation whose result is not returned is written down, too; its variable is printed as an underscore."
+)
 def unused(jk, rng):
     def f(x):
         jk.numpy.sin(x)
@@ -124,7 +126,7 @@ def unused(jk, rng):
     return words(jk.make_jaxpr(f)(floats(rng, 2)))
 
 
-@program("02", "Python's own doings leave no trace: an `if` on what is known, a loop, a local function.")
+@program("02", "What Python does itself leaves no trace: an `if` on a known value, a loop, a local function.")
 def python(jk, rng):
     n = int(rng.integers(2, 5))
 
@@ -228,7 +230,7 @@ def traced_inside(jk, rng):
 
 @program(
     "02",
-    "Printed: arguments that are not used have letters; an unused result's operands are used; a number has all its digits.",
+    "Printed, arguments that are not used have letters, operands of an unused result count as used, and a number has all its digits.",
     against=[
         "six digits are enough",
         "an argument that is not used gets no letter",
@@ -300,7 +302,7 @@ def argument_and_constant(jk, rng):
 
 @program(
     "02",
-    "Printed: constants come first; several results, one twice; numbers of each dtype; and what is not used.",
+    "Printed, constants come first; there may be several results, one of them twice, numbers of each dtype, and unused variables.",
     against=["letters are given when a variable is made", "what is only returned is unused"],
 )
 def printed_each(jk, rng):

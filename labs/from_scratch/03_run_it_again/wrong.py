@@ -10,7 +10,7 @@ edit(
 )
 edit(
     "operands come in any order",
-    "Which operand is divided by which?",
+    "In `x / y`, which operand comes first in the equation?",
     "process(primitive, operands, params)",
     "process(primitive, operands[::-1], params)",
 )
@@ -49,7 +49,7 @@ edit(
 )
 edit(
     "a program has its results",
-    "Run it with one number, then with another. What is kept from the first time?",
+    "Run the program with one number, then with another. Is anything kept from the first run?",
     "core.eval_jaxpr, as_function = eval_jaxpr, lambda",
     """def kept(jaxpr, consts, *args):
     if door.trace.__class__ is not Eager:
@@ -77,7 +77,7 @@ core.eval_jaxpr, as_function = alone, lambda""",
 )
 edit(
     "results are numpy's",
-    "`run(...)[0] + x`: what is it, and what if all of this is traced?",
+    "May the result of `eval_jaxpr` be an operand of `+`, also in a function that is traced?",
     "    return [v if type(v) is Array else env[v] for v in jaxpr.outvars]",
     "    return [np.asarray(v if type(v) is Array else env[v]) for v in jaxpr.outvars]",
 )
@@ -95,7 +95,7 @@ edit(
 )
 edit(
     "an equation has operands only",
-    "Which operation turns True into 1, and where does it stand to which dtype?",
+    "Which equation turns True into 1, and which of its parameters says to which dtype?",
     "process(primitive, operands, params)",
     "process(primitive, operands, params if primitive is not convert_p else dict(new_dtype=F32, weak_type=False))",
 )

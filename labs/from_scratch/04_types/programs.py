@@ -128,7 +128,7 @@ def leak(jk, rng):
     return raised(jk.make_jaxpr(lambda x: x + kept[0]), 1.0)
 
 
-@program("04", "Every dtype with every other, with a Python integer and with a Python float.",
+@program("04", "Every dtype is combined with every other one, with a Python integer and with a Python float.",
          against=["numpy's promotion is JAX's", "weak types are ignored"])  # fmt: skip
 def every_pair(jk, rng):
     kinds = {
@@ -140,7 +140,7 @@ def every_pair(jk, rng):
 
 @program(
     "04",
-    "Which numbers are Python's: True is a truth value, and np.float64(2), np.float32(2) and np.int32(2) are strong.",
+    "Only Python's own numbers are weak: True is a truth value, and np.float64(2), np.float32(2) and np.int32(2) are strong.",
     against=["True is the number 1", "np.float64 is Python's float"],
 )
 def whose_number(jk, rng):
@@ -152,9 +152,7 @@ def whose_number(jk, rng):
     return at_once, traced
 
 
-@program(
-    "04", "Axes without numbers: 0 and 1 make 0, and 0 and 2 do not go together.", against=["the larger size wins"]
-)
+@program("04", "Sizes of 0: 0 and 1 broadcast to 0, and 0 and 2 do not go together.", against=["the larger size wins"])
 def empty_axes(jk, rng):
     pairs = [((0,), (1,)), ((1, 3), (0, 1)), ((2, 0), ()), ((0,), (0,)), ((1, 0), (4, 1))]
     shapes = [result(jk, jk.numpy.add, floats(rng, *a), floats(rng, *b))["shape"] for a, b in pairs]

@@ -28,7 +28,7 @@ edit(
 )
 edit(
     "wrong shapes are found when the program runs",
-    "f32[3] + f32[4]: when is it found out, and does the message name both?",
+    "f32[3] + f32[4]: when is the mistake found, and does the message name both shapes?",
     "    except ValueError:\n        raise",
     "    except ValueError:\n        return avals\n        raise",
 )
@@ -81,7 +81,7 @@ edit(
 )
 edit(
     "an error of one's own is an Exception",
-    "Somebody writes `except TypeError:` around `if x > 0`. Is it reached?",
+    "Somebody writes `except TypeError:` around `if x > 0`. Does it catch your error?",
     "type(error, (TypeError,), {})",
     "type(error, (Exception,), {})",
 )

@@ -40,7 +40,7 @@ edit(
 )
 edit(
     "keys are sorted as texts",
-    "Which comes first, 2 or 10?",
+    "Two keys of a dict are 2 and 10. Which one comes first?",
     "([x[key] for key in sorted(x)], tuple(sorted(x)))",
     "([x[key] for key in sorted(x, key=str)], tuple(sorted(x, key=str)))",
 )
@@ -111,7 +111,7 @@ tree_util.register_pytree_node = register
 )
 edit(
     "two classes with equal data are one structure",
-    "Which class does `tree_unflatten` have to build?",
+    "Two classes with the same data and children: which of them does `tree_unflatten` have to build?",
     """# => {'a': [32, None], 'b': 41}
 """,
     """# => {'a': [32, None], 'b': 41}

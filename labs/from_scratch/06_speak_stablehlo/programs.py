@@ -118,7 +118,7 @@ def special_numbers(jk, rng):
 
 @program(
     "06",
-    "A vector goes along the last axis of a square matrix; an infinity is a number, alone as well.",
+    "A vector is broadcast along the last axis of a square matrix; an infinity is written right, also if it is the result.",
     against=["axes are counted from the front", "a number is written as Python prints it"],
 )
 def squares(jk, rng):

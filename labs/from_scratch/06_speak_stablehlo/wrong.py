@@ -129,7 +129,7 @@ edit(
 )
 edit(
     "truth values are compared with a sign",
-    "A bit with a sign is 0 or -1. Is True then less than False?",
+    "If one bit is read as a number with a sign, it is 0 or -1. Is True then less than False?",
     """# => }
 # => }
 """,
@@ -161,7 +161,7 @@ lowerings[elementwise_primitives['pow']] = lp
 )
 edit(
     "`~` of integers is `-`",
-    "Which number has all bits of 5 turned around?",
+    "`~5` flips all bits of an int32. Which number is that?",
     """# => }
 # => }
 """,

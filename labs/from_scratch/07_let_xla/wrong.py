@@ -80,7 +80,7 @@ edit(
 )
 edit(
     "the structure of the result is found by a call",
-    "How often does your `jit(f)(x)` call `f`, and with what?",
+    "How often does the first `jit(f)(x)` call `f`: with tracers, and again with numbers?",
     """        leaves, tree = flatten_values((args, kwargs))
         consts, jaxpr, out_tree = self.trace(tree, tuple([x.aval for x in leaves]))
         return unflatten(out_tree, jit_p.bind(*consts, *leaves, jaxpr=jaxpr, name=getattr(self, "__name__", "f")))""",

@@ -151,7 +151,7 @@ def failed(jk, rng):
 
 @program(
     "08",
-    "Shapes of one size, dtypes of one size, ranks: each is another call. XLA would not notice.",
+    "Other shapes of the same size, other dtypes of the same size, and other ranks are other signatures, though XLA would not notice.",
     against=["the key is the function", "the key has the number of axes and the size"],
 )
 def alike(jk, rng):
@@ -200,7 +200,7 @@ def same_types(jk, rng):
     return results, len(traces), [g(a=x, b=y), g(b=x, a=y)], len(more)
 
 
-@program("08", "Functions that come and go: each has its own programs, though Python uses places again.")
+@program("08", "Functions that come and go have programs of their own, though Python reuses their addresses.")
 def come_and_go(jk, rng):
     x, numbers = floats(rng, 2), rng.integers(2, 99, 6)
     return [jk.jit(lambda x, n=n: x * float(n))(x) for n in numbers]
@@ -219,7 +219,7 @@ def keywords(jk, rng):
 
 @program(
     "08",
-    "A number that was closed over, or a global, is no part of the key: if it changes, nothing is traced again.",
+    "A number that was closed over, or a global, is not part of the key: if it changes, nothing is traced again.",
     against=["closed-over numbers are part of the key"],
 )
 def closed_over(jk, rng):
@@ -272,7 +272,7 @@ def weak_arrays(jk, rng):
 
 @program(
     "08",
-    "Which argument has which type is in the key, and which one is weak; None is a part of the tree.",
+    "The key says which argument has which type, and which one is weak; None is a part of the tree.",
     against=[
         "where an argument stands does not matter",
         "one weak argument is as good as another",
@@ -424,7 +424,7 @@ def called(jk, rng, count):
 
 @program(
     "08",
-    "Random arguments, each call nearly like one before: other shapes of one size, dtypes of one size, other parentheses.",
+    "Random calls, each nearly like an earlier one: with another shape or dtype of the same size, or with another tree.",
     against=[
         "rank and first size are the shape",
         "a tuple of arguments is the arguments",

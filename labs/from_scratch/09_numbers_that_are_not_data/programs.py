@@ -48,7 +48,7 @@ def by_name(jk, rng):
 
 @program(
     "09",
-    "A number says which name, and a name which number.",
+    "A static number implies the parameter's name, and a name the number.",
     against=["numbers and names have nothing to do with each other"],
 )
 def inferred(jk, rng):
@@ -58,7 +58,11 @@ def inferred(jk, rng):
     return {"results": [f(x, n=2), g(x, 1, flip=True)], "traces": traces}
 
 
-@program("09", "Equal is enough: hash and equality decide, not identity.", against=["equal means the same object"])
+@program(
+    "09",
+    "Equal static values share a program: hash and equality decide, not identity.",
+    against=["equal means the same object"],
+)
 def equality(jk, rng):
     traces = []
 
@@ -318,7 +322,8 @@ def called(jk, rng, count):
 
 @program(
     "09",
-    "Random static values, each call nearly like one before: of many classes, equal and new, in other places, by number or by name.",
+    "Random static values of many classes, each call nearly like an earlier one: equal and new values, in "
+    "other places, by number or by name.",
     against=[
         "texts are compared without their case",
         "a tuple is a set",

@@ -98,7 +98,7 @@ edit(
 )
 edit(
     "only a list has no hash",
-    "Who knows best whether a value has a hash?",
+    "How do you find out whether a value has a hash: from its class, or by asking for it?",
     """# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]
 """,
     """# => [Array(0.0, dtype=float32), Array(2.0, dtype=float32), Array(4.0, dtype=float32)]
@@ -112,7 +112,7 @@ StaticJit.marked = marked
 )
 edit(
     "texts are compared without their case",
-    'f(x, "a") and f(x, "A"): how many programs?',
+    'f(x, "a") and f(x, "A"), with static texts: how many programs?',
     """lambda x: ((), (type(x.value), x.value))""",
     """lambda x: ((), (type(x.value), x.value.lower() if type(x.value) is str else x.value))""",
 )

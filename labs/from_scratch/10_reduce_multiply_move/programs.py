@@ -31,9 +31,7 @@ def sums(jk, rng):
 
 
 @program(
-    "10",
-    "The largest number, negative if all are negative; and the smallest.",
-    against=["every reduction begins with zero"],
+    "10", "`max` and `min`: the maximum of negative numbers is negative.", against=["every reduction begins with zero"]
 )
 def maxima(jk, rng):
     m = jk.numpy.max
@@ -60,7 +58,7 @@ def kinds(jk, rng):
 
 @program(
     "10",
-    "`@`: of matrices, of matrix and vector, of vectors; batches of matrices.",
+    "`@` multiplies matrices, a matrix and a vector, two vectors, and batches of matrices.",
     against=["the right matrix is transposed"],
 )
 def products(jk, rng):
@@ -77,7 +75,7 @@ def wrong_product(jk, rng):
 
 @program(
     "10",
-    "Reshape, with -1 for what is left over; a wrong size is a TypeError.",
+    "`reshape` takes -1 for the size that is left over; a wrong size is a TypeError.",
     against=["-1 is one", "-1 is the last", "a wrong size is found when the program runs"],
 )
 def reshaped(jk, rng):
@@ -125,7 +123,9 @@ def chosen(jk, rng):
 
 
 @program(
-    "10", "Indices and slices, from the end, too; None makes an axis.", against=["-1 is an index before the beginning"]
+    "10",
+    "Indices and slices may count from the end; None makes an axis.",
+    against=["-1 is an index before the beginning"],
 )
 def indexed(jk, rng):
     f = lambda x: [x[1], x[-1], x[0, 2], x[:, 1:3], x[-2:, 0], x[None, 0], x[:, -1], x[1:1]]
@@ -165,7 +165,7 @@ def layer(jk, rng):
 
 @program(
     "10",
-    "Each reduction of each dtype, over each axis, several, none, kept or not; of empty axes and of one row.",
+    "Reductions of every dtype, over one axis, several or none, with `keepdims` or without, also of empty arrays and of one row.",
     against=["every reduction begins with zero", "a maximum of truth values begins with True"],
 )
 def every_reduction(jk, rng):
@@ -212,7 +212,11 @@ def dots(jk, rng):
     return both(jk, f, *map(jk.numpy.asarray, (a, b, v)))
 
 
-@program("10", "`where` of numbers, of half floats, of Python numbers, broadcast over three operands; weak with weak.")
+@program(
+    "10",
+    "`where` takes numbers, half floats and Python numbers, and broadcasts all three operands; of two "
+    "weak operands the result is weak.",
+)
 def every_where(jk, rng):
     w, h = jk.numpy.where, floats(rng, 3).astype(np.float16)
     f = lambda x, n, h: [
@@ -340,7 +344,7 @@ def in_any_order(jk, rng):
 
 @program(
     "10",
-    "Sums, maxima and minima of the lowest and the greatest numbers of each dtype, of equal ones, of infinities.",
+    "Sums, maxima and minima are right for the lowest and the greatest numbers of each dtype, for equal ones and for infinities.",
     against=["the lowest float is finite"],
 )
 def extremes(jk, rng):
@@ -356,7 +360,7 @@ def extremes(jk, rng):
 
 @program(
     "10",
-    "Which results are weak: those of Python numbers that are moved or multiplied. Those of sums, maxima and means are strong.",
+    "Python numbers that are moved or multiplied stay weak; results of sums, maxima and means are strong.",
     against=["zeros like a number are strong", "a sum of numbers is weak"],
 )
 def weak_or_strong(jk, rng):
@@ -387,7 +391,8 @@ REFUSED = (  # texts, which are the keys of their results: an index of another k
 
 @program(
     "10",
-    "What is refused, at once and while tracing: floats as indices, too many indices, wrong sizes, also beside a -1, unlike matrices.",
+    "These are refused, at once and while tracing: floats as indices, too many indices, wrong sizes (also "
+    "beside a -1), matrices that do not fit.",
     against=["-1 fits always", "a traced float is cut to an index"],
 )
 def refused(jk, rng):

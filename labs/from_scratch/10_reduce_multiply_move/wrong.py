@@ -10,7 +10,7 @@ edit(
 )
 edit(
     "every reduction begins with zero",
-    "With which number does the maximum of negative numbers begin?",
+    "The maximum of negative numbers: with which number does the reduction begin?",
     '"maximum", lowest)',
     '"maximum", lambda dtype: 0)',
 )
@@ -23,7 +23,7 @@ edit(
 )
 edit(
     "a transpose is a reshape",
-    "Where does the number at [0, 1] go?",
+    "`transpose(x)`: where does the number at [0, 1] go?",
     "    return x if axes == tuple(range(x.ndim)) else transpose_p(x, axes=axes)",
     "    return reshape(x, [x.shape[i] for i in axes])",
 )
@@ -65,7 +65,7 @@ edit(
 )
 edit(
     "a predicate belongs to the first axis",
-    "The predicate has 4 elements, and what is chosen from is 4 by 4. Along which axis do they decide?",
+    "In `where`, the predicate has shape (4,) and the operands (4, 4). Along which axis is the predicate broadcast?",
     "    which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]\n",
     "    which = reshape(which, which.shape + (1,) * (len(shape) - which.ndim))\n    which, yes, no = [broadcast_to(x, shape) for x in (which, yes, no)]\n",
 )
@@ -242,7 +242,7 @@ def place(i, n):
 )
 edit(
     "zeros are numbers",
-    "What is like an array of truth values, and zero?",
+    "`zeros_like` of an array of truth values: which dtype has it?",
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))
 """,
     """Value.T, Value.__len__, Value.__iter__ = property(transpose), lambda x: x.shape[0], lambda x: map(x.__getitem__, range(len(x)))

@@ -93,7 +93,11 @@ def not_stale(jk, rng):
     return jk.jit(f)(x), jk.jit(lambda x: f(x + 1.0))(x)
 
 
-@program("11", "All of it is one program for XLA.", against=["the text has the body at each call"])
+@program(
+    "11",
+    "The outer function with its inner calls is one program for XLA.",
+    against=["the text has the body at each call"],
+)
 def one_program(jk, rng):
     g = jk.jit(lambda x: x * 2.0)
     return counted(jk.jit(lambda x: g(x) + g(x + 1.0)), floats(rng, 3), compiled=1, executed=1)
@@ -101,7 +105,7 @@ def one_program(jk, rng):
 
 @program(
     "11",
-    "Trees, static arguments, several results, of any types: inside as outside.",
+    "Inner calls may have trees, static arguments and several results of any types.",
     against=[
         "the text has the body at each call",
         "all programs are one function",

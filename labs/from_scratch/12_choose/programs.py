@@ -13,7 +13,7 @@ def floats(rng, *shape):
 
 @program(
     "12",
-    "Each branch gives its result, at once and compiled.",
+    "`cond` returns the result of its branch, at once and compiled.",
     against=["the branches are the wrong way round", "the decision is made while tracing", "only one branch is traced"],
 )
 def sides(jk, rng):
@@ -24,7 +24,7 @@ def sides(jk, rng):
 
 @program(
     "12",
-    "Data decide, not tracing: one trace serves both.",
+    "The data decide which branch runs: one trace serves for both.",
     against=["the decision is made while tracing", "the branches are the wrong way round", "only one branch is traced"],
 )
 def by_data(jk, rng):
@@ -59,7 +59,7 @@ def traced(jk, rng):
 
 @program(
     "12",
-    "And one runs: the text has a `case`, no `select`.",
+    "Only one branch runs: the text has a `case` and no `select`.",
     against=["both branches run", "the branches are the wrong way round", "only one branch is traced"],
 )
 def one_runs(jk, rng):
@@ -123,7 +123,7 @@ def unlike(jk, rng):
 
 @program(
     "12",
-    "A predicate is one truth value, without axes: an array is a TypeError.",
+    "A predicate is one truth value without axes; an array with axes is a TypeError.",
     against=["a predicate may be of one element"],
 )
 def not_scalar(jk, rng):
@@ -131,7 +131,7 @@ def not_scalar(jk, rng):
     return [raised(g, jk.numpy.asarray(floats(rng, n))) for n in (3, 1) for g in (f, jk.make_jaxpr(f))]
 
 
-@program("12", "A choice may contain a choice.")
+@program("12", "A branch may contain another choice.")
 def nested(jk, rng):
     f = jk.jit(
         lambda x: jk.lax.cond(x > 0, lambda x: jk.lax.cond(x > 1, lambda x: x, lambda x: x * x, x), lambda x: -x, x)
@@ -147,7 +147,9 @@ def truths(jk, rng):
 
 
 @program(
-    "12", "Called at once, both branches are traced, too, and each only once.", against=["only one branch is traced"]
+    "12",
+    "If `cond` is called at once, both branches are traced, too, each only once.",
+    against=["only one branch is traced"],
 )
 def at_once(jk, rng):
     seen = []

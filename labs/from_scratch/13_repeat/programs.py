@@ -13,7 +13,7 @@ def floats(rng, *shape):
 
 @program(
     "13",
-    "Data decide the number of turns, at once and compiled.",
+    "The data decide how many turns there are, at once and compiled.",
     against=["the test is made after the turn", "a loop turns once at least"],
 )
 def turns(jk, rng):
@@ -23,7 +23,7 @@ def turns(jk, rng):
 
 @program(
     "13",
-    "One trace, however many turns.",
+    "The body is traced once, however many turns there are.",
     against=[
         "the loop is unrolled while tracing",
         "loops close over nothing",
@@ -116,7 +116,7 @@ def nested(jk, rng):
 
 @program(
     "13",
-    "Called at once, the body is traced, and not called for each turn.",
+    "If the loop is called at once, its body is traced, too, and not called for each turn.",
     against=["the loop is unrolled while tracing"],
 )
 def at_once(jk, rng):
@@ -143,7 +143,7 @@ def once(jk, rng):
     return raised(chain, x), raised(jk.jit(chain), x), pair(x), jk.jit(pair)(x)
 
 
-@program("13", "A carry whose parts change places, of half floats, of truth values, and an empty one.")
+@program("13", "The parts of a carry may change places, be half floats or truth values; a carry may be empty.")
 def rotated(jk, rng):
     h, b = floats(rng, 2).astype(np.float16), True
     f = lambda x, y: jk.lax.while_loop(
@@ -247,7 +247,8 @@ def caught(jk, rng):
 
 @program(
     "13",
-    "Carries of one truth value, with None, as dicts that were filled in any order; a strong number that comes out weak keeps its type.",
+    "A carry may be one truth value, contain None, or be a dict that was filled in any order; a strong "
+    "number that comes out weak keeps its type.",
     against=["a strong number that comes out weak is another type", "None is no part of a carry", "a truth value goes round as an integer",
              "a dict comes back in the caller's order"],
 )  # fmt: skip
@@ -270,7 +271,7 @@ def kinds_of_carries(jk, rng):
 
 @program(
     "13",
-    "Test and body close over several values each, of one type, some of them the same.",
+    "Test and body may close over several values of one type, and share some of them.",
     against=["values of one type come in any order"],
 )
 def several_closed_over(jk, rng):

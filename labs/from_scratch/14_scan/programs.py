@@ -11,7 +11,7 @@ def floats(rng, *shape):
 
 @program(
     "14",
-    "A carry from row to row, and a row of results each turn.",
+    "A scan hands the carry from row to row, and returns a row of results for each turn.",
     against=["results are stacked in the wrong order", "the carry that is returned is the first one"],
 )
 def sums(jk, rng):
@@ -20,7 +20,7 @@ def sums(jk, rng):
     return f(x), jk.jit(f)(x)
 
 
-@program("14", "Rows of matrices, trees of rows, trees of results.")
+@program("14", "Rows may be matrices; rows and results may be trees.")
 def trees(jk, rng):
     def f(init, xs):
         return jk.lax.scan(lambda c, x: ({"s": c["s"] @ x["m"]}, (c["s"], [x["v"].sum()])), init, xs)
@@ -40,7 +40,7 @@ def backward(jk, rng):
     return f(x), jk.jit(f)(x)
 
 
-@program("14", "Without rows, with a length.")
+@program("14", "A scan without rows has a length.")
 def length(jk, rng):
     f = lambda x: jk.lax.scan(lambda c, _: (c * 2.0, c), x, None, length=4)
     return f(floats(rng, 2)), jk.jit(f)(floats(rng, 2))
@@ -196,7 +196,8 @@ def two_lengths(jk, rng):
     )
 
 
-@program("14", "One row, rows of several dtypes, a carry whose parts change places, results that are the carry or the row.",
+@program("14", "There may be a single row, or rows of several dtypes; the carry's parts may change places, and "
+    "results may be the carry or the row.",
          against=["results are stacked in the wrong order", "results are numbers", "stacks are float32"])  # fmt: skip
 def rotated(jk, rng):
     def f(init, xs, **how):

@@ -33,7 +33,7 @@ def unary(jk, rng):
 
 @program(
     "15",
-    "Near 0, too, where a derivative is large: nothing is added to it.",
+    "Near 0, where a derivative may be large, it is right, too.",
     against=["a logarithm needs a little", "a root needs a little", "a quotient needs a little"],
 )
 def near_zero(jk, rng):
@@ -41,7 +41,9 @@ def near_zero(jk, rng):
     return [moved(jk, f, small, t) for f in (jk.numpy.log, jk.numpy.sqrt, lambda x: 1.0 / x)]
 
 
-@program("15", "With two operands, both move.", against=["only the first operand moves", "only one operand moves"])
+@program(
+    "15", "Both operands of an operation may move.", against=["only the first operand moves", "only one operand moves"]
+)
 def binary(jk, rng):
     jnp, xs, ts = jk.numpy, (floats(rng, 3), floats(rng, 3)), (floats(rng, 3), floats(rng, 3))
     fs = [jnp.add, jnp.subtract, jnp.multiply, jnp.divide, jnp.maximum, jnp.minimum, jnp.power]
@@ -66,7 +68,7 @@ def ties(jk, rng):
     ]
 
 
-@program("15", "The chain rule comes by itself; broadcasting, too.")
+@program("15", "A chain of operations has its derivative, also with broadcasting.")
 def chain(jk, rng):
     jnp = jk.numpy
     return moved(jk, lambda x: jnp.sin(jnp.exp(x) * x[:, None]) / (x + 2.0), floats(rng, 3), floats(rng, 3))
@@ -176,7 +178,7 @@ def anywhere(rng, n):
     return np.concatenate([rng.uniform(-2.0, 2.0, n), [0.0, 1.0, -1.0]]).astype(np.float32)
 
 
-@program("15", "Each function at negative numbers and at 0, of half floats, at once and compiled.",
+@program("15", "Each function has its derivative at negative numbers and at 0, for half floats too, at once and compiled.",
          against=["the derivative of cos is sin", "the derivative of abs is 1", "at 0 abs still falls"])  # fmt: skip
 def every_name(jk, rng):
     x, t = anywhere(rng, 3), abs(anywhere(rng, 3)) + 0.5
@@ -187,7 +189,8 @@ def every_name(jk, rng):
     return all_of(at, t), all_of(h, np.array([1, 2], np.float16)), jk.jit(all_of)(at, t)
 
 
-@program("15", "Each operation by the first operand, by the second, by both; the second smaller, or a number.",
+@program("15", "Each operation has derivatives with respect to the first operand, the second, and both, also if the "
+    "second is broadcast or a Python number.",
          against=["only the first operand moves", "to the power of 0 is flat everywhere"])  # fmt: skip
 def every_pair(jk, rng):
     x, t, y, s = *(abs(anywhere(rng, 3)) + 0.5 for _ in range(2)), *(floats(rng, 1) for _ in range(2))
@@ -329,7 +332,8 @@ def closed_over(jk, rng):
 
 @program(
     "15",
-    "As many tangents as primals, each with its shape: TypeError, or ValueError. An error within a derivative can be caught.",
+    "There must be as many tangents as primals (TypeError), each with the shape of its primal "
+    "(ValueError). An error within a derivative can be caught.",
     against=["missing tangents are zeros", "when a derivative fails, nobody stands at the door"],
 )
 def refused_and_caught(jk, rng):

@@ -174,7 +174,9 @@ def anywhere(rng, n):
     return np.concatenate([rng.uniform(-2.0, 2.0, n), [0.0, 1.0, -1.0]]).astype(np.float32)
 
 
-@program("16", "Each function at negative numbers and at 0, of half floats, at once and compiled.")
+@program(
+    "16", "Each function has its derivative at negative numbers and at 0, for half floats too, at once and compiled."
+)
 def every_name(jk, rng):
     x, w = anywhere(rng, 3), floats(rng, 6)
     names = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "log1p", "expm1", "negative", "abs", "sign", "floor")

@@ -17,7 +17,7 @@ def simple(jk, rng):
 
 @program(
     "17",
-    "Not in a loop: the program has as many equations as for one, whatever the size.",
+    "A batch is not a loop: its program has as many equations for any number of examples.",
     against=["the batch is a loop of Python"],
 )
 def no_loop(jk, rng):
@@ -243,7 +243,7 @@ def every_move(jk, rng):
     return {name: [jk.vmap(f)(x[..., 0]), jk.vmap(f, in_axes=-1)(x[0])] for name, f in fs.items()}
 
 
-@program("17", "Axes that count from the end; a result that is the same for all; keywords, along their first axis.",
+@program("17", "Axes may count from the end; a result may be the same for all examples; keywords are batched along their first axis.",
          against=["an axis counts from the front"])  # fmt: skip
 def every_axis(jk, rng):
     x, y = floats(rng, 2, 3), floats(rng, 2, 4, 3)
@@ -283,7 +283,9 @@ def every_loop(jk, rng):
     }
 
 
-@program("17", "An index for each example, read, and in a derivative; batches of matrices that come in batches.")
+@program(
+    "17", "Each example may have its own index, also in a derivative; batches of matrices may themselves be batched."
+)
 def every_window(jk, rng):
     x, i = jk.numpy.asarray(floats(rng, 5, 2)), rng.integers(-5, 5, 3).astype(np.int32)
     read = lambda x, i: jk.numpy.asarray(x)[i]
@@ -357,7 +359,8 @@ def within(jk, rng):
 
 @program(
     "17",
-    "As many axes as arguments, and each array must have its axis: ValueErrors. An error within a batch can be caught.",
+    "If there are not as many axes as arguments, or an array lacks its axis, that is a ValueError. An "
+    "error within a batch can be caught.",
     against=[
         "missing axes are None",
         "missing axes are 0",

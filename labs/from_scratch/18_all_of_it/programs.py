@@ -25,7 +25,9 @@ def forward(jk, params, x):
     return x @ params[-1]["w"] + params[-1]["b"]
 
 
-@program("18", "Activations compute what JAX's compute.", against=["selu is relu", "silu is relu with a slope"])
+@program(
+    "18", "The activation functions compute what JAX's compute.", against=["selu is relu", "silu is relu with a slope"]
+)
 def activations(jk, rng):
     x = floats(rng, 6)
     return [
@@ -42,7 +44,7 @@ def large(jk, rng):
 
 @program(
     "18",
-    "Who is certain has the probability 1, and its logarithm is 0: nothing is added.",
+    "Where one number is far above the others, its probability is exactly 1, and the logarithm of that is 0.",
     against=["a little keeps the logarithm finite"],
 )
 def certain(jk, rng):
@@ -492,13 +494,13 @@ def words_drawn(jk, rng, count):
 
 @program(
     "18",
-    "Random words: any axes, several ranks, at once and compiled, in a batch, and their derivatives.",
+    "Random calls of these functions: any axes, several ranks, at once and compiled, in a batch, and their derivatives.",
     tolerance=1e-3,
 )
 def random_words(jk, rng):
     return halves(jk, words_drawn(jk, rng, 8), raised, exact=0)
 
 
-@program("18", "A hundred random words.", hidden=True, tolerance=1e-3)
+@program("18", "A hundred random calls of these functions.", hidden=True, tolerance=1e-3)
 def many_random_words(jk, rng):
     return halves(jk, words_drawn(jk, rng, 80), raised, exact=0)

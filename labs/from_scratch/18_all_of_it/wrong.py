@@ -77,13 +77,13 @@ edit(
 )
 edit(
     "linspace stops before the end",
-    "linspace(0, 1, 5): which is the last?",
+    "linspace(0, 1, 5): which number is the last?",
     "asarray(np.linspace(0, 1, num))",
     "asarray(np.linspace(0, 1, num, endpoint=False))",
 )
 edit(
     "a Jacobian is transposed",
-    "f from 2 to 3 numbers: which shape has its Jacobian?",
+    "f takes 2 numbers and returns 3. Which shape has its Jacobian?",
     "        return by_axes(columns, columns.shape[:-1], x.shape)",
     "        return by_axes(transpose(columns), x.shape, columns.shape[:-1])",
 )
@@ -233,7 +233,7 @@ jacfwd = lambda f: lambda x: (lambda r: reshape(r, (r.size,)) if r.ndim > 1 and 
 )
 edit(
     "the softmax of integers is one of integers",
-    "What are the softmaxes of whole numbers: whole?",
+    "The numbers are integers. Is their softmax one, too?",
     """hessian = lambda f: jacfwd(grad(f))
 """,
     """hessian = lambda f: jacfwd(grad(f))
@@ -275,7 +275,7 @@ numpy.std = lambda x, axis=None: numpy.sqrt(numpy.maximum(numpy.var(x, axis), 1e
 )
 edit(
     "an array that is alone is left as it is",
-    "What is the dtype of one array of float64, joined with nothing?",
+    "`concatenate` of a single float64 array: which dtype has the result?",
     """    xs = promote(list(xs))
     axis, ends""",
     """    if len(xs) == 1:
