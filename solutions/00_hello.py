@@ -13,8 +13,8 @@ from jitkit import numpy as jnp
 #
 # Usual mistakes:
 #   - `np.maximum`: numpy computes at once, and there is nothing to compute with yet.
-#   - `if x > 0`: Python must take one branch, once for all calls and all elements.
-#   - `0.0` for `0`: right for floats, and every other dtype changes.
+#   - `if x > 0`: Python would have to choose one branch for all elements and all later calls.
+#   - `0.0` in place of `0`: right for floats, but integers become floats.
 #
 # In JAX: jax/_src/nn/functions.py:relu
 

@@ -66,7 +66,7 @@ class DynamicJaxprTrace:
 # them one calls dead code elimination, which is told which outputs are needed.
 #
 # Usual mistakes:
-#   - Collecting constants before the outputs are looked at: an array that is returned is one, too.
+#   - Collecting the constants before the outputs: an array that is only returned is a constant, too.
 #   - Making constants inputs: then every caller would have to know them.
 #   - Taking each output for the result of an equation.
 #
@@ -223,7 +223,7 @@ def ill_typed_results(place: Place) -> Iterator[str]:
 # Usual mistakes:
 #   - Going forward: whether a result is needed is known only later.
 #   - Making the operands of a dropped equation live.
-#   - Dropping prints: nobody reads their results, they have none.
+#   - Dropping prints: they have no results that anybody could read, but they have an effect.
 #
 # In JAX: jax/_src/interpreters/partial_eval.py:dce_jaxpr
 

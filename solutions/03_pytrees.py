@@ -75,7 +75,7 @@ class DataclassNode:
 # Usual mistakes:
 #   - Asking with `isinstance`, or going through the base classes.
 #   - Treating a named tuple as a tuple: `point.x` fails on what comes back.
-#   - Forgetting `leaf_types`: the class stays a leaf where it was seen before.
+#   - Forgetting `leaf_types`: a class that was met before it was registered stays a leaf.
 #
 # In JAX: jax/_src/tree_util.py:register_pytree_node
 
@@ -118,7 +118,7 @@ def register(node_type: RegisteredNode) -> None:
 #
 # Usual mistakes:
 #   - Treating None as a leaf: then `jit` gets an argument that is not an array.
-#   - Going on with `flatten_into` below the root in `flatten_until`.
+#   - Calling `flatten_into` for the children in `flatten_until`: it does not know `is_leaf`.
 #   - Building the structure without `make_node`: equal trees have unequal structures, and everything is
 #     traced again.
 #
@@ -263,7 +263,7 @@ def flatten_fun(
 #
 # Usual mistakes:
 #   - Numbering the children: the path of a dict's child ends with its key.
-#   - One list for all paths, which changes after it was handed out.
+#   - Using one list for all paths: it changes after it was handed out.
 #   - Asking `stops` about the path of the parent.
 #
 # In JAX: jax/_src/tree_util.py:tree_flatten_with_path

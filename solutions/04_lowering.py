@@ -104,7 +104,7 @@ def dense(value: np.ndarray[Any, Any]) -> str:
 # Usual mistakes:
 #   - Making the constant in Python's dtype: float64 beside a float16 array.
 #   - Remembering constants by value: -0.0 is found where 0.0 was written, and 2 where 2.0 was.
-#   - Remembering them for the whole function: a value that was defined in a branch does not exist behind it.
+#   - Remembering them for the whole function: a value that was defined in a branch does not exist after it.
 #
 # In JAX: jax/_src/interpreters/mlir.py:multi_broadcast_in_dim
 

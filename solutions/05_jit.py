@@ -197,10 +197,10 @@ class Table:
 # step that fails leaves nothing behind.
 #
 # Usual mistakes:
-#   - Compiling for each key: a numpy array in the first call and an array in the second cost two
+#   - Compiling for each key: then a numpy array in one call and a jitkit array in the next cost two
 #     compilations.
 #   - Giving the types to `Entry`: then nobody copies host values to the device.
-#   - Inserting the entry before compiling: another thread may try to run it.
+#   - Inserting the entry before it is compiled: another thread may find it and try to run it.
 #
 # In JAX: jax/_src/pjit.py:_run_python_pjit
 
@@ -264,7 +264,7 @@ class Jitted:
 #   - Comparing with the latest call.
 #   - Reporting that a value has moved when its type has changed, too: the function had to be traced in any
 #     case.
-#   - Replacing the best record at a tie: then the oldest one wins.
+#   - Replacing the best record by one that is equally near: then the oldest one wins.
 #
 # In JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
 

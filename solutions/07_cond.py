@@ -89,7 +89,7 @@ def cond(
 #
 # Usual mistakes:
 #   - Raising for an index that is out of bounds: it works with `disable_jit` only.
-#   - Python's rules for lists: -1 is not the last branch.
+#   - Using Python's rules for lists: -1 is not the last branch.
 #   - Clamping to `len(branches)`.
 #
 # In JAX: jax/_src/lax/control_flow/conditionals.py:switch
@@ -225,7 +225,7 @@ def check_branches(what: str, names: Sequence[str], bodies: Sequence[Body], trac
 # Usual mistakes:
 #   - Writing the branches first, and a select after them.
 #   - Listing the operands beside the index: a case has one operand.
-#   - Tokens only for branches that print: then the types of the regions differ.
+#   - Returning tokens only from branches that print: then the types of the regions differ.
 #
 # In JAX: jax/_src/lax/control_flow/conditionals.py:_cond_lowering
 

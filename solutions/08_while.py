@@ -28,8 +28,8 @@ from jitkit.tree_util import PyTreeDef, tree_flatten, tree_unflatten, treedef_tu
 # Usual mistakes:
 #   - Unpacking a carry that is a tuple into several arguments: the functions take one.
 #   - Using the jaxprs of the first trace after the start was promoted.
-#   - Promoting before knowing that the trees have the same number of leaves: then `zip` fails, in words that
-#     nobody understands.
+#   - Promoting before you know that the trees have the same number of leaves: then `zip` fails, with a
+#     message that nobody understands.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:while_loop
 
@@ -64,8 +64,9 @@ def run_while(cond: Body, body: Body, init_val: Any) -> Any:
 #
 # Usual mistakes:
 #   - Converting to the dtype that came out.
-#   - Converting all leaves, or all weak ones: a loop over weak values has a weak result, as JAX's has.
-#   - Comparing new and old values with `!=`: for arrays that is an array.
+#   - Converting all leaves, or all weak ones: if weak values come out weak, the loop's result stays weak, as
+#     in JAX.
+#   - Comparing new and old values with `!=`: for arrays the answer is an array.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_promote_weak_typed_input
 
@@ -230,7 +231,7 @@ def lower_while(
 # Usual mistakes:
 #   - Converting a bound that has the right dtype already: `convert_element_type` makes it strong, and the
 #     index with it.
-#   - Counting the index with a Python int: then `i` is of another dtype than the bound in some loops.
+#   - Adding a Python int to the index: then in some loops `i` and the bound have different dtypes.
 #   - Passing `step` as the user's function: it is traced again in each call, and errors name it.
 #   - Closing over the upper bound in the condition, instead of carrying it: correct, but not JAX's jaxpr.
 #

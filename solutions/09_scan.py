@@ -28,7 +28,7 @@ from jitkit.tree_util import tree_flatten, tree_map, tree_unflatten, treedef_tup
 # error here. Under jit they are not, since tracing the body gives the shape.
 #
 # Usual mistakes:
-#   - Collecting the carry.
+#   - Collecting the carries instead of the outputs.
 #   - Reversing the outputs in reverse: `ys[i]` belongs to `xs[i]`.
 #   - Concatenating outputs along an existing axis: a scalar has none.
 #
@@ -191,8 +191,9 @@ def run_scan(body: Body, init: Any, xs: Any, length: Any, reverse: bool, unroll:
 # Usual mistakes:
 #   - Carrying the rest of `xs`, shortened in each trip: its type would change, and copying it would cost more
 #     than the step.
-#   - Reading at the place from the end and writing at the index: then reverse turns the outputs round.
-#   - `x[i]` as a slice of size 1 that keeps its axis.
+#   - In reverse, reading at the place from the end but writing at the index: then the outputs come in the
+#     wrong order.
+#   - Reading `x[i]` as a slice of size 1, and keeping its axis.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_scan_impl
 
@@ -258,9 +259,9 @@ def write_element(x: Any, element: Any, i: Any) -> Any:
 #
 # Usual mistakes:
 #   - Dropping what is left over, or doing it first.
-#   - In reverse, cutting blocks from the beginning: the steps would be in another order, and the carry
-#     another one.
-#   - A loop around a single block.
+#   - In reverse, cutting blocks from the beginning: then the steps come in another order, and the carries
+#     differ.
+#   - Writing a loop although there is only a single block.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:_scan_impl
 

@@ -65,11 +65,11 @@ def call_seconds(
 # array, goes back in.
 #
 # Usual mistakes:
-#   - Making the rate static: it silences the error that a tracer raised somewhere, and compiles at each
-#     value.
+#   - Making the rate static: then there is no error about a tracer any more, but each value of the rate
+#     compiles.
 #   - Jitting `gradient` only: one trace, but the step's other operations run one by one, each a program of
 #     its own.
-#   - Leaving x as it was passed: two programs, one for the first step and one for all others.
+#   - Leaving x as it was passed: then there are two programs, one for the first step and one for all others.
 #
 # In JAX: jax/_src/api.py:jit
 
@@ -220,7 +220,7 @@ def first_above(x: Any, threshold: Any, size: int) -> tuple[Any, Any]:
 #
 # Usual mistakes:
 #   - Making both static: as many programs as temperatures.
-#   - `if in_logs` on a traced argument: TracerBoolConversionError.
+#   - Using a traced argument in `if in_logs`: that is a TracerBoolConversionError.
 #   - A new jitted closure for each entry, or in each sweep: the results are right, and the cache never has a
 #     hit.
 #
@@ -327,8 +327,10 @@ class RunningMean:
 # Python can hand over the next step while the device is still busy with this one.
 #
 # Usual mistakes:
-#   - Blaming what changes most. `rate` and `x` have new values at every step, but values are not in the key.
-#   - Making the log static: it cannot be hashed, and if it could, each would be another value.
+#   - Blaming the arguments whose values change most: `rate` and `x` have new values at every step, but values
+#     are not in the key.
+#   - Making the log static: a dict has no hash; and if it had one, each log would be another value, so
+#     another program.
 #   - `float(loss)` in the loop: it waits for each step before the next one can begin.
 #
 # In JAX: jax/_src/interpreters/partial_eval.py:diff_tracing_cache_keys
@@ -406,8 +408,8 @@ def fit(x: Any, rates: Sequence[float]) -> tuple[Any, dict[str, Any]]:
 #
 # Usual mistakes:
 #   - Taking a Python number for a constant of the program: it is data, with the type of Python numbers.
-#   - Making new settings at each call, of a class without `__eq__`: each is a program.
-#   - A list as a static value: it can be changed, so it has no hash, so it cannot be in a key.
+#   - Making new settings at each call, of a class without `__eq__`: each object needs a program of its own.
+#   - Passing a list as a static value: a list can change, so it has no hash and cannot be in a key.
 #
 # In JAX: jax/_src/pjit.py:_infer_params
 

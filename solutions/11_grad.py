@@ -39,13 +39,13 @@ from jitkit.tree_util import tree_leaves
 # --- 11.1 Rules for pairs -----------------------------------------------------------------------------------
 # For each operation only this rule is written by hand, and it is enough for both directions and for every
 # order of derivative. The rule of logistic uses the result, which has been computed already. Zeros have a
-# class of their own since most operands never change, and what is known to be zero while tracing costs
-# nothing when the program runs.
+# class of their own since most operands never change, and a tangent that is known to be zero while tracing
+# costs nothing when the program runs.
 #
 # Usual mistakes:
 #   - Returning the derivative, without the tangent.
 #   - Summing the tangents of all maxima: if both grow by 1, the maximum grows by 1, not by 2.
-#   - Multiplying by an array of zeros for each constant: correct, but twice the work.
+#   - Making an array of zeros the tangent of each constant: correct, but twice the work.
 #
 # In JAX: jax/_src/interpreters/ad.py:standard_jvp2
 
@@ -517,7 +517,8 @@ def transposed_body(
 def entropy(p: Any) -> Any:
     """Return the sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
 
-    Its gradient is -log(p) - 1 for a positive element, and 0 for one that is 0. No derivative is nan, nor any of a derivative.
+    Its gradient is -log(p) - 1 at a positive element, and 0 at an element that is 0. Neither the gradient nor a higher derivative has
+    a nan.
     The version to mend, whose value is right:
 
         return -jnp.sum(jnp.where(p > 0, p * jnp.log(p), 0.0))

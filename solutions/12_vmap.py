@@ -77,7 +77,7 @@ class BatchTrace:
 #   - Leaving it to numpy's broadcasting, which aligns axes from the end: a batch of three scalars beside rows
 #     of three is added along the rows.
 #   - Repeating what is the same for all elements.
-#   - `transpose` with the inverse permutation: that is right only for two axes, and for swaps.
+#   - Passing the inverse permutation to `transpose`: that is right only for swaps of two axes.
 #
 # In JAX: jax/_src/interpreters/batching.py:broadcast_batcher
 
@@ -303,7 +303,7 @@ def moved(axis: AxisData, outs: Sequence[Any], dims: Sequence[Dim], tree: PyTree
 #
 # Usual mistakes:
 #   - Using select in both cases: then the expensive branch runs although nobody takes it.
-#   - Batching only the branch that has batches in its results.
+#   - Batching only that branch whose results are batches.
 #   - Forgetting the gradient: values are right, and training ends in nan.
 #
 # In JAX: jax/_src/lax/control_flow/conditionals.py:_cond_batching_rule

@@ -60,7 +60,7 @@ class Program:
 #
 # Usual mistakes:
 #   - Four bytes for every element: bfloat16 has two, and a bool one.
-#   - Counting what lies between: that is what fusion takes away.
+#   - Counting intermediate values: fusion keeps them out of memory.
 #
 # In JAX: jax/_src/api.py:eval_shape
 
@@ -85,7 +85,8 @@ def least_bytes(fun: Callable[..., Any], *args: Any) -> int:
 #
 # Usual mistakes:
 #   - `lax.scan` over the coefficients: the same loop by another name.
-#   - All powers in one array, times the coefficients: an array n times as large as x goes through memory.
+#   - Making one array of all powers and multiplying it by the coefficients: then an array n times as large as
+#     x goes through memory.
 #
 # In JAX: jax/_src/lax/control_flow/loops.py:fori_loop
 

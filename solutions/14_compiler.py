@@ -21,7 +21,7 @@ from jitkit.loops.writer import Writer
 # each other are read slowly.
 #
 # Usual mistakes:
-#   - Mapping forwards, from the operand's index to the result's.
+#   - Computing the result's index from the operand's: the other direction is needed.
 #   - Reading an axis of size 1 at the loop's index: beyond the first element there is other memory.
 #   - Leaving out parentheses.
 #
@@ -209,8 +209,9 @@ def fold_in_register(writer: Writer, op: Op, place: Place) -> None:
 #
 # Usual mistakes:
 #   - Giving a buffer back at its last use in the text of a loop.
-#   - Taking touching lives for lives that do not meet: the step that reads a is the one that writes b.
-#   - Looking for a gap only behind everything that was placed.
+#   - Believing that lives do not meet if one ends where the other begins: the step that reads a is the one
+#     that writes b.
+#   - Placing a buffer only after everything that was placed before, and never in a gap.
 #
 # In JAX: jax/_src/interpreters/pxla.py:lower_sharding_computation
 

@@ -225,10 +225,10 @@ def bdim_at_front(x: Any, dim: Dim, size: int) -> Any:
 # rule(axis, vals, dims, **params) -> result and its batch axis; lists of them for `multiple_results`. At least one
 # operand is a batch, except for `higher_order` primitives.
 BatchingRule = Callable[..., tuple[Any, Any]]
-primitive_batchers: dict[Primitive, BatchingRule] = BatchingRules(lambda axis: ())
+primitive_batchers: dict[Primitive, BatchingRule] = BatchingRules(lambda axis: ())  # the rule of each primitive
 fancy_primitive_batchers: dict[Primitive, BatchingRule] = BatchingRules(lambda axis: (axis,), primitive_batchers)
 axis_primitive_batchers = BatchingRules(lambda axis: (axis.size, axis.name, None), primitive_batchers)
-higher_order: set[Primitive] = set()
+higher_order: set[Primitive] = set()  # primitives with jaxprs inside, whose rules are called in any case
 
 
 def register_batcher(*primitives: Primitive, even_unmapped: bool = False) -> Callable[[BatchingRule], BatchingRule]:

@@ -16,8 +16,8 @@ from typing import Any
 from ..core import Primitive
 
 LoweringRule = Callable[..., Any]
-lowering_rules: dict[Primitive, LoweringRule] = {}
-rank_polymorphic: set[Primitive] = set()
+lowering_rules: dict[Primitive, LoweringRule] = {}  # primitive -> the rule that writes its StableHLO
+rank_polymorphic: set[Primitive] = set()  # primitives whose operands must be broadcast to the shape of the result first
 
 
 def register_lowering(*primitives: Any, platform: str | None = None) -> Callable[[LoweringRule], LoweringRule]:

@@ -45,7 +45,7 @@ missing_names.explain("interpreters.partial_eval", sys.modules[__name__])
 # Rules of primitives that may leave no equation: rule(trace, operand tracers, params) returns the result, or
 # NotImplemented if the operation is to be recorded like any other.
 StagingRule = Callable[["DynamicJaxprTrace", "list[DynamicJaxprTracer]", dict[str, Any]], Any]
-staging_rules: dict[Primitive, StagingRule] = {}
+staging_rules: dict[Primitive, StagingRule] = {}  # rules of primitives that may leave no equation
 
 
 class DynamicJaxprTracer(Tracer):

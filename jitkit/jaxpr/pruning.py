@@ -17,7 +17,7 @@ from .language import Jaxpr, JaxprEqn, Var, join_effects, selected
 DCERule = Callable[[list[bool], JaxprEqn], tuple[list[bool], JaxprEqn | None]]
 
 
-dce_rules: dict[Primitive, DCERule] = {}
+dce_rules: dict[Primitive, DCERule] = {}  # the dead-code rules of the primitives that have one
 
 
 _dce_memo: weakref.WeakKeyDictionary[Jaxpr, dict[Any, tuple[Jaxpr, list[bool]]]] = weakref.WeakKeyDictionary()

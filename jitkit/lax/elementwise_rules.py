@@ -23,8 +23,8 @@ from ..runtime.array import as_array
 from .accuracy import AccuracyMode, Tolerance, accuracy_attribute
 from .utils import broadcast_equal_ranks, check_same_dtypes, is_a
 
-Kinds = tuple[type, ...]
-DTypeRule = Callable[..., Any]
+Kinds = tuple[type, ...]  # kinds of dtypes, as numpy names them: `(np.floating, np.integer)`
+DTypeRule = Callable[..., Any]  # a function from the avals of the operands to the dtype of the result
 
 INTEGER: Kinds = (np.integer,)
 SIGNED: Kinds = (np.signedinteger,)

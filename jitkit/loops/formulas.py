@@ -167,7 +167,7 @@ def cost(name: str) -> int:
 
 # --- reductions: how two results become one, and what they begin with --------------------------------------------
 
-COMBINE = {
+COMBINE = {  # kind of reduction -> an expression of C for two numbers
     "sum": "{0} + {1}", "prod": "{0}*{1}", "max": "max_{t}({0}, {1})", "min": "min_{t}({0}, {1})", "and": "{0} & {1}",
     "or": "{0} | {1}", "xor": "{0} ^ {1}",
 }  # fmt: skip

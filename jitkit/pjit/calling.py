@@ -28,7 +28,7 @@ from ..runtime.tokens import Token
 from ..tree_util import PyTreeDef, tree_structure
 from ..tree_util.compiled import compile_put_together
 
-LEAF = tree_structure(0)
+LEAF = tree_structure(0)  # the structure of a single leaf
 Leaves = Sequence[Any]
 Buffers = Sequence[runtime.Buffer]
 _new = Array.__new__

@@ -336,8 +336,8 @@ def _latest(records: dict[Any, CallRecord]) -> list[CallRecord]:
     return list(itertools.islice(reversed(records.values()), SEARCHED + 1))
 
 
-_caches: weakref.WeakKeyDictionary[Any, FunctionCache] = weakref.WeakKeyDictionary()
-_caches_lock = threading.Lock()
+_caches: weakref.WeakKeyDictionary[Any, FunctionCache] = weakref.WeakKeyDictionary()  # function -> its cache
+_caches_lock = threading.Lock()  # hold it to read or change `_caches`
 _clearable: weakref.WeakSet[Any] = weakref.WeakSet()
 
 

@@ -200,6 +200,7 @@ class DictKeys:
 
 
 intern_lock = threading.RLock()  # for the tables; reentrant, since a garbage collection may call back into here
+# (types of keys, keys) -> DictKeys
 known_keys: weakref.WeakValueDictionary[Any, DictKeys] = weakref.WeakValueDictionary()
 _str_keys_by_order: dict[tuple[str, ...], DictKeys] = {}  # keys in the order of a dict -> their DictKeys
 _MOST_ORDERS = 1024

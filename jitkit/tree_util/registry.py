@@ -28,7 +28,7 @@ from .registered_nodes import CustomNode, DataclassNode, Flatten, FlattenWithKey
 
 Class = TypeVar("Class", bound=type[Any])
 
-registered: dict[type, NodeType] = {
+registered: dict[type, NodeType] = {  # class -> its NodeType: of the built-in containers, and what users registered
     tuple: SequenceNode(tuple),
     list: SequenceNode(list),
     dict: DictNode(dict),

@@ -305,7 +305,7 @@ def same_key(one: PyTreeDef, two: PyTreeDef) -> bool:
 
 # --- interning ----------------------------------------------------------------------------------------------
 
-LEAF = PyTreeDef(None, None, ())
+LEAF = PyTreeDef(None, None, ())  # the structure of a leaf
 _known: weakref.WeakValueDictionary[Any, PyTreeDef] = weakref.WeakValueDictionary()
 _flat: dict[tuple[NodeType, Any, int], PyTreeDef] = {}
 _FLAT_SIZE = 1024

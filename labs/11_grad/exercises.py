@@ -360,8 +360,8 @@ def transposed_body(
 def entropy(p: Any) -> Any:
     """Return the sum of -p log(p) over the elements of p, where 0 log(0) counts as 0.
 
-    Its gradient is -log(p) - 1 for a positive element, and 0 for one that is 0. No derivative is
-    nan, nor any of a derivative. The version to mend, whose value is right:
+    Its gradient is -log(p) - 1 at a positive element, and 0 at an element that is 0. Neither the
+    gradient nor a higher derivative has a nan. The version to mend, whose value is right:
 
         return -jnp.sum(jnp.where(p > 0, p * jnp.log(p), 0.0))
 

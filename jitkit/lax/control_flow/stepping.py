@@ -27,7 +27,7 @@ from ..slicing import index_in_dim, slice_in_dim
 from .common import Body, eval_jaxpr_p
 from .loops import run_while
 
-Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
+Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]  # (carry, elements) -> (carry, outputs)
 
 
 def scan_as_while(
